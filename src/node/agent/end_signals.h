@@ -10,9 +10,9 @@
 namespace toprun::agent {
 
 // Decides which of the termination signals to an agent count. The first signal counts, and so do
-// repeated signals from an impatient user. Each way of delivery has its own time limit for repeats.
-// On a busy machine, the keeper or the launcher can deliver a copy of a signal much later than the
-// signal itself; that copy does not count as a repeat. Pure.
+// repeated signals from an impatient user. Signals can reach an agent in three ways (Way), and each
+// way has its own time limit for repeats. So if the keeper or the launcher delivers a copy of a
+// signal late, as on a busy machine, the copy does not count as a repeat. Pure.
 class EndSignals {
  public:
   // Sent to this process, or forwarded by the keeper or the launcher.

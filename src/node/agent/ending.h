@@ -10,8 +10,8 @@ namespace toprun::agent {
 
 enum class Follows { another_attempt, nothing };
 
-// Prints the report of a failed attempt. If nothing follows, the report includes advice on a lost
-// node.
+// Prints the report of a failed attempt. If no further attempt follows, the report includes advice
+// on a lost node.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
 // Asks the engine (the batch system) why it ended the run, by running one of its commands.

@@ -80,14 +80,13 @@ class Member {
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers requested);
   boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers requested);
   // Reads the adapters' counters while the workers start. Each counter may need a query to an
-  // adapter, and the start does not wait for these queries: a worker sends nothing before it has
-  // loaded its modules.
+  // adapter. The start does not have to wait for these queries, because a worker sends nothing
+  // before it has loaded its modules.
   void count_network(int attempt);
-  // --require-rdma: watches which network NCCL uses in the workers of this attempt until that is
-  // known.
+  // --require-rdma: watches this attempt's workers until it is known which network their NCCL uses.
   boost::asio::awaitable<void> watch_network(int attempt);
-  // Called when all workers have ended. Reads the proof of their network if there is one, then
-  // reports to the root.
+  // Called when all workers have ended. If NCCL's output was logged, reads which network they used.
+  // Then reports to the root.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   model::Gone last_words() const;
@@ -102,8 +101,8 @@ class Member {
   std::vector<RunningRank> running_ranks() const;
   void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
-  // Called before a hang's ranks are killed. Makes the ranks whose stack could not be read print
-  // it. False: there are no such ranks.
+  // Called before the ranks of a hang are killed. If a rank's stack could not be read from outside,
+  // makes the rank print it. False: there are no such ranks.
   bool make_unread_tell();
   boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;

@@ -22,13 +22,14 @@
 
 namespace toprun::agent {
 
-// Time to start a container, which can include fetching and unpacking its image.
+// Time limit for starting a container, including the time to fetch and unpack its image.
 inline constexpr std::chrono::minutes container_start_limit{60};
-// Time for a container runtime to clean up after the last process in the container has ended.
+// Time limit for the container runtime to clean up after the last process in the container has
+// ended.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
-// The container of this node's ranks. One container serves all attempts of a run. The container is
-// started while the agents find each other.
+// The container of this node's ranks, which is the same in all attempts of a run. It is started
+// while the agents find each other.
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed
@@ -48,7 +49,7 @@ class NodeContainer {
   boost::asio::awaitable<void> bring_up();
   // Waits until the container is up or has failed. The error contains the reason for the failure.
   boost::asio::awaitable<Result<void>> up();
-  // Ends the container and removes its folder. A container that is still starting then fails.
+  // Ends the container and removes its folder. If the container is still starting, its start fails.
   boost::asio::awaitable<void> end();
 
   // Valid once the container is up.
@@ -58,7 +59,7 @@ class NodeContainer {
   const std::string& folder() const { return ground_->folder; }
 
  private:
-  // Data that is shared with threads of the pool, which may outlive this object.
+  // Data that is shared with threads of the pool. The threads may outlive this object.
   struct Ground {
     std::shared_ptr<const plan::Job> job;
     std::string folder;  // the same path inside the container
@@ -88,8 +89,8 @@ class NodeContainer {
   Error explain(const std::string& what) const;
   void tell_progress(std::string_view does);
   bool nothing_left();
-  // Removes what a container runtime leaves if a signal ends it while it starts the container.
-  // Blocks.
+  // If a signal ended the container runtime while it started the container, removes what it has
+  // left behind. Blocks.
   static bool discard(const Ground& ground);
   void discard_here();
 
@@ -108,7 +109,7 @@ class NodeContainer {
   std::string words_;  // the last part of the runtime's output
   SteadyTime next_progress_;
   bool ending_ = false;
-  bool cut_off_ = false;  // the runtime was started, but its container is not up yet
+  bool cut_off_ = false;  // the runtime was started, but the container is not up yet
   pid_t runtime_ = 0;
   int runtime_status_ = 0;
   std::shared_ptr<worker::ShimLink> shim_;

@@ -14,7 +14,7 @@
 
 namespace toprun::agent {
 
-// The facts about this node that its files provide. The agent sends them to the root.
+// The facts about this node that are read from its files. The agent sends them to the root.
 struct NodeFacts {
   std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
@@ -33,8 +33,8 @@ class NodeSurvey {
   // `fit`: the node can take part. The pool must outlive this object.
   NodeSurvey(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
-  // Waits until the reading is over. Facts on a file server that hangs are left out, with a
-  // message.
+  // Waits until the reading is over. If a file server hangs, the facts that depend on it are left
+  // out, with a message.
   boost::asio::awaitable<NodeFacts> seen();
 
  private:

@@ -8,7 +8,7 @@
 
 namespace toprun::agent {
 
-// Whether the agent forwards this signal to the ranks that handle it. The run then continues.
+// Whether this signal does not end the run: the agent only forwards it to the ranks that handle it.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;

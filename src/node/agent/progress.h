@@ -20,16 +20,15 @@ namespace toprun::agent {
 struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
-  // For a rank in a container, which may have its own PID namespace: marks that distinguish the
-  // rank's process from others with the same id. Empty: `pid` is an id of the host.
+  // For a rank in a container, which may have its own PID namespace: environment entries that
+  // distinguish the rank's process from others with the same id. Empty: `pid` is an id on the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};
 };
 
 // Looks at this node's ranks repeatedly, so that hang::Stillness can judge whether they make
-// progress. Every look reads a few files in /proc for each rank and may block: call look() on the
-// pool.
+// progress. look() reads a few files in /proc for each rank and may block, so call it on the pool.
 class Progress {
  public:
   explicit Progress(std::vector<RunningRank> ranks);
@@ -62,8 +61,8 @@ class Progress {
 // The id of the rank's process on this host; 0: unknown. May block: call it on the pool.
 pid_t process_of(const RunningRank& rank);
 
-// Where the ranks are in their code. Ranks at the same place form one group. `environment` is used
-// to find py-spy.
+// Where the ranks are in their code. Ranks at the same line form one group. py-spy is searched in
+// the PATH of `environment`.
 std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
                                    const Environment& environment);
 

@@ -20,14 +20,14 @@
 
 namespace toprun::agent {
 
-// Observes this node's ranks from outside, and queries NCCL and the flight recorders in them. All
-// functions except abort_with_traceback() may block: call them on the pool.
+// Observes this node's ranks from outside, and queries NCCL and the flight recorders in the ranks.
+// All functions except abort_with_traceback() may block, so call them on the pool.
 class RankSight {
  public:
   virtual ~RankSight() = default;
 
-  // Returns a function that looks once at whether these ranks make progress; call it repeatedly
-  // (Progress::look).
+  // Returns a function that takes one sample of each rank, as Progress::look() does. Call the
+  // function repeatedly.
   using RankSamples = std::optional<std::vector<hang::RankSample>>;
   virtual std::function<RankSamples()> watch(std::vector<RunningRank> ranks) const;
   virtual std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
@@ -41,7 +41,7 @@ class RankSight {
   virtual std::vector<ras::Finding> reported_by_nccl(const Fd& connection,
                                                      const std::vector<pid_t>& pids,
                                                      std::chrono::milliseconds limit) const;
-  // Makes a rank whose stack could not be read print its stack. Does not block.
+  // Makes a rank print its stack, because the stack could not be read from outside. Does not block.
   virtual void abort_with_traceback(pid_t pid) const;
 };
 

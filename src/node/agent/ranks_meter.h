@@ -20,8 +20,7 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether look_at_gpus() is due; if so, call it next. The look takes as long as the GPU driver
-  // takes.
+  // Whether look_at_gpus() is due; if so, call it next. It blocks until the GPU driver answers.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 
@@ -36,7 +35,7 @@ class RanksMeter {
   std::mutex looking_;
   meter::LastGpus gpus_;
   meter::Meter meter_;
-  // Process ids on this host, by rank and process id in its container.
+  // The ranks' process ids on this host, by local rank and by process id in the container.
   std::map<std::pair<int, pid_t>, pid_t> outside_;
 };
 

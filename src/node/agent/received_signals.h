@@ -13,8 +13,9 @@
 
 namespace toprun::agent {
 
-// Receives this process's signals together with their senders, which Asio's signal_set does not
-// report. Only one object may exist at a time. The destructor restores the former signal handlers.
+// Receives this process's signals and the sender of each signal. (Asio's signal_set does not report
+// senders.) Only one object may exist at a time. The destructor restores the former signal
+// handlers.
 class ReceivedSignals {
  public:
   struct Received {
@@ -22,7 +23,7 @@ class ReceivedSignals {
     pid_t sender;  // 0: the kernel, or a process that is not visible from here
   };
 
-  // The event loop calls `taken` for each signal.
+  // The event loop calls `taken` for each signal that arrives.
   ReceivedSignals(boost::asio::io_context& io, std::function<void(Received)> taken);
   ~ReceivedSignals();
   ReceivedSignals(const ReceivedSignals&) = delete;

@@ -31,8 +31,8 @@ class Root {
 
   // Returns the member's end of a link for the agent in this process.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
-  // Does the whole run. When it returns, the record is complete, and all members wait for the final
-  // message.
+  // Conducts the whole run. When it returns, the record is complete, and all members wait for the
+  // final message.
   boost::asio::awaitable<run::Course> run();
   // Prints the last attempt's failure, if there is one, and the run's last line. Writes the
   // --report file.
@@ -73,16 +73,18 @@ class Root {
   publish::Notifier notifier_;
   publish::JobPicture picture_;
   publish::JobSocket socket_;
-  std::unique_ptr<publish::JobPage> page_;  // null: the page is not wanted, or could not be opened
+  std::unique_ptr<publish::JobPage> page_;  // null: the user wants no page, or it could not be
+                                            // opened
   std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows the launch line
   boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
   Timer timer_;
   std::optional<SteadyTime> waits_until_;  // the time for which timer_ is set
-  Timer stage_;                            // when it is cancelled, run() and farewell() wake up
+  Timer stage_;                            // if this timer is cancelled, run() and farewell() wake
+                                           // up
 };
 
-// The coordinator's settings for a job. `colours`: this terminal shows colours. `stage_key`: empty
-// without --stage.
+// The coordinator's settings for a job. `colours`: this process's terminal shows colours.
+// `stage_key`: empty without --stage.
 run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
                           std::string stage_key);
 

@@ -15,7 +15,7 @@ namespace toprun::agent {
 // last_words() remains to be called.
 boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member);
 
-// The same for an agent that is not the root; `link` is its link to the root.
+// Like lead(), for an agent that is not the root; `link` is its link to the root.
 boost::asio::awaitable<int> follow(Services& services, Member& member,
                                    std::shared_ptr<model::Link> link);
 

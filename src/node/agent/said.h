@@ -20,8 +20,8 @@ struct Said {
   bool operator==(const Said&) const = default;
 };
 
-// In a job with more ranks, a node reports only its newest line. The lines of all ranks would be
-// megabytes per second.
+// In a job with more ranks than this, a node reports only its newest line, because the lines of all
+// ranks would be megabytes per second.
 inline constexpr int most_ranks_with_lines = 4'096;
 // In a job with at most this number of ranks, a node reports several lines for each rank.
 inline constexpr int most_ranks_with_several_lines = 256;

@@ -30,12 +30,12 @@
 
 namespace toprun::agent {
 
-// The time from SIGTERM to SIGKILL for workers without a root or launcher. Their agent has lost the
-// root, or the launcher that started the agent by a login.
+// The time from SIGTERM to SIGKILL for workers whose agent has lost the root, or has lost the
+// launcher that started the agent by a login.
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
-// What Root and Member, the drivers of a run, get from their process. In a program this is a
-// Session. In a simulation, the room rehearsal provides it.
+// The services that Root and Member, the drivers of a run, get from their process. In a program,
+// they come from a Session; in a simulation, from the room rehearsal.
 class Services {
  public:
   // All references must outlive this. `agent`: this agent's id.
@@ -66,12 +66,13 @@ class Services {
   // Callbacks for events in the store here during one attempt; called on the event loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
-    // The last rank has joined, or has asked for a process group's key.
+    // Called twice: when the last rank has joined, and when the last rank has asked for a process
+    // group's key.
     std::function<void()> arrived;
     std::function<void(hang::Alarm)> alarmed;  // a rank has stopped waiting for other ranks
   };
-  // Starts (or stops) serving the workers' store here, without keys, for this number of ranks. Does
-  // not wait.
+  // With `here`, starts an empty store for this number of ranks on this node; otherwise ends the
+  // store. Does not wait.
   virtual void renew_store(bool here, int ranks, StoreNews news) = 0;
   virtual store::Server::ArrivalCounts arrival_counts() const = 0;
   virtual std::vector<store::Arrival> arrivals() const = 0;
@@ -79,10 +80,10 @@ class Services {
   // Returns the address at which this host reaches the store of another agent.
   virtual boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) = 0;
 
-  // The processes of one attempt's workers.
+  // Starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
   // Shows lines of another node's workers. `taken` is called, now or later, when there is room for
-  // more from that node.
+  // more lines from that node.
   virtual void show(const std::string& host, bool is_err, std::string lines,
                     std::function<void()> taken) = 0;
   // Waits until all output is written; false if that takes longer than flush_limit.
@@ -97,19 +98,20 @@ class Services {
   boost::asio::io_context& io;
   Pool pool;  // for blocking work
   const std::shared_ptr<const plan::Job>
-      shared_job;  // shared with work on the pool, which may outlive the process's other objects
+      shared_job;  // shared with work on the pool, because such work may outlive the process's
+                   // other objects
   const plan::Job& job;
   const std::string agent_id;
   const WallTime began = std::chrono::system_clock::now();
-  // This process's stdout and stderr for the ranks' output. `terminal` is the same object; null:
-  // the output does not go to a terminal.
+  // This process's stdout and stderr for the ranks' output. `terminal` is the same object, or null
+  // if the output does not go to a terminal.
   std::shared_ptr<output::Console> console;
   std::shared_ptr<output::Terminal> terminal;
   std::shared_ptr<const RankSight> sight = std::make_shared<RankSight>();
   // The address at which the root reaches this host. In the root's process: the address at which
   // members reach it.
   std::optional<hosts::Address> route;
-  // This agent is the root, and the user's endpoint is not an address of this host.
+  // True: this agent is the root although the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
   // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
@@ -127,7 +129,8 @@ class Services {
   // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
   // signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // Set when the run is over and reported. A signal that has no handler then ends this process.
+  // Set when the run is over and reported. From then on, a signal without a handler ends this
+  // process.
   std::optional<int> ended_with;
   // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
   // The handler receives the reason and the workers' grace period. Without a handler, the agent

@@ -22,7 +22,7 @@
 
 namespace toprun::agent {
 
-// The interval of the heartbeats from a launcher that starts agents by logins.
+// The interval between two heartbeats of a launcher that starts agents by logins.
 inline constexpr std::chrono::seconds launcher_beat{5};
 
 // The resources of one agent process: its port, its signals, its keeper and its launcher.
@@ -34,8 +34,8 @@ class Session : public Services {
   ~Session() override;
 
   // Binds the port for this agent's store and, at the root, for the job. With `root`, the port must
-  // be one of the job's ports. Otherwise this agent uses the job's first port if that is free and
-  // the root cannot be on this host. If not, the kernel chooses a port.
+  // be one of the job's ports. Without it, this agent uses the job's first port if this port is
+  // free and the root cannot be on this host. Otherwise the kernel chooses a port.
   std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
   // Reads messages from toprun's launcher on standard input. The messages are "signal N" lines and
   // a line with the address to which the root must send the run's exit code. End of file means that
@@ -45,7 +45,7 @@ class Session : public Services {
   // expects it. Blocks for at most link::result_limit.
   void post_result() const;
 
-  // Sends the keeper a heartbeat; works also while the event loop does not run.
+  // Sends the keeper a heartbeat, even while the event loop does not run.
   void show_life();
 
   void become_root(link::Secret secret, Admission admission) override;
@@ -61,7 +61,7 @@ class Session : public Services {
   boost::asio::awaitable<void> last_words() override;
   void take_signals() override { signals_.take(); }
 
-  const std::size_t open_files;  // the limit of this process
+  const std::size_t open_files;  // this process's limit
   link::Identity identity;
   link::Door door;
   std::unique_ptr<store::Server> store;

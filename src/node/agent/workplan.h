@@ -19,11 +19,11 @@
 
 namespace toprun::agent {
 
-// For a lookup of this host's own name.
+// Time limit for looking up this host's own name.
 inline constexpr std::chrono::milliseconds own_name_limit{2'000};
 
-// The input for planning one attempt's workers. It owns all its data, because a hanging thread may
-// outlive the agent.
+// The input for planning one attempt's workers. It owns all its data, because a thread that hangs
+// may outlive the agent.
 struct WorkRequest {
   std::shared_ptr<const plan::Job> job;
   prepare::Workplace place;
@@ -48,13 +48,13 @@ struct WorkPlan {
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's
-// log folders. In the first attempt, reports which variables it sets for the user. Blocks: it looks
-// up names, creates files and may run programs.
+// log folders. In the first attempt, tells the user which variables it sets. Blocks: it looks up
+// names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
 // The CPUs of each worker of this process, as --numa-binding assigns them; empty without the
-// option. Reads the machine's topology. Prints every worker's CPUs with -v, and always on a machine
-// without GPUs.
+// option. Reads the machine's topology. With -v, and on a machine without GPUs always, prints every
+// worker's CPUs.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const model::Assignment& assignment);
 

@@ -23,16 +23,18 @@
 
 namespace toprun::launch {
 
-inline constexpr std::chrono::seconds login_limit{30};  // from start to the host's first message
-// From need until the program has arrived.
+inline constexpr std::chrono::seconds login_limit{30};  // time limit from the start of the login to
+                                                        // the host's first message
+// Time limit from the message "need" until the program has arrived.
 inline constexpr std::chrono::seconds login_copy_limit{300};
-// From run to the agent's first message.
+// Time limit from the message "run" to the agent's first message.
 inline constexpr std::chrono::seconds login_program_limit{30};
-inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept output before that message
+inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // limit for the output that is
+                                                                 // stored before that message
 
-// One ssh connection, one `exec` into a pod, or an agent on this very host, with the agent that it
-// starts. Before the agent is up, the output of the host is for the launcher. Afterwards all output
-// is the agent's and goes to the terminal in whole lines.
+// A login and the agent that it starts. A login is an ssh connection, an `exec` into a pod, or an
+// agent on the launcher's own host. Before the agent is up, the launcher reads the output of the
+// login. Afterwards all output is from the agent, and goes to the terminal in whole lines.
 //
 //   waiting --start--> connecting --need--> copying --run--> starting --up--> up
 //   connecting --run--> starting; any but waiting --end, time, abandon()--> over
@@ -52,7 +54,7 @@ class Login : public std::enable_shared_from_this<Login> {
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const spawn::Inherited& inherited);
   void tell(Bytes bytes);
-  // Ends the connection. `why`: a reason that should be reported, or empty.
+  // Ends the connection. `why`: the reason to report; empty: none.
   void abandon(std::string why = {});
   void ended(int status);
 
@@ -62,7 +64,7 @@ class Login : public std::enable_shared_from_this<Login> {
   bool is_up() const { return state_ == State::up; }
   bool is_over() const { return state_ == State::over; }
   // The addresses between which the login was made, from $SSH_CONNECTION; empty if unknown. For a
-  // pod, the server's address is the one that its agent reports.
+  // pod, the server's address is the address that the pod's agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
   // If the login ended before the agent was up: the reason.
@@ -70,8 +72,8 @@ class Login : public std::enable_shared_from_this<Login> {
   // If the login ended after the agent was up: the agent's exit code; nullopt if the connection
   // broke.
   std::optional<int> exit_code() const { return exit_code_; }
-  // True: nothing prevents the agent from joining the others any more. If the login ended before
-  // that, the agent has reported why.
+  // True: the agent is about to join, and nothing can prevent this any more. If the login ended
+  // before, the agent has reported why.
   bool joins() const { return joins_; }
 
  private:
@@ -80,7 +82,7 @@ class Login : public std::enable_shared_from_this<Login> {
     boost::asio::posix::stream_descriptor pipe;
     bool is_err;
     bool open = false;
-    bool waits = false;  // waits until the terminal accepts the text that was read
+    bool waits = false;  // true: waits until the terminal accepts the text that was read
     output::Lines lines;
     std::array<char, 16 * 1024> buffer;
   };

@@ -9,25 +9,26 @@
 
 namespace toprun::launch {
 
-// A host on which an agent waits for its orders.
+// A host on which an agent waits for its instructions (LoginOrders).
 struct Answered {
   engines::Node node;
-  bool here = false;   // it is the launcher's own host
+  bool here = false;   // this is the launcher's own host
   std::string client;  // the source address of the login, as the host sees it; may be empty
   std::string server;  // the destination address of the login; may be empty
 };
 
-// Which of the hosts runs the root agent: this host if it is among them, because its agent needs no
-// connection that can break. Otherwise the first host. Index from 0.
+// The index of the host that runs the root agent. It is this host if it is among them, because an
+// agent on this host needs no connection that can break. Otherwise it is the first host.
 int root_among(const std::vector<Answered>& answered);
 
-// The orders for each host. The root's address is an address at which the root's host or the
-// launcher was just reached. The address is a name only if no such address is known.
+// The instructions for each host. They contain an address for the root: one at which the root's
+// host or the launcher was just reached. If no such address is known, they contain a name.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 
 // Whether the name is this host's own name, localhost, or a literal address of one of its
-// interfaces. False if a user's name comes before it, because that may be a different user.
+// interfaces. False if a user's name comes before the host's name, because this may be another
+// user.
 bool is_this_host(const engines::Node& node);
 
 // "1 host", "3 pods".

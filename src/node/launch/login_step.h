@@ -8,12 +8,12 @@
 
 namespace toprun::launch {
 
-// The number of logins that may be in progress at the same time. An sshd, or a jump host in front
-// of all hosts, drops further connections (MaxStartups).
+// The number of logins that may be in progress at the same time. If there are more, an sshd or a
+// jump host may drop connections (MaxStartups).
 inline constexpr int logins_at_once = 16;
 
-// One command per host or pod, in the order in which they start. The command for this very host is
-// the agent itself.
+// One command per host or pod, in the order in which they are started. For the launcher's own host,
+// the command is the agent itself.
 struct LoginCommands {
   struct One {
     engines::Node node;
@@ -24,17 +24,18 @@ struct LoginCommands {
 };
 Result<LoginCommands> login_commands(const plan::Job& job);
 
-// The orders of a host's agent as --dry-run shows them. Facts that only the logins provide are left
-// out.
+// The instructions for a host's agent, as --dry-run shows them. Facts that are known only after the
+// logins are left out.
 std::string login_orders_text(const plan::Job& job);
 
-// Starts an agent on every host or in every pod, and sends each agent its orders and the job's
-// secret. Forwards signals, and returns the exit code of the whole run, which is the root agent's.
-// An agent ends when its connection ends, so the launcher stays until all agents have ended. With
-// --detach, the agents continue without the launcher, which prints the run's id on stdout.
+// Starts an agent on every host or in every pod, and sends each agent its instructions and the
+// job's secret. Forwards signals. Returns the exit code of the whole run, which is the root agent's
+// exit code. An agent ends when its connection ends, so the launcher stays until all agents have
+// ended. With --detach, the agents continue without the launcher, which prints the run's id on
+// stdout.
 enum class StepOf {
   job,
-  verb,  // examines each host separately: no host needs another host
+  verb,  // runs a verb of toprun on each host separately; no host needs another host
 };
 int run_login_step(const plan::Job& job, StepOf what = StepOf::job);
 

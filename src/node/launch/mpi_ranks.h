@@ -12,16 +12,17 @@ namespace toprun::launch {
 // One mpirun that itself starts every rank, for programs that get their ranks from MPI
 // (--launcher).
 struct MpiRanks {
-  std::vector<std::string> argv;   // contains host_file_word where the host file's name belongs
-  std::vector<std::string> hosts;  // indexed by rank: each host is one line of the host file
+  std::vector<std::string> argv;   // contains host_file_word as a placeholder for the host file's
+                                   // name
+  std::vector<std::string> hosts;  // the host of each rank; each is one line of the host file
   Environment environment;         // the environment of mpirun
   Written written = Written::plain;
 };
 inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// Set in the environment of a toprun that such an mpirun starts. That toprun must become a rank in
-// a container.
+// Set in the environment of a toprun that such an mpirun starts in order to become a rank in a
+// container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
 // Turns this process into a rank in a container. Returns only on failure; the result is the exit
 // code.

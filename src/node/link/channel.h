@@ -20,7 +20,7 @@ namespace toprun::link {
 
 inline constexpr std::size_t max_first_frame_bytes = 64u << 10;
 inline constexpr std::size_t max_frame_bytes = 16u << 20;
-// Bytes that the other end has not received yet.
+// Limit for bytes that the other end has not received yet.
 inline constexpr std::size_t max_queue_bytes = 64u << 20;
 
 inline constexpr std::chrono::milliseconds parting{1'000};
@@ -28,11 +28,12 @@ inline constexpr std::chrono::milliseconds parting{1'000};
 // The time limits with which agents wait for each other. The root and all members of a job use the
 // same values.
 struct Patience {
-  // Silence after connecting: the peer is not a toprun agent.
+  // If the peer is silent for this time after connecting, it is not a toprun agent.
   std::chrono::milliseconds first_byte{2'000};
   std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
   std::chrono::milliseconds beat{2'000};        // interval of heartbeats on an idle link
-  std::chrono::milliseconds silence{10'000};    // time without any bytes: the link is lost
+  std::chrono::milliseconds silence{10'000};    // after this time without any bytes, the link is
+                                                // lost
 };
 
 // A link over TCP: libsodium secretstream frames with JSON. A frame is a little-endian u32 with the
@@ -52,17 +53,17 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   void key(bool root, std::string_view secret, std::string_view root_line,
            std::string_view member_line);
 
-  // Single steps of the handshake, which must finish within `patience.handshake`. Begin the next
-  // step only after the callback of the previous step. Both read functions return before they call
-  // back, unless the data is available already.
+  // The steps of the handshake, which must be complete within `patience.handshake`. Begin a step
+  // only after the callback of the previous step. Both read functions return before their callback
+  // is called, unless the data is available already.
   void write(std::string_view bytes);
   // Reads a plaintext line, without its newline. `first_byte` limits the wait for the line's first
   // byte.
   void read_line(std::chrono::milliseconds first_byte, OnLine on_line);
-  // Reads the header of the other end's key, and its first frame.
+  // Reads the header for the other end's key, and the other end's first frame.
   void read_first(OnFrame on_frame);
-  // Sends a plaintext line, the header of our key and the first frame, all in one packet. Each
-  // packet costs both ends as much as the cryptography of a handshake.
+  // Sends a plaintext line, the header for our key and the first frame, all in one packet: each
+  // further packet would cost both ends as much as the cryptography of a handshake.
   void write_first(std::string line, const nlohmann::json& message);
   // Puts back bytes that were already read from the socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
@@ -74,11 +75,12 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   // Whether the other end closed the connection, or was lost, before it sent any byte.
   bool was_closed_without_data() const { return was_closed_without_data_; }
   // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
-  // the other end closes it, or after `parting`. Until then it discards received bytes: if unread
-  // bytes remain at a close, the kernel sends a reset, which may lose the answer.
+  // the other end closes it, or after `parting`. Until then, received bytes are discarded: if
+  // unread bytes were left at the close, the kernel would send a reset, and the answer might be
+  // lost.
   void close_after_answer(std::function<void()> on_end);
 
-  // Starts heartbeats and callbacks; from then on send() may be used. If the channel is already
+  // Starts heartbeats and callbacks. From now on, send() may be used. If the connection is already
   // closed, the loss is reported.
   void start();
   void send(const nlohmann::json& message) override;
@@ -87,7 +89,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
   // Returns the socket, for code that continues to use it. Call it only after read_line() and
-  // before any other step. Null if bytes after the line have arrived already.
+  // before any other step. The result is not open if bytes after the line have arrived already.
   Fd give_away();
 
   boost::asio::io_context& io() { return channels_.io(); }
@@ -131,9 +133,9 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   std::uint32_t watched_ = 0;  // epoll events; 0: the socket is not watched
   Channels::Number number_ = 0;
   std::string buffer_;       // received bytes
-  std::size_t used_ = 0;     // … the number that is processed
+  std::size_t used_ = 0;     // how many bytes of buffer_ are processed
   std::string queue_;        // bytes to write
-  std::size_t written_ = 0;  // … the number that is written
+  std::size_t written_ = 0;  // how many bytes of queue_ are written
   std::string why_closed_ = "the connection was closed";
   OnLine on_line_;
   OnFrame on_frame_;
@@ -153,8 +155,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool closed_ = false;
 };
 
-// The same steps for coroutines. Only named objects may appear in a co_await expression, because
-// g++ 12 destroys its temporaries twice.
+// The same steps for coroutines. A co_await expression may contain only named objects, because g++
+// 12 destroys temporaries in it twice.
 boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                       std::chrono::milliseconds first_byte);
 boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);

@@ -16,7 +16,7 @@ namespace toprun::link {
 
 class Channel;
 
-// What the channels of an io_context share. These are one epoll descriptor that reports which
+// The parts that all channels of an io_context share: one epoll descriptor that reports which
 // sockets are ready, one timer, and one point in each event-loop iteration at which all channels
 // write their queued data. With thousands of links, one coroutine, one operation and one timer per
 // link would cost more than the messages.
@@ -29,8 +29,8 @@ class Channels : public boost::asio::execution_context::service {
   explicit Channels(boost::asio::io_context& io);
 
   using Number = std::uint64_t;
-  // Watches a socket for these epoll events, level-triggered, and keeps its channel alive until
-  // remove(). Calls the channel's ready() for events, and its pass() at least twice per `beat`.
+  // Watches a socket for these epoll events, level-triggered. The channel exists at least until
+  // remove(). Its ready() is called for events, and its pass() at least twice per `beat`.
   Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
              std::chrono::milliseconds beat);
   void change(Number number, int fd, std::uint32_t events);

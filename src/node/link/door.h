@@ -29,30 +29,31 @@ struct Identity {
 // The line that a visitor receives if there are too many visitors.
 std::string busy_line(const Identity& me);
 
-// The limit on connections that have not yet proved that they know the job's secret. Beyond the
-// limit, the oldest connection is refused with the same answer as from a busy port. To block
-// agents, an attacker would have to fill the limit in less time than a handshake takes, and refused
-// agents retry. Connections that were answered count until they close, for at most `parting`.
+// The limit on connections that have not yet proved that they know the job's secret. If there are
+// more, the oldest connection is refused with the answer "busy". To block agents, an attacker would
+// have to open this many connections in less time than a handshake takes; besides, refused agents
+// retry. Connections that were answered count until they are closed, for at most `parting`.
 inline constexpr std::size_t max_visitors = 16'384;  // same value as the store's limit "undecided"
 
 // First frames that are too long are reported at most once in this period.
 inline constexpr std::chrono::seconds long_frames_while{10};
 
-// Answers connections to an agent's port that use toprun's own protocol: probes at every agent,
-// joins at the root. Lives as long as its io_context; all code runs on that thread.
+// Answers connections to an agent's port that use toprun's own protocol. Every agent answers
+// probes; only the root answers joins. It exists as long as its io_context, and all its code runs
+// on the io_context's thread.
 class Door {
  public:
   struct Decisions {
-    std::function<std::optional<model::Refused>(const model::Join&)> admit;  // root only
+    std::function<std::optional<model::Refused>(const model::Join&)> admit;  // only at the root
     // Called after the welcome.
     std::function<void(const model::Join&, std::shared_ptr<Channel>)> joined;
   };
 
   Door(boost::asio::io_context& io, Identity identity, Patience patience,
        std::size_t most_visitors = max_visitors);
-  // Visitors wait until one of these functions is called, because an agent listens before it knows
-  // whether it is the root. An agent that is not the root refuses every join with the code
-  // not-root.
+  // Visitors (connections) wait until one of these functions is called, because an agent listens
+  // before it knows whether it is the root. An agent that is not the root refuses every join with
+  // the code not-root.
   void become_root(Secret secret, Decisions decisions);
   void become_agent();
 
@@ -88,9 +89,9 @@ class Door {
   Visitor last_visitor_ = 0;
   std::map<Visitor, std::shared_ptr<Channel>> visitors_;
   std::set<Turned> reported_;  // reasons already reported to the root's user
-  // The time of the last report, ….
+  // When a frame that was too long was last reported.
   std::optional<std::chrono::steady_clock::time_point> long_reported_at_;
-  int long_untold_ = 0;  // … and the number of long frames since
+  int long_untold_ = 0;  // how many frames were too long since then
 };
 
 }  // namespace toprun::link

@@ -19,7 +19,7 @@
 
 namespace toprun::link {
 
-// Ends a test that hangs. The limit is not used to measure time: what takes one second on an idle
+// Ends a test that hangs. The limit is not a measurement: a test that takes one second on an idle
 // machine takes fifteen with a sanitizer while other tests run.
 inline constexpr std::chrono::seconds hang_limit{100};
 

@@ -17,7 +17,7 @@
 //
 // The member's first frame follows. A root that can decrypt this frame answers "toprun/1 agreed\n"
 // and sends its welcome or its refusal in a frame. Only a frame proves that its sender is the job's
-// root; any process can send
+// root. Any process can send
 //
 //   toprun/1 refused CODE VERSION\n
 //
@@ -33,7 +33,7 @@ enum class Role {
   root,    // answers joins
   member,  // wants to join
   agent,   // an agent other than the root, answering a probe
-  probe,   // only asks which process listens here
+  probe,   // only asks which process listens on the port
   stage,   // wants a copy of the environment (node/prepare/stage/wire.h)
 };
 
@@ -66,8 +66,8 @@ struct TurnedAway {
 // Random bytes from the system's random source, as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
-// A std::string holds up to 15 characters without an allocation. The root copies agent ids and uses
-// them to look up agents several times per message.
+// The id then has 14 characters, and a std::string stores up to 15 without an allocation. This
+// matters because the root copies and looks up agent ids several times per message.
 inline constexpr std::size_t agent_id_bytes = 7;
 static_assert(2 * agent_id_bytes <= 15);
 
@@ -77,8 +77,8 @@ std::string new_agent_id();
 // A BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 
-// Identifies a job in messages. The result is a hash, because the name itself would reveal a
-// derived secret.
+// Identifies a job in messages. The result is a hash of the job's name: the name itself would
+// reveal a derived secret.
 std::string job_hash(std::string_view job);
 
 }  // namespace toprun::link

@@ -17,13 +17,13 @@
 
 namespace toprun::link {
 
-// How long an attempt at a better address may take before the next attempt starts in parallel (RFC
-// 8305 section 5).
+// If the attempt at a better address takes longer, the attempt at the next address starts in
+// parallel (RFC 8305 section 5).
 inline constexpr std::chrono::milliseconds attempt_delay{250};
 
 // Runs the attempts 0 … count-1 in order. Each attempt starts when the previous one has failed or
-// `attempt_delay` has passed. The first success is the result. The other running attempts are not
-// stopped, so each needs its own time limit. Nullopt: no attempt succeeded.
+// `attempt_delay` has passed. The first success is the result. Other attempts that still run are
+// not stopped, so each needs its own time limit. Nullopt: no attempt succeeded.
 template <class T>
 boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     boost::asio::io_context& io, std::size_t count,

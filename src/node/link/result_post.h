@@ -10,9 +10,9 @@
 #include "base/os/fd.h"
 #include "base/text/error.h"
 
-// How the root's agent sends the run's exit code to its starter, the process that started it. An
-// engine's command returns the highest exit code of its tasks. That includes an agent whose node
-// was lost while the job continued without the node.
+// How the root's agent sends the run's exit code to its starter, the process that started it. This
+// is needed because an engine's command returns the highest exit code of its tasks. One of these
+// tasks may be an agent whose node was lost, although the job continued without the node.
 namespace toprun::link {
 
 // The maximum number of the starter's addresses on which it listens.
@@ -28,8 +28,8 @@ struct ResultAddress {
   std::string token;  // distinguishes the root's message from messages of other processes
 };
 
-// "result PORT TOKEN ADDRESS…", a line of the starter's orders. parse_result_address() returns
-// nullopt for any other line.
+// "result PORT TOKEN ADDRESS…", a line that the starter sends to the root's agent.
+// parse_result_address() returns nullopt for any other line.
 std::string text_of(const ResultAddress& address);
 std::optional<ResultAddress> parse_result_address(std::string_view line);
 
@@ -39,7 +39,7 @@ class ResultPost {
   // Error: the starter cannot listen.
   static Result<ResultPost> open();
   const ResultAddress& address() const { return address_; }
-  // Readable when a connection is there.
+  // Readable when a connection has arrived.
   int fd() const { return listener_.get(); }
   // The exit code that the root has sent so far. Blocks for at most `result_read_limit` per
   // connection.

@@ -13,10 +13,10 @@ namespace toprun::link {
 class Secret {
  public:
   enum class Origin {
-    // From TOPRUN_SECRET, TOPRUN_SECRET_FILE or the channel through which the launcher started us.
+    // From TOPRUN_SECRET, from TOPRUN_SECRET_FILE, or from the launcher that started this process.
     given,
     munge,  // random; the root sends it in a munge credential that only the root's own uid can read
-    // From the job's name alone: separates jobs, but protects a job only if the name cannot be
+    // From the job's name alone. It separates jobs, but protects a job only if the name cannot be
     // guessed.
     derived,
   };
@@ -32,14 +32,14 @@ class Secret {
   // The PROOF field of our preamble.
   std::string proof(bool root) const;
   // The secret to use with a root whose preamble ends in `root_proof`. For munge, this decodes the
-  // credential, which must be from our own uid and for this job.
+  // credential. The credential must be from our own uid and for this job.
   Result<std::string> against(std::string_view root_proof) const;
   const std::string& text() const { return text_; }
 
  private:
   // The munge credential that contains a secret.
   struct Munge {
-    std::string label;       // the text before the secret; names the job
+    std::string label;       // the text before the secret, with the job's name
     std::string socket;      // munged's socket
     std::string credential;  // the credential that the root sent
   };

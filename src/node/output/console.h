@@ -18,9 +18,9 @@
 
 namespace toprun::output {
 
-// Shows the lines that workers print. A console has one destination for their stdout and one for
-// their stderr, which may be the same. A console is used for all attempts of a run. One Output at a
-// time listens to it.
+// Shows the lines that workers print. It has one destination for their stdout and one for their
+// stderr; both may be the same. A console is used for all attempts of a run. One Output at a time
+// is its listener.
 //
 // A writer stops while room() is false and continues when the listener is called, so the memory for
 // queued text is limited.
@@ -33,12 +33,13 @@ class Console {
   // Queues text that Display has composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True if all text is written or has failed. Otherwise the listener is called when that is so.
+  // True if all text is written or has failed. Otherwise the listener is called when this becomes
+  // true.
   virtual bool idle() = 0;
   // Whether colours are shown: the destination is a terminal, and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
-  // The terminal that shows the lines unchanged. no_terminal if the lines also or only go to a file
-  // or to another node.
+  // The terminal that shows the lines unchanged. no_terminal if the lines go to a file or to
+  // another node, even if they also go to a terminal.
   virtual int terminal(bool) const { return no_terminal; }
   // Makes the next text start on a new line.
   virtual void end_line() = 0;
@@ -78,13 +79,13 @@ struct ConsoleDescriptors {
 // that stream is dropped.
 class Terminal : public Console {
  public:
-  // The maximum number of bytes that are queued before another worker's line, even on a slow
-  // terminal.
+  // Limits for queued bytes. Even on a slow terminal, a worker's new line waits for no more bytes
+  // than these.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
   // `colours`: show colours if the stream is a terminal.
   Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours);
-  ~Terminal() override;  // loses unwritten text
+  ~Terminal() override;  // unwritten text is lost
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -99,8 +100,8 @@ class Terminal : public Console {
   // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
   // room for more lines from that node.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
-  // Shows a line from toprun itself below all other text, until more text or another such line
-  // follows. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
+  // Shows a line from toprun itself below all other text, until more text or the next such line is
+  // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
   // another program's line is unfinished.
   void show_below(std::string line);
   // When output of a rank was last written.

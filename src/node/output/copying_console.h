@@ -12,16 +12,16 @@
 
 namespace toprun::output {
 
-// A console that also copies its lines to a file, stdout and stderr in order of arrival. Writing
-// waits for both the console and the file: while the disk is blocked, workers wait in the same way
-// as for a log file. A full disk is reported once.
+// A console that also copies its lines to a file. In the file, the lines of stdout and stderr are
+// in order of arrival. Workers wait for both the console and the file: a blocked disk makes them
+// wait, as with a log file. A full disk is reported once.
 class CopyingConsole : public Console {
  public:
-  // `file` is open for appending, because toprun's own lines go to the same file. The io_context
-  // must outlive this object.
+  // `file` is open for appending, because toprun's own lines are written to the same file. The
+  // io_context must outlive this object.
   CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Console> shown, Fd file,
                  std::string path);
-  ~CopyingConsole() override;  // loses unwritten text
+  ~CopyingConsole() override;  // unwritten text is lost
   CopyingConsole(const CopyingConsole&) = delete;
   CopyingConsole& operator=(const CopyingConsole&) = delete;
 
@@ -37,7 +37,8 @@ class CopyingConsole : public Console {
   const int file_;  // the writer closes it
   const std::string path_;
   std::shared_ptr<Writer> writer_;
-  // Whether stderr wrote the unfinished last line of the file; unset if the line is complete.
+  // True: the last line of the file is unfinished and from stderr. False: it is unfinished and from
+  // stdout. Unset: it is complete.
   std::optional<bool> unfinished_;
 };
 

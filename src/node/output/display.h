@@ -5,14 +5,14 @@
 
 namespace toprun::output {
 
-// The source that wrote the unfinished last line of a console with several sources.
+// On a console with several sources: which source wrote the last line, if this line is unfinished.
 struct Cursor {
   static constexpr int no_owner = -1;
   int owner = no_owner;
 };
 
-// Composes the console text of one source: a prefix before each line, and a newline first if
-// another source left a line unfinished.
+// Composes the console text of one source. Each line gets a prefix. If another source has left a
+// line unfinished, the text begins with a newline.
 class Display {
  public:
   // `id` identifies the source on its console. `prefix` may be empty.

@@ -6,9 +6,9 @@
 
 namespace toprun::output {
 
-// Selects the lines of one stream that contain one of the needles, for torchrun's
-// filtered_stdout.log. Each selected line is written as prefix, line and \n, whatever line end it
-// had.
+// Selects the lines of one stream that contain one of the search texts (needles), for torchrun's
+// filtered_stdout.log. Each selected line is written as prefix, line and \n, even if it ended in
+// \r.
 class Filter {
  public:
   static constexpr std::size_t longest_line_bytes = 64 * 1024;  // a longer line is split

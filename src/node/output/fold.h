@@ -19,13 +19,14 @@ namespace toprun::output {
 // Shows a line that several ranks print only once: "[ranks 0-3,7] text". A line from one rank is
 // "[rank 5] text". A line waits until every rank has printed this line or a later one, for at most
 // `window`. Lines of one rank stay in order, and no line is lost. Lines of different ranks appear
-// in the order of their first occurrence. If a rank prints a different line after other ranks have
-// gone ahead, its later lines are therefore no longer folded with their earlier lines. The caller
-// passes the time.
+// in the order of their first occurrence. Therefore, if a rank prints a different line after other
+// ranks have printed more lines, its later lines are no longer folded with their earlier ones. The
+// caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
-  // Above this size, the oldest lines are shown with the ranks that have printed them so far.
+  // If the held lines have more bytes than this, the oldest lines are shown, with the ranks that
+  // have printed them so far.
   static constexpr std::size_t most_held_bytes = 1u << 20;
 
   explicit Fold(bool colours = false) : colours_(colours) {}
@@ -63,8 +64,8 @@ class Fold {
   std::size_t held_bytes_ = 0;
   // Numbers of the held groups with the same text, oldest first. The keys point into the groups.
   std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
-  // One past the last group that each rank has joined. The rank's next line belongs to that group
-  // or a later one.
+  // For each rank, the number after the last group that the rank has joined. The rank's next line
+  // belongs to this group or a later one.
   std::map<int, std::uint64_t> positions_;
   std::multiset<std::uint64_t> sorted_positions_;
 };

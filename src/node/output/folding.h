@@ -11,8 +11,8 @@
 
 namespace toprun::output {
 
-// Shows the folded lines of several ranks on a console, stdout and stderr separately. Runs the
-// timer for the folding.
+// Shows the folded lines of several ranks on a console. stdout and stderr are folded separately.
+// Runs the timer for the folding.
 class Folding {
  public:
   Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);

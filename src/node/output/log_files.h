@@ -19,8 +19,8 @@ namespace toprun::output {
 // Creates the file, or truncates an existing one. Blocks.
 Result<Fd> open_log(const std::string& path);
 
-// The log files of one attempt, which one thread writes. A full disk is reported once. The job
-// continues, and writing to the logs resumes once there is space.
+// The log files of one attempt; one thread writes them all. A full disk is reported once. The job
+// then continues, and logs are written again when there is space.
 class LogFiles {
  public:
   using File = int;  // valid while the file is open; no_file: there is no file
@@ -30,7 +30,7 @@ class LogFiles {
   // false.
   LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
            std::function<void()> roomy);
-  ~LogFiles();  // loses unwritten text
+  ~LogFiles();  // unwritten text is lost
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 
@@ -51,7 +51,7 @@ class LogFiles {
 
   std::optional<std::uint64_t> max_bytes_;
   std::shared_ptr<Writer> writer_;
-  std::map<File, State> files_;  // including closed ones, whose last writes may still fail
+  std::map<File, State> files_;  // closed files too, because their last writes may still fail
   int reported_errno_ = 0;       // the errno reported last
 };
 

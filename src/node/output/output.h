@@ -21,10 +21,11 @@ namespace toprun::output {
 // The destinations of one stream of one worker.
 struct StreamPlan {
   bool console = true;              // shown on the console
-  std::optional<std::string> file;  // the stream is also or only written to this file, which is
-                                    // created or truncated, byte for byte
+  std::optional<std::string> file;  // the file to which the stream is written unchanged, on its own
+                                    // or besides the console; it is created or truncated
   std::shared_ptr<Fd> opened = {};  // the same file, if open_log() has opened it already
-  std::string prefix;               // put before every line that is shown or filtered; may be empty
+  std::string prefix;               // comes before every line that is shown or filtered; may be
+                                    // empty
   int colour = 0;  // the prefix's colour on a console that shows colours; any number ≥ 0
   int rank = 0;    // the rank in the label of a folded line
   // The stream is a pseudo-terminal, if the console shows the stream on a terminal.
@@ -32,7 +33,8 @@ struct StreamPlan {
   bool filtered = false;  // lines that match OutputPlan's filter also go to the filter's file
 };
 
-// The one file for all workers' lines that contain one of the needles. An empty path means no file.
+// The file for those lines of all workers that contain one of the search texts (needles). An empty
+// path means that there is no file.
 struct FilteredFile {
   std::string path;
   std::vector<std::string> needles;
@@ -49,17 +51,18 @@ struct OutputPlan {
   FilteredFile filtered_err;
 };
 
-// Carries the output of one node's workers from their pipes to the console and to files, in whole
-// lines. Keeps the last part of the output for the report. No output is lost, and memory is
+// Copies the output of one node's workers from their pipes to the console and to files, in whole
+// lines. Stores the last part of the output for the report. No output is lost, and memory is
 // limited: while a console or a file is blocked, the pipes are not read. Afterwards all streams are
 // read in turn. A closed console or a full disk is reported once; the workers are not affected.
 class Output {
  public:
-  // After this silence, an unfinished line (a prompt, a progress bar) is shown.
+  // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
-  // The same for a worker with a terminal: a user may be typing and waiting for the echo.
+  // This limit for a worker with a terminal, because a user may type and wait for the echo.
   static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
-  // The pause after reading a pipe. Many lines then need only one read, one write and one wake-up.
+  // The pause after reading a pipe. Because of it, many lines need only one read, one write and one
+  // wake-up.
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
@@ -77,7 +80,7 @@ class Output {
   };
 
   Output(boost::asio::io_context& io, OutputPlan plan);
-  ~Output();  // loses text that the files have not accepted yet
+  ~Output();  // text that the files have not accepted yet is lost
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -86,10 +89,10 @@ class Output {
   // Starts reading. The caller must first close its copies of the ends that add() returned.
   void start();
 
-  // Reads the pipes of a worker. True if the pipes are empty now. Just after the worker's death,
-  // the worker's own output is then complete, although a process that it started may still hold the
-  // pipe. False if a console or file has no room. `past_limits` ignores that limit, which needs no
-  // more memory than the pipe did.
+  // Reads the pipes of a worker. True if the pipes are empty now. If the worker has just died, its
+  // own output is then complete, even if a process that it started still holds the pipe. False if a
+  // console or file has no room. With `past_limits`, the limits of consoles and files are ignored;
+  // this needs only as much memory as the pipe had.
   bool drain(std::size_t worker, bool past_limits = false);
   const Tail& tail(std::size_t worker) const;
   // When output of the worker was last read; unset: no output yet.
@@ -99,8 +102,8 @@ class Output {
 
   // Calls `flushed` once, when every pipe is at its end and all text is written.
   void finish(std::function<void()> flushed);
-  // Closes pipes that are empty but not at their end, because a process outside our control holds
-  // them.
+  // Closes pipes that are empty but not at their end, because another process that toprun cannot
+  // end still holds them.
   void close_held_pipes();
 
  private:

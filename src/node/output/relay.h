@@ -14,9 +14,10 @@
 
 namespace toprun::output {
 
-// A console on another node (--gather-output). Lines are delivered in batches to a callback that
-// sends them. Delivered bytes reduce a credit until the other side has accepted them. While no
-// credit is left, no batch is delivered and the workers' output is not read.
+// A console whose lines are shown on another node (--gather-output). Lines are delivered in batches
+// to a callback, which sends them. Delivered bytes count against a credit until the other side has
+// accepted them. While no credit is left, no batch is delivered and the workers' output is not
+// read.
 //
 //   open --close()--> closed: new lines are dropped, nothing waits
 class Relay : public Console, public std::enable_shared_from_this<Relay> {
@@ -38,8 +39,8 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   // not always UTF-8. A line that stays unfinished for a while may arrive without its line end.
   using Deliver = std::function<void(bool is_err, std::string lines)>;
 
-  // `colours`: the console at the other end shows colours. The other side never holds more bytes
-  // than the credit, except for a single longer line. The io_context must outlive the relay.
+  // `colours`: the console at the other end shows colours. The other side never has to store more
+  // bytes than the credit, unless a single line is longer. The io_context must outlive the relay.
   static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
                                        std::size_t credit_bytes = default_credit_bytes);
 
@@ -54,7 +55,7 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   bool room(bool is_err) const override;
   bool idle() override;
   bool shows_colours(bool) const override { return colours_; }
-  void end_line() override {}  // the console at the other side ends its own lines
+  void end_line() override {}  // the console on the other side ends its lines itself
   Cursor& cursor(bool is_err) override { return is_err ? err_cursor_ : out_cursor_; }
 
  private:

@@ -8,11 +8,11 @@
 namespace toprun::output {
 
 // Decides when a log with a size limit continues in a new file. No line is split: a line that does
-// not fit starts the next file. A line longer than the limit gets a file of its own, which exceeds
-// the limit.
+// not fit starts the next file. A line longer than the limit gets its own file, which exceeds the
+// limit.
 class Rotation {
  public:
-  static constexpr int kept_files = 4;  // FILE.1, the newest, up to FILE.4
+  static constexpr int kept_files = 4;  // FILE.1 (the newest) to FILE.4
 
   struct Part {
     // True: rotate first, and move the last `carry_bytes` of the old file to the new file.

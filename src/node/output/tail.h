@@ -8,25 +8,24 @@
 
 namespace toprun::output {
 
-// The last part of a worker's output, kept in limited memory while the worker runs. Python writes a
-// line in several pieces, so an unfinished line of one stream is kept apart from the other stream's
-// lines.
+// The last part of a worker's output, in limited memory. Python writes a line in several pieces. So
+// while a line of one stream is unfinished, lines of the other stream are not mixed into it.
 class Tail {
  public:
   static constexpr std::size_t kept_bytes = 64 * 1024;
   enum class Source : std::size_t { out, err };
 
   void add(Source source, std::string_view bytes);
-  // The output of both streams, in whole lines. An unfinished line appears where its last piece
-  // arrived.
+  // The output of both streams, in whole lines. An unfinished line is at the position where its
+  // last piece arrived.
   std::string text() const;
   std::string_view text_of(Source source) const { return of_source_[index(source)]; }
 
  private:
   struct Unfinished {
     std::string line;
-    std::size_t at = 0;        // the line's place in lines_
-    bool follows_own = false;  // the text before that place is from the same stream
+    std::size_t at = 0;        // the line's position in lines_
+    bool follows_own = false;  // the text before this position is from the same stream
   };
 
   static constexpr std::size_t index(Source source) { return static_cast<std::size_t>(source); }
@@ -44,9 +43,9 @@ class Tail {
 // traceback that Python itself ignored ("Exception ignored in …") does not count.
 std::string last_exception(std::string_view text);
 // The last exception in a worker's output. Python writes it to stderr, but a script may have
-// redirected that to stdout. Also returns the last line if it is Python's message that it cannot
-// compile, find or open the program. Other last lines, such as the text of sys.exit("text"), may
-// only be warnings.
+// redirected stderr to stdout. If the last line is Python's message that it cannot compile, find or
+// open the program, returns this line. Any other last line, such as the text of sys.exit("text"),
+// is not returned, because it may be a warning.
 std::string last_exception(const Tail& tail);
 
 }  // namespace toprun::output

@@ -15,8 +15,8 @@
 
 namespace toprun::output {
 
-// Writes to file descriptors on a separate thread. A stuck terminal, a full pipe or a hanging file
-// server then blocks that thread and never the event loop. The thread starts with the first byte;
+// Writes to file descriptors on a separate thread. So a stuck terminal, a full pipe or a hanging
+// file server blocks only this thread, never the event loop. The thread starts with the first byte;
 // if the system cannot start a thread, the caller writes and blocks. Callbacks run on the
 // io_context's thread.
 //
@@ -31,37 +31,37 @@ class Writer : public std::enable_shared_from_this<Writer> {
   };
 
   struct Observer {
-    // Room() became true again, or idle() became true after it was false.
+    // Called when room() became true again, or when idle() became true after it was false.
     std::function<void()> roomy;
     std::function<void(int fd, int code)> failed;  // `code` is an errno; called once per descriptor
   };
 
   // The io_context must exist until abandon(). `unfinished`: a flag that is set while the text ends
-  // within a line (base/os/line_state.h); null: the flag is kept only here.
+  // within a line (base/os/line_state.h); null: the writer uses its own flag.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();
 
-  // Queues bytes for `fd`. After a failure, each write retries the bytes, because a disk may have
-  // space again. The write is not retried if the reader of the descriptor has closed the pipe.
+  // Queues bytes for `fd`. If writing fails, later bytes are still tried, because a disk may have
+  // space again. But if the reader of a pipe has closed it, nothing more is written to it.
   void write(int fd, std::string bytes);
-  // Like write(), but callable from any thread. The bytes start on a new line, whatever was written
-  // before. Returns false and queues nothing if more than `most_bytes` are pending or the writer
-  // was abandoned.
+  // Like write(), but callable from any thread. The bytes start on a new line, even if the text
+  // before has no line end. Returns false and queues nothing if more than `most_bytes` are pending
+  // or the writer was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
   // Calls `action` on the thread after the bytes queued for `fd` are written. If it returns an
   // errno, that counts as a failed write.
   void run(int fd, std::function<int(int fd)> action);
-  // Shows `line` below the text on the terminal `fd`, and replaces the previous such line; empty:
-  // removes the line. The line is erased before any text is written, and is not shown in the middle
-  // of a line.
+  // Shows `line` below the text on the terminal `fd`, instead of the previous such line. An empty
+  // `line` removes it. The line is erased before any text is written, and is not shown while the
+  // last line of text is unfinished.
   void show_below(int fd, std::string line);
   // Closes `fd` after the bytes queued for it are written. From the call on, this writer owns `fd`.
   void close(int fd);
 
   bool room() const;
   // True once all bytes are written, or have failed and the failure was reported. Otherwise roomy()
-  // is called when that is so.
+  // is called when this becomes true.
   bool idle();
   // Waits until all bytes are written or have failed; returns false at the deadline. May be called
   // from any thread, even from one that is crashing inside a method of this object.
@@ -110,11 +110,11 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::thread thread_;
   std::vector<int> failed_;  // descriptors whose failure was reported; used only by the thread
   std::vector<int> dead_;    // descriptors whose reader is closed; used only by the thread
-  // The terminal that shows a line below the text; used only by the thread.
+  // The descriptor of the terminal that shows a line below the text; used only by the thread.
   static constexpr int nowhere = -1;
   int shown_below_ = nowhere;
   std::atomic<bool> own_unfinished_{false};
-  std::atomic<bool>& unfinished_;  // the text so far does not end with \n
+  std::atomic<bool>& unfinished_;  // true: the text so far does not end with \n
 };
 
 }  // namespace toprun::output

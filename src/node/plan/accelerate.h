@@ -11,12 +11,13 @@
 
 namespace toprun::plan {
 
-// Importing accelerate also imports torch, possibly from a file server.
+// The limit is long because importing accelerate also imports torch, perhaps from a file server.
 inline constexpr std::chrono::seconds accelerate_limit{120};
 
 struct AccelerateSettings {
   Environment variables;
-  std::optional<int> processes;  // on all nodes, from the file; unset: any number
+  std::optional<int> processes;  // number of processes on all nodes together, from the file; unset:
+                                 // any number
 };
 
 struct World {
@@ -35,7 +36,7 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
 // The path of accelerate's default configuration file (accelerate.commands.config).
 std::filesystem::path accelerate_default_config(const Environment& environment);
 
-// Whether any program has set the variables of accelerate's launcher.
+// Whether the variables of accelerate's launcher are set.
 bool has_accelerate_settings(const Environment& environment);
 
 // Whether a line of this Python text imports the package `accelerate`.

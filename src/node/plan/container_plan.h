@@ -10,7 +10,7 @@
 
 namespace toprun::plan {
 
-// toprun's path in a container in which it is the first program (node/worker/shim.h).
+// toprun's path in a container whose first program is toprun (node/worker/shim.h).
 inline constexpr std::string_view program_inside = "/run/toprun/toprun";
 inline constexpr std::string_view shim_socket_name = "agent";
 
@@ -21,10 +21,10 @@ struct ContainerPlan {
   container::Run run;
   std::vector<container::Command> creation;  // commands to run first, which create missing parts
   container::Command command;
-  std::optional<container::Command> removal;  // removes what an interrupted start leaves
+  std::optional<container::Command> removal;  // removes what an interrupted start has left behind
 };
 
-// The program to start in a container, with its requirements.
+// The program to start in a container, and what it needs.
 struct Inside {
   std::vector<container::Bind> binds;  // in addition to the user's binds and the current folder
   std::vector<std::string> program;
@@ -38,12 +38,13 @@ struct Inside {
 Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
                                      const Environment& environment, const std::string& host);
 
-// Plans the container with the shim as its program. `folder` belongs to this run alone and has the
-// same path inside the container. `folder` contains the shim's socket and the ranks' error files.
+// Plans the container with the shim as its program. `folder` is used only by this run and has the
+// same path inside the container. It contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
-// How the engine's own command starts the agents inside containers (pyxis): additional options and
-// the program. The options are empty if the agents themselves start their node's container.
+// With pyxis, the engine's own command starts the agents inside containers. This struct contains
+// its additional options and the program. The options are empty if the agents themselves start
+// their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;
@@ -63,11 +64,11 @@ Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& 
 // not used, because it names a program on the host.
 std::optional<std::string> python_exec_inside(const Options& options,
                                               const Environment& environment);
-// A note for -v and --dry-run that PYTHON_EXEC is not set inside the container. Empty: the variable
-// is unset, or is also valid inside.
+// A note for -v and --dry-run that the host's PYTHON_EXEC is not used inside the container. Empty:
+// the variable is unset, or is also valid inside.
 std::string python_exec_note(const Options& options, const Environment& environment);
 
-// The rank's command line when the container's contents are unknown.
+// The rank's command line, if it is not known what the container contains.
 std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
 // Plans the container with an interactive shell, in the virtual environment `venv` unless that is

@@ -26,7 +26,7 @@ struct Job {
   int nnodes = 1;  // the maximum
   std::string nnodes_source;
   int min_nodes = 1;  // less than nnodes only with --nnodes MIN:MAX
-  int tasks = 1;      // for in-place ranks: the number of tasks in the step
+  int tasks = 1;      // if srun or mpirun started the ranks: the number of tasks in the step
   int nproc = 1;      // number of workers of this process
   std::string nproc_source;
   std::vector<std::string> program;  // the workers' command line
@@ -36,21 +36,25 @@ struct Job {
   std::optional<Error> unfit;
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
-  std::string name;    // distinguishes the job from other jobs on the same port
+  std::string name;    // a name that distinguishes the job from other jobs on the same port
   // Whether this process is the root. Unset: the owner of the endpoint's address is the root.
   std::optional<bool> is_root;
   std::string root_host;                      // where the root listens; empty with one node
-  std::vector<std::string> other_root_hosts;  // … or where it may listen, if that is uncertain
-  std::string root_beside_endpoint;  // the root's host, if root_host may not be a node of the job
+  std::vector<std::string> other_root_hosts;  // other hosts on which the root may listen, if this
+                                              // is uncertain
+  std::string root_beside_endpoint;  // a second host on which to look for the root, if root_host
+                                     // may not be a node of the job
   bool is_root_if_no_other = false;  // RootPlace::if_no_other
-  std::vector<int> ports;            // the port P, then ports to try if another program holds P
+  std::vector<int> ports;            // the job's port, then the ports to try if another program
+                                     // holds it
   bool port_is_ours_to_choose = true;
 
   link::Patience patience;
   // Interval of an agent's heartbeats to its own keeper.
   std::chrono::milliseconds keeper_beat{1'000};
   std::chrono::milliseconds join_timeout{600'000};
-  std::chrono::milliseconds last_call{30'000};  // wait after the minimum number of nodes has joined
+  std::chrono::milliseconds last_call{30'000};  // how long to wait for more nodes after the minimum
+                                                // number has joined
   run::Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
@@ -65,15 +69,17 @@ struct Job {
   }
   // Whether the job can continue without a lost node, or start without a missing node.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the other nodes join soon by themselves. If not, a user or their own pods start them.
+  // Whether the other nodes will join soon without further action. Otherwise, users or pods start
+  // their agents one by one.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
-  // Whether the engine has started one agent on each of its nodes, and will not start another. A
-  // step that users may extend by hand has its own endpoint.
+  // Whether the engine has started one agent on each of its nodes, and will not start another.
+  // False if users may add nodes by hand; such a step has its own endpoint.
   bool each_node_comes_once() const {
     return others_come() && place.engine != engines::EngineKind::manual &&
            place.stance != engines::Stance::in_place;
   }
-  // Whether the nodes' locations matter. With one node, they matter only if the user requests them.
+  // Whether the locations of nodes in the network are needed. With one node, they are needed only
+  // if the user requests them.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
@@ -91,15 +97,15 @@ struct Job {
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;
   }
-  // True for a launcher by logins. Hosts and pods that are reached by logins count GPUs and find
-  // Python themselves; this host may have neither.
+  // True for a launcher that starts the agents by logins. The hosts or pods then count their GPUs
+  // and find Python themselves, because this host may have neither.
   bool starts_by_login() const {
     return is_by_login(place.engine) && place.stance == engines::Stance::starter;
   }
 };
 
-// Combines the options, the environment and the engine's facts. The function examines the machine
-// only to count GPUs and to find Python.
+// Combines the options, the environment and the facts from the engine. It examines the machine only
+// to count GPUs and to find Python.
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited);
 

@@ -8,8 +8,8 @@
 
 namespace toprun::plan {
 
-// A run whose agents outlive the logins that started them (--detach). The run has a folder on each
-// node:
+// With --detach, the agents of a run outlive the logins that started them. Such a run has a folder
+// on each node:
 //
 //   out          the output of its agent and ranks; at the root, the output of all nodes
 //   pid          the process id of its agent's keeper, which forwards signals
@@ -31,16 +31,15 @@ inline constexpr std::string_view kept_code = "code";
 //
 // The caller's process prints login_kept when it reaches the state kept.
 //
-// First reads the secret, which follows the orders on stdin. Passes the secret and the report's
-// path to the new process in the environment. Returns the run's folder, in the new process. Error:
-// from one of the two processes.
+// First reads the secret, which comes after the instructions on stdin. Passes the secret and the
+// report's path to the new process in the environment. Returns the run's folder, in the new
+// process. Error: from one of the two processes.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
 // The launcher's message, on a line of its own.
 inline constexpr std::string_view kept_go = "go";
 
 // Call it when nothing prevents the agent from joining any more. From then on, the agent's output
-// goes to the run's folder and no longer to the login. Does nothing if keep_running() was not
-// called.
+// goes to the run's folder instead of the login. Does nothing if keep_running() was not called.
 Result<void> leave_login();
 
 // Writes the agent's exit code to the folder.

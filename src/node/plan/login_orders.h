@@ -16,8 +16,9 @@ inline constexpr std::size_t max_login_orders_bytes = 4u << 20;
 inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTER_ADDR",
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
-// The input of an agent that a login started; the job's secret follows it. It contains everything
-// that other engines pass by command line, working directory and environment.
+// The instructions for an agent that a login started. The agent reads them from stdin; the job's
+// secret comes after them. They contain everything that other engines pass by command line, working
+// directory and environment.
 struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory
@@ -31,20 +32,22 @@ struct LoginOrders {
 std::string text_of(const LoginOrders& orders);
 Result<LoginOrders> parse_login_orders(std::string_view json);
 
-// Reports on stdout that the agent is running, and in a pod its address. Reads its orders from
-// stdin, but no bytes after them. Blocks for at most `orders_timeout`. Errors name this host.
+// Reports on stdout that the agent is running, and in a pod its address. Reads the instructions
+// from stdin, but no bytes after them. Blocks for at most `orders_timeout`. Errors name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
 // Changes to the directory and returns the environment with the variables set.
 Result<Environment> obey(const LoginOrders& orders, Environment environment);
 
-// Where the agents run: on machines like the launcher's own, or in images that may differ from it.
+// Where the agents run: on machines of the same site as the launcher, or in images that may differ
+// from the launcher's machine.
 enum class Likeness { same_site, own_image };
 
-// The launcher's variables for every agent. The result has the variables that toprun itself reads,
-// and the settings of PyTorch and its libraries. On machines of the same site, the result also has
-// the variables that choose the Python and proxies. PATH or LD_LIBRARY_PATH from another host would
-// be wrong. `names`: further variables, from the options and from the user.
+// The variables of the launcher that every agent gets: those that toprun itself reads, and the
+// settings of PyTorch and its libraries. On machines of the same site, an agent also gets the
+// variables that choose the Python and proxies. PATH and LD_LIBRARY_PATH are not passed, because
+// they would be wrong on another host. `names`: further variables, from the options and from the
+// user.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names,
                                                     Likeness likeness = Likeness::same_site);

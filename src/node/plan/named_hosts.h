@@ -17,8 +17,8 @@ namespace toprun::plan {
 Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes);
 
-// Inside an mpiexec of Hydra: all processes exchange the job's name and the address of rank 0.
-// Blocks until all processes take part. Elsewhere: returns nullopt.
+// If Hydra's mpiexec started this process: all its processes exchange the job's name and the
+// address of rank 0. Blocks until all of them have called this. Otherwise returns nullopt.
 Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::plan

@@ -30,16 +30,15 @@ struct Setting {
 // How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
-// Whether NCCL's log lines are kept and read, to find which network the workers used. automatic:
-// only on nodes with GPUs.
+// Whether NCCL's log lines are written to a file and read, to find out which network the workers
+// used. `automatic`: only on nodes with GPUs.
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
-// A set of a worker's streams, for log files or for copies. It is a bit set: stdout = 1, stderr =
-// 2.
+// Which streams of a worker go to log files or are copied. It is a bit set: stdout = 1, stderr = 2.
 using StreamSet = unsigned;
 
-// Streams per local rank: `all` for every rank without its own entry.
+// The streams of each local rank. `all` is for ranks without their own entry.
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
@@ -63,23 +62,24 @@ struct Endpoint {
 };
 
 // The options of `toprun [run]` with defaults from PET_* variables. The form of every value is
-// checked, but not whether the machine has what it names (GPUs, names that resolve).
+// checked. It is not checked whether the machine has what a value names (GPUs, host names).
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
   std::vector<std::string> arguments;  // passed to the program unchanged
 
   Setting<std::string> hosts;          // hosts on which ssh starts agents, for example a,b[3-9]:4
-  Setting<std::string> host_file;      // … or a file that lists the hosts
-  Setting<std::string> in_job;         // … or a job with sleeping pods; each pod gets an agent
-  bool detach = false;                 // its agents continue when the launcher ends
+  Setting<std::string> host_file;      // a file that lists the hosts, instead of `hosts`
+  Setting<std::string> in_job;         // a job with sleeping pods, instead of hosts; each pod gets
+                                       // an agent
+  bool detach = false;                 // the agents continue when the launcher ends
   Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
-  std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: equal to nnodes
+  std::optional<int> min_nodes;        // MIN in --nnodes MIN:MAX; unset: the same as nnodes
   // "", a number ≥ 1, "cpu", "gpu" or "auto". The default is "1" if the program is called as
   // torchrun.
   Setting<std::string> nproc_per_node;
   Setting<std::optional<int>> node_rank;  // from --node-rank only
-  // From PET_NODE_RANK: a node index, which does not require an order.
+  // From PET_NODE_RANK: an index that identifies the node, but does not determine its rank.
   Setting<std::optional<int>> node_index;
   Setting<std::optional<std::string>> master_addr;
   Setting<std::optional<int>> master_port;  // 0 (one node only): the kernel chooses
@@ -87,7 +87,7 @@ struct Options {
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // Runs on one node and ignores the engine. In this case node_rank, node_index, master_addr,
+  // The job runs on one node and ignores the engine. Then node_rank, node_index, master_addr,
   // master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the user set other
   // values.
   bool standalone = false;
@@ -95,7 +95,7 @@ struct Options {
   int max_restarts = 0;
   run::Grow grow = run::Grow::at_restart;
   std::string role = "default";
-  bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
+  bool virtual_local_rank = false;  // every worker gets LOCAL_RANK=0 and sees only one GPU
   std::optional<NumaBinding> numa_binding;
   // --warm: the modules that one Python imports before it forks this node's ranks.
   std::optional<std::vector<std::string>> warm;
@@ -106,15 +106,15 @@ struct Options {
   std::optional<std::string> stage_to;  // the folder for copies on each node
   bool preflight = true;
 
-  // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and
-  // SIGUSR2 are always forwarded, but end the run only if they are listed here.
+  // The agent forwards these signals to the workers, and ends the run after the grace period.
+  // SIGUSR1 and SIGUSR2 are always forwarded, but end the run only if they are listed here.
   Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
   // Ranks that make no progress for this time are reported as a hang; unset: toprun does not look
   // for hangs.
   std::optional<std::chrono::seconds> hang_timeout;
   run::OnHang on_hang = run::OnHang::report;
   std::vector<std::string> notify;                       // commands and URLs
-  std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
+  std::optional<std::chrono::seconds> shutdown_timeout;  // time from the first signal to SIGKILL
 
   StreamMap redirects;
   StreamMap tee;
@@ -149,8 +149,8 @@ struct Options {
   container::Request container;   // --container and its related options
 
   bool ranks_in_place = false;
-  // The program that starts the agents (via), or every rank (launcher), on the hosts: "" or
-  // "mpirun".
+  // The program that starts the agents (`via`) or every rank (`launcher`) on the hosts: "mpirun",
+  // or "" for none.
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
@@ -169,7 +169,7 @@ struct Options {
 };
 
 // torchrun ignores --node-rank with c10d, and scripts pass the same value on every node. Therefore,
-// with c10d, the option affects neither the choice of the root nor the admission of nodes.
+// with c10d, this option does not affect the choice of the root, nor which nodes are admitted.
 inline bool node_rank_is_a_hint(const Options& options) {
   return options.rdzv_backend.value == "c10d";
 }

@@ -13,7 +13,7 @@ namespace toprun::plan {
 // the launcher: first the line "secret HEX", then "signal N" lines. End of file means that the
 // launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
-// Set for a toprun on a job's node that must become this shell.
+// Set for a toprun on a job's node: it must become the shell that the variable names.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
 // If an agent receives nothing from its launcher for this time, it treats the launcher as lost.

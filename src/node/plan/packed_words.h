@@ -15,9 +15,9 @@ inline constexpr std::string_view packed_word = "packed-words";
 // size.
 inline constexpr std::size_t max_packed_bytes = 90u << 10;
 
-// Packs a command line (toprun and its arguments) so that it arrives unchanged. Quotes, blanks,
-// commas and $ could otherwise be changed on the way. The result is toprun, packed_word and one
-// argument of letters, digits, - and _. Error (exit 2): the command line is too long.
+// Packs a command line (toprun and its arguments), so that programs that pass it on do not change
+// quotes, blanks, commas and $. The result is toprun, packed_word and one argument of letters,
+// digits, - and _. Error (exit 2): the command line is too long.
 Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv);
 
 // Returns the command line, unpacked if it was packed. Error (exit 2): the argument after

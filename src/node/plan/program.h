@@ -10,19 +10,19 @@
 
 namespace toprun::plan {
 
-// Whether the program in the options exists, as far as files show. A script must exist and, if it
-// is a directory, contain a __main__.py. A program (--no-python) must be in PATH and executable.
-// Modules are not checked, because only Python can find them. Errors have exit_usage and name path
-// and directory.
+// Checks that the program in the options exists. A script must exist and, if it is a directory,
+// contain a __main__.py. A program (--no-python) must be in PATH and executable. Modules are not
+// checked, because only Python can find them. Errors have exit_usage and contain the path and the
+// current directory.
 Result<void> check_program(const Options& options, const Environment& environment);
 
 // The size of the beginning that is examined.
 inline constexpr std::size_t foreign_script_bytes = 64u << 10;
 
-// Why Python cannot run this file, judged by its beginning. The file is a program (ELF), or a
-// script for another interpreter, which its "#!" line or the name of a shell script shows. The fix
-// in the error is the command line that was probably meant. For a Slurm batch script, that includes
-// its #SBATCH lines as options. nullopt: the file may be a Python script. Pure.
+// Why Python cannot run this file, judged by its beginning: it is a program (ELF), or a script for
+// another interpreter, according to its "#!" line or to a file name such as x.sh. The fix in the
+// error is the command line that the user probably meant. For a Slurm batch script, this command
+// line has the #SBATCH lines as options. nullopt: the file may be a Python script. Pure.
 std::optional<Error> not_for_python(const std::string& script, std::string_view beginning);
 
 }  // namespace toprun::plan

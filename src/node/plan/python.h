@@ -10,7 +10,7 @@ namespace toprun::plan {
 
 struct Python {
   std::string path;
-  std::string reason;  // for the user, as in "beside /opt/venv/bin/toprun"
+  std::string reason;  // why this Python was chosen, as in "beside /opt/venv/bin/toprun"
 };
 
 // The Python for the user's script. The first choice is PYTHON_EXEC. The next is python3 or python

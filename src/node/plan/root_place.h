@@ -10,7 +10,7 @@
 
 namespace toprun::plan {
 
-// The host that the user chose for the processes of the job to meet: --rdzv-endpoint, else
+// The host at which the job's processes meet, if the user chose it: by --rdzv-endpoint, else by
 // --master-addr.
 struct NamedEndpoint {
   std::string host;
@@ -23,12 +23,13 @@ struct RootPlace {
   // Whether this process is the root; unset: the owner of the endpoint's address is the root.
   std::optional<bool> is_root;
   std::string host;                 // where the root listens; empty with one node
-  std::vector<std::string> others;  // … or where it may listen, if that is uncertain
+  std::vector<std::string> others;  // other hosts on which the root may listen, if this is
+                                    // uncertain
   // The engine's root host, if the endpoint is an address that may belong to another host; else
   // empty.
   std::string beside_endpoint;
-  // This process is the engine's first process and may not own the endpoint's address. This process
-  // becomes the root if no other process does.
+  // True: this process is the engine's first process, and the endpoint's address may belong to
+  // another host. If no other process becomes the root, this process does.
   bool if_no_other = false;
   bool endpoint_is_meant = true;  // false: no process may use the endpoint
   std::string note;               // a note to the user, printed only by the root; empty: no note
@@ -38,12 +39,12 @@ struct RootPlace {
 // the endpoint (localhost, Debian's 127.0.1.1), the endpoint is ignored and the engine's first node
 // is the root.
 //
-// That node is also the root if the endpoint is an address that may not belong to any of the job's
-// nodes (such as the address of a login node). The other nodes then try the endpoint first, because
-// its network may be better, and then that node.
+// The engine's first node is also the root if the endpoint is an address that may belong to none of
+// the job's nodes (such as the address of a login node). The other nodes then try the endpoint
+// first, because its network may be better, and then the engine's first node.
 //
-// The processes of an mpirun do not know all hosts. For them, the owner of the address is the root,
-// or rank 0 if no owner joins. Pure.
+// Processes that mpirun started do not know all hosts. Among them, the process whose host has the
+// endpoint's address is the root; if there is none, rank 0 is the root. Pure.
 RootPlace place_root(const Options& options, const engines::Allocation& place, hosts::Reach reach);
 
 }  // namespace toprun::plan

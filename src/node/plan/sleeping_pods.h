@@ -15,7 +15,7 @@ namespace toprun::plan {
 struct JobOfPods {
   std::unique_ptr<engines::Queue> queue;
   engines::Job job;
-  // Sorted by their number in the job; any of them may have a problem.
+  // Sorted by their number in the job. Any pod may have a problem (JobPod::trouble).
   std::vector<engines::JobPod> pods;
 };
 
@@ -24,7 +24,8 @@ struct JobOfPods {
 Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
                             const Environment& environment);
 
-// The same, but all pods must be running. Error: names a pod that is not running, and the reason.
+// Like find_pods(), but all pods must be running. The error names a pod that is not running, and
+// the reason.
 Result<JobOfPods> running_pods(const std::string& option, const std::string& id,
                                const Environment& environment);
 

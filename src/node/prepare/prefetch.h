@@ -16,9 +16,9 @@
 
 namespace toprun::prepare {
 
-// Reads the files that this node's ranks will import into the node's page cache (--prefetch). The
-// reading runs in parallel, and no other step waits for it. If no run has recorded which files
-// these are, it writes the record for later runs after the ranks have imported them.
+// Reads the files that this node's ranks will import into the node's page cache (--prefetch).
+// Several threads read, and no other step waits for them. A record lists these files. If there is
+// no record yet, it is written for later runs, after the ranks have imported the files.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or left out------------------------------------------------------------^
@@ -37,7 +37,8 @@ class Prefetch {
   void ranks_have_started();
   // Call it when all ranks have connected to the store.
   void ranks_have_imported();
-  // Returns how long the reading took, once. nullopt if nothing was read, or the reading continues.
+  // Returns, only once, how long the reading took. nullopt: nothing was read, or the reading
+  // continues.
   std::optional<std::chrono::milliseconds> take_time() {
     return std::exchange(time_, std::nullopt);
   }

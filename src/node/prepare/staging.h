@@ -27,15 +27,15 @@ namespace toprun::prepare {
 
 // The time limit for making a node's copy.
 inline constexpr std::chrono::minutes stage_limit{60};
-// How often the root reports how much it has sent, while it sends.
+// While the root sends data, it reports at this interval how much it has sent.
 inline constexpr std::chrono::seconds tell_staging_every{10};
-// The number of other agents that are served at the same time; further agents wait.
+// The maximum number of other agents that are served at the same time; further agents wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
-// This node's copy of the environment (--stage). One copy serves all attempts. The root's node
-// reads and hashes the environment itself. The other nodes fetch a copy and mount it over the
-// environment's path for the ranks. All nodes offer their data to other nodes while this object
-// exists. Blocking work has its own threads.
+// This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
+// the environment itself. The other nodes fetch a copy and, for the ranks, mount it over the
+// environment's path. While this object exists, its node offers its data to other nodes. Blocking
+// work has its own threads.
 class Staging {
  public:
   Staging(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job,
@@ -48,12 +48,12 @@ class Staging {
   std::string become_source();
   // Call it when another agent asks for the environment.
   void visit(Fd socket, std::string preamble);
-  // Waits until this node has its copy or continues without it. Error: both are impossible. The
-  // next attempt may call this while the call of the last attempt is still pending.
+  // Waits until this node has its copy, or continues without a copy. Error: neither is possible.
+  // The next attempt may call this while the previous attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns the result of the staging, once.
+  // Returns, only once, the result of the staging.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
-  // Lets ranks use the copy, if there is a copy.
+  // If there is a copy, changes the workplace so that the ranks use it.
   void enter(Workplace& place) const;
 
  private:
@@ -73,7 +73,7 @@ class Staging {
   Pool own_;     // one thread, for the scan or the copy
   Pool visits_;  // for other agents that have shown the key
   stage::Entrance entrance_;
-  // False: the system starts no threads, so a pool works on the event loop.
+  // False: the system cannot start threads, so a pool does its work on the event loop.
   const bool has_threads_;
   std::optional<stage::Hash> key_;
   bool is_fetching_ = false;
@@ -83,7 +83,8 @@ class Staging {
   std::optional<model::Staged> news_;
   std::optional<stage::Fetched> copy_;  // protects the copy from removal
   std::shared_ptr<const spawn::View> view_;
-  // If mounts are not possible: the path of a virtual environment's copy, which ranks use directly.
+  // If mounts are not possible: the path of a virtual environment's copy, which the ranks use under
+  // this path.
   std::string moved_to_;
 };
 

@@ -13,13 +13,13 @@
 
 namespace toprun::prepare {
 
-// Manages the warm parent of this node's ranks (--warm). One parent serves all attempts and imports
-// modules while the agents find each other. A parent that has died is replaced before the next
-// attempt.
+// Manages the warm parent of this node's ranks (--warm): a Python process that forks the ranks. It
+// is used in all attempts, and imports modules while the agents find each other. A parent that has
+// died is replaced before the next attempt.
 class WarmStart {
  public:
-  // On the host, the parent starts at once. With --stage, it starts when begin() or settled()
-  // passes the workplace. In a container, it starts when settled_in() passes the workplace.
+  // On the host, the parent starts at once; with --stage, it starts in begin() or settled(), which
+  // get the workplace. In a container, it starts in settled_in().
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
@@ -28,10 +28,10 @@ class WarmStart {
   void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or reports why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
-  // The same for ranks in a container that is up.
+  // Like settled(), for ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
                                           const Workplace& workplace);
-  // Returns how long the imports took, once after each start of a parent.
+  // Returns how long the imports took, only once after each start of a parent.
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
@@ -52,7 +52,7 @@ class WarmStart {
   std::shared_ptr<warm::Parent> parent_;
   bool was_ready_ = false;
   std::optional<std::chrono::milliseconds> import_time_;
-  bool requested_ = true;  // false: a warm start was refused, which was reported
+  bool requested_ = true;  // false: a warm start is not possible, and this was reported
 };
 
 }  // namespace toprun::prepare

@@ -18,7 +18,7 @@ struct Workplace {
   Environment environment;           // without the variables of each rank
   std::vector<std::string> program;  // the command line
   std::string program_reason;        // why this Python was chosen
-  // The view of the host's files; null: the same as this process's.
+  // How the ranks see the host's files; null: as this process sees them.
   std::shared_ptr<const spawn::View> view = {};
 };
 
@@ -28,9 +28,9 @@ Workplace on_the_host(const plan::Job& job);
 void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
-// a script, a program, a virtual environment or a Python. Another error is a host path among the
-// script's arguments that does not exist inside; that error contains the --bind that would add the
-// path.
+// a script, a program, a virtual environment or a Python. It is also an error if an argument of the
+// script is a path that exists on the host, but not in the container. This error contains the
+// --bind option that adds the path.
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    worker::ShimLink& shim);
 

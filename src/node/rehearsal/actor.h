@@ -26,8 +26,8 @@ class Loop : public boost::asio::io_context {
   void forget() { shutdown(); }
 };
 
-// One agent's process in virtual time. Root and Member are the real ones. Everything that they get
-// from a Session is simulated.
+// One agent's process in virtual time. Root and Member are the program's own classes. Everything
+// that they normally get from a Session is simulated.
 class Actor : public agent::Services {
  public:
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);
@@ -39,7 +39,7 @@ class Actor : public agent::Services {
   std::optional<int> exit_code() const { return exit_code_; }
   agent::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
-  // Called when a rank has connected to the store here; it belongs to the attempt of this store.
+  // Called when a rank has connected to the store here. The rank belongs to the store's attempt.
   void rank_came(const Rank& rank, bool has_met);
   bool has_store_of(int attempt) const { return store_ && store_->attempt == attempt; }
   // The terminal accepts no output (true), or accepts output again (false).

@@ -26,9 +26,8 @@ struct Outcome {
 };
 
 // Simulates one run of Root and Members on this thread. The code of Root and Member is the same as
-// in the program. Their time, pool, links, ranks, terminal and store are simulated, and a seed
-// determines all of them. The coroutines and callbacks, messages as JSON, output through pipes and
-// log folders are real.
+// in the program. Time, pool, links, ranks, terminal and store are simulated; a seed determines
+// what they do. Coroutines, callbacks, messages as JSON, pipes for output and log folders are real.
 //
 // Promises:
 //   the run ends within a time that follows from its limits

@@ -25,7 +25,7 @@ struct Rank {
   bool lives = true;
   bool is_stubborn = false;    // ignores SIGTERM
   bool hangs = false;          // makes no progress
-  bool is_guilty = false;      // … and is the rank that the others wait for
+  bool is_guilty = false;      // hangs, and the other ranks wait for it
   std::uint64_t progress = 0;  // grows while the rank makes progress
   int status = 0;              // once the rank has ended, in the format of waitpid(2)
   bool is_reaped = false;

@@ -14,18 +14,18 @@ using simulation::Dice;
 using std::chrono::milliseconds;
 
 enum class FaultKind {
-  rank_exits,     // with the exit code of the fault
-  rank_killed,    // by a signal that toprun did not send
-  agent_dies,     // and its ranks die with it
+  rank_exits,     // a rank exits with the exit code of the fault
+  rank_killed,    // a rank is killed by a signal that toprun did not send
+  agent_dies,     // an agent dies, and its ranks die with it
   link_lost,      // both ends detect the loss
   ranks_hang,     // one rank makes no progress, and the others wait for it
-  fails_in_look,  // as before, and the rank is killed during the root's slow look at the ranks
+  fails_in_look,  // as ranks_hang, and the rank is killed while the root slowly looks at the ranks
   // A rank is killed while the terminal is blocked; the terminal continues between two attempts.
   fails_unread,
   places_asked,   // a process queries where the ranks are
   output_stands,  // the root's terminal accepts no output for a while
   signalled,      // SIGTERM is sent to one agent
-  orphaned,       // its keeper is killed
+  orphaned,       // an agent's keeper is killed
   paused,         // SIGTSTP is sent, and SIGCONT after a while
 };
 std::string_view name_of(FaultKind kind);

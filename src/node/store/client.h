@@ -32,7 +32,7 @@ class Client {
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // False if not all keys were set in time. The wait is then cancelled.
+  // False if some key was not set in time. The wait is then cancelled.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::int64_t> num_keys();
   Result<bool> delete_key(std::string_view key);
@@ -43,7 +43,7 @@ class Client {
   Result<std::optional<std::string>> queue_pop(std::string_view queue);
   Result<std::int64_t> queue_len(std::string_view queue);
   Result<std::vector<std::string>> list_keys();
-  // Returns false in the same case as wait().
+  // Returns false if not all clients arrived in time.
   Result<bool> barrier(std::string_view key, std::int64_t world_size,
                        std::chrono::milliseconds timeout);
   Result<void> ping();

@@ -6,7 +6,7 @@
 namespace toprun::store {
 
 // SipHash-2-4 with a random key per process. With a predictable hash, a client could create keys
-// that all fall into one bucket. The cost of such keys would be the square of their number.
+// that all fall into one bucket. The time for n such keys would grow as n².
 struct KeyHash {
   using is_avalanching = void;  // the bits are well mixed already
 

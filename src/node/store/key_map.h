@@ -15,9 +15,10 @@ namespace toprun::store {
 
 // A map from keys to T. The address of a T stays the same while its key is in the map.
 //
-// The map is a flat table of hashes and pointers. A lookup of an absent key costs one cache miss. A
-// chained table needs two or three. Growing the table moves neither keys nor values. A request with
-// 100,000 keys is executed without interruption, so fast lookups limit how long other clients wait.
+// The map is a flat table of hashes and pointers. A lookup of an absent key costs one cache miss;
+// in a table with chains, it costs two or three. When the table grows, keys and values are not
+// moved. Lookups have to be fast: a request with 100,000 keys is executed without interruption
+// while other clients wait.
 template <class T>
 class KeyMap {
  public:
@@ -43,10 +44,10 @@ class KeyMap {
   }
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
-  // Frees at most `budget` entries. `shrink(value, budget)` reduces a value until the value can be
-  // freed at once, and subtracts the work from `budget`. `shrink` returns false if it needs another
-  // call. Returns true when all entries are freed. After the first call, the map must not be used
-  // for anything else.
+  // Frees at most `budget` entries. `shrink(value, budget)` frees parts of a value and subtracts
+  // their number from `budget`. It returns true when the rest can be freed at once, false if
+  // another call is needed. Returns true when all entries are freed. After the first call, the map
+  // must not be used for anything else.
   template <class Shrink>
   bool dissolve(std::size_t& budget, Shrink shrink) {
     if (!dissolving_) dissolving_ = table_.begin();

@@ -19,7 +19,8 @@ namespace toprun::store {
 // keyspace.
 class Waiter {
  public:
-  // Delivers a reply that another connection's request caused. Must not call the keyspace.
+  // Delivers a reply that is due because of another connection's request. Must not call the
+  // keyspace.
   virtual void deliver(std::string_view reply) = 0;
   virtual void deliver(const Output& message) = 0;
   // Cancels all waits and watches of this connection.
@@ -77,14 +78,14 @@ class Keyspace {
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 
-  // The WATCH_KEY request of generation A.
+  // The request WATCH_KEY of protocol generation A (protocol.h).
   bool watch(Waiter& waiter, std::string_view key);
   std::size_t watched_by(const Waiter& waiter) const;
   // Null if no client watches the key.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
-  // Frees at most `budget` keys and queued values. Returns true when all are freed. After the first
-  // call, no other method may be called, and no client may wait or watch.
+  // Frees at most `budget` keys and queued values. Returns true when everything is freed. After the
+  // first call, no other method may be called, and no client may wait or watch.
   bool dissolve(std::size_t budget);
 
  private:
@@ -92,7 +93,7 @@ class Keyspace {
   friend struct Waiter::Watch;
   struct Link;
   struct Entry {
-    Charge charge;  // for the key and the node
+    Charge charge;  // the charge for the key and the map's node
     Value value;
     Entry(Ledger& ledger, std::string_view key);
   };

@@ -13,19 +13,19 @@ struct Limits {
   // Same value as in PyTorch, for one request. APPEND may grow a value beyond this limit.
   std::size_t value_bytes = 8u << 20;
   std::size_t keys_per_request = 131'072;  // same value as in PyTorch's libuv server
-  std::size_t request_bytes = 1u << 30;    // one whole request, buffered until it is complete
+  std::size_t request_bytes = 1u << 30;    // one request, which is buffered until it is complete
   // Keys, values, queues, pending waits, incomplete requests and unread replies together.
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
   std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
-  // Connections of unknown type. If there are more, the oldest of these connections is closed.
-  // There is no time limit for them, because the client in an old PyTorch sends nothing before its
-  // first request.
+  // The maximum number of connections of unknown type (undecided). If there are more, the oldest is
+  // closed. They have no time limit, because an old PyTorch client sends nothing before its first
+  // request.
   std::size_t undecided = 16'384;
 };
 
-// The maximum number of undecided connections if this number of files may be open. The remaining
-// files are reserved for other connections.
+// The maximum number of undecided connections if the process may open `open_files` files. The other
+// descriptors are reserved for other connections.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
@@ -45,7 +45,7 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // Reasons that do not belong to a limit in Limits.
+  // Other reasons than a limit in Limits.
   open_files,      // the process has no file descriptor left
   stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // an opcode is unknown, or a second handshake arrived

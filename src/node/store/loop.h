@@ -25,7 +25,7 @@ namespace toprun::store {
 // If a connection's socket accepts no more replies, the unsent replies stay in the connection's
 // `output`. Until the socket has accepted all of the output, the loop reads no data and executes no
 // requests from this connection. A connection is in the queue `due_` in two cases: it has work left
-// after its share of an iteration, or another connection's request has caused a reply to it.
+// after its share of an iteration, or it gets a reply because of another connection's request.
 class Server::Loop {
  public:
   static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows

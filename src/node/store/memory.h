@@ -30,8 +30,8 @@ class Charge {
   ~Charge() { set(0); }
 
   void set(std::size_t bytes) {
-    // If `bytes` is smaller than `bytes_`, the unsigned difference wraps around, and the sum wraps
-    // back.
+    // If `bytes` is smaller than `bytes_`, the unsigned difference wraps around, but the sum is
+    // right.
     ledger_->used += bytes - bytes_;
     bytes_ = bytes;
   }

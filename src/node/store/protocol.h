@@ -63,7 +63,7 @@ enum class KeyEvent : std::uint8_t { updated = 0, created = 1, deleted = 2, regi
 // restart the parse, so the cost is linear in the number of bytes received.
 struct Scan {
   std::size_t position = 0;  // position of the first incomplete field
-  // The parse can make no progress before this number of bytes of the request has arrived.
+  // The parse can continue only after this many bytes of the request have arrived.
   std::size_t needed = 1;
   std::uint64_t rounds = 0;  // number of incomplete rounds of fields, including the current round
   std::uint8_t field = 0;    // the next field in the current round

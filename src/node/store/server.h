@@ -17,9 +17,9 @@
 
 namespace toprun::store {
 
-// A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
-// runs an event loop. Once the server serves clients, its own thread runs the iterations of the
-// loop. Without a thread, the server's owner runs the iterations.
+// A TCPStore server for any PyTorch client (generations A and C to F of the protocol). It has an
+// event loop. Once the server serves clients, its own thread runs the loop's iterations. Before
+// that, the server's owner runs them.
 class Server {
  public:
   // Receives every connection whose first bytes are "toprun/", together with the bytes that were
@@ -34,8 +34,8 @@ class Server {
   };
 
   // The ranks of an attempt. The callbacks are called in an iteration, so they must not block.
-  // `arrived` is called when the last rank has joined, and again when the last rank has met the
-  // others. `alarmed` is called when a rank first reports that it has stopped waiting.
+  // `arrived` is called when the last rank has joined, and again when the last rank has reached its
+  // first collective. `alarmed` is called when a rank first reports that it has stopped waiting.
   struct Expected {
     std::size_t ranks = 0;
     std::function<void()> arrived = {};
@@ -53,9 +53,10 @@ class Server {
                                                Visitor visitor = {});
   // Starts a server that refuses clients and has no thread until next_attempt() starts one. Until
   // then, the owner must call take_turn() whenever readiness() is readable, and after the time that
-  // the last call returned. Most nodes never serve a store. While nodes join, all connections are
-  // from visitors, and with a thread each visitor would wake two threads. If there is no descriptor
-  // for a visitor, the visitor receives `busy` before its connection is closed.
+  // the last call returned. The reason is that most nodes never serve a store. While nodes join,
+  // all connections are from visitors; with a separate thread, each visitor would wake two threads.
+  // If there is no descriptor for a visitor, the visitor receives `busy` before its connection is
+  // closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const;
@@ -63,9 +64,9 @@ class Server {
   std::optional<std::chrono::milliseconds> take_turn();
 
   ~Server();  // closes everything and frees all data of clients
-  // For a process that is about to end. Does not wait and does not free memory, because the kernel
-  // frees gigabytes faster than this process frees single keys. The visitor function is not called
-  // any more.
+  // For a process that is about to end. Does not wait and does not free memory: the kernel frees
+  // gigabytes faster than this process frees single keys. The visitor function is not called any
+  // more.
   static void abandon(std::unique_ptr<Server> server);
 
   // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and

@@ -31,8 +31,8 @@ class Session : public Waiter {
   // Called when PyTorch's client on this connection adds itself to the count of workers. The
   // argument is the client's process id; 0: unknown.
   virtual void joined(std::uint32_t /*pid*/) {}
-  // Called when a joined client then asks for a key of a process group. The argument is the rank
-  // that the client's own key contains.
+  // Called when a client that has joined then asks for a key of a process group. The argument is
+  // the rank in the client's own key.
   virtual void met(std::optional<int> /*rank*/) {}
   // Called when PyTorch's watchdog reports on this connection that a rank has stopped waiting.
   virtual void alarmed(const hang::Alarm& /*alarm*/) {}
@@ -44,7 +44,7 @@ class Session : public Waiter {
   struct Input {
     Charge charge;
     std::string bytes;
-    std::size_t done = 0;  // number of bytes that are already executed
+    std::size_t done = 0;  // how many bytes are already executed
     Scan scan;
   };
 
@@ -53,11 +53,12 @@ class Session : public Waiter {
   std::uint32_t pid_ = 0;
   Dialect dialect_ = Dialect::undecided;
   bool has_joined_ = false;
-  bool awaits_group_ = false;  // the rank has joined, but has not met the others
+  bool awaits_group_ = false;  // the rank has joined, but has not asked for a key of a process
+                               // group
 };
 
-// The store without its sockets: reads bytes from clients and produces replies. For use on one
-// thread.
+// The store without its sockets: it reads bytes from clients and produces replies. It is used on
+// one thread.
 class Service {
  public:
   // How a connection continues after take().
@@ -83,7 +84,8 @@ class Service {
   // Begins an attempt without keys. Clients that were accepted earlier are refused from now on. The
   // data of the last attempt's clients is freed by tidy(), once their sessions are destroyed.
   void next_attempt(Clients clients);
-  // Frees a part of this data, in about a millisecond. False if everything was freed already.
+  // Frees a part of the last attempts' data, in about a millisecond. False if everything was freed
+  // already.
   bool tidy();
   Ledger& ledger() { return ledger_; }
 

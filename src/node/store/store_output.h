@@ -46,13 +46,14 @@ class Output {
   // Prepares the output for a wait until the client reads it. Frees spare memory and counts the
   // rest in the ledger.
   bool shrink();
-  // Counts the current content in the ledger, which already contains shared values. False if the
+  // Counts the current content in the ledger. Shared values are already counted. False if the
   // ledger has no room.
   bool charge() { return charge_.try_set(text_.capacity()); }
 
  private:
   struct Shared {
-    std::size_t position;  // in text_; the value is sent before this position
+    std::size_t position;  // a position in text_; the value is sent before the text at this
+                           // position
     std::shared_ptr<Blob> blob;
   };
 
@@ -60,9 +61,9 @@ class Output {
   std::string text_;
   std::vector<Shared> shared_;
   std::size_t size_ = 0;         // bytes that are not sent yet
-  std::size_t text_sent_ = 0;    // sent bytes of text_
-  std::size_t shared_sent_ = 0;  // sent entries of shared_, whole entries only
-  std::size_t blob_sent_ = 0;    // sent bytes of the next entry
+  std::size_t text_sent_ = 0;    // how many bytes of text_ are sent
+  std::size_t shared_sent_ = 0;  // how many whole entries of shared_ are sent
+  std::size_t blob_sent_ = 0;    // how many bytes of the next entry are sent
 };
 
 }  // namespace toprun::store

@@ -10,11 +10,11 @@
 
 namespace toprun::worker {
 
-// The CPUs to which worker `i` is bound. The CPUs depend on the location of GPU `i` (or, without
-// GPUs, of a share of the machine). The choices are the CPUs of its NUMA node, of its socket, its
-// own share of the NUMA node's cores, or the cores that share one last-level cache. The result
-// equals torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds CPUs only: the
-// kernel allocates memory on the node of the CPU that touches it first.
+// The CPUs to which worker `i` is bound. They depend on where GPU `i` is (without GPUs, on the
+// worker's share of the machine). The choices are the CPUs of the GPU's NUMA node; those of its
+// socket; the GPU's share of the NUMA node's cores; or the cores of one last-level cache. The
+// result is the same as torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, this binds
+// CPUs only: the kernel allocates memory on the node of the CPU that touches it first.
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 inline constexpr int unknown = -1;
@@ -47,8 +47,8 @@ struct Binding {
 
 // The CPUs of the worker with this local rank, which uses the GPU with the same index. On a machine
 // without GPUs, the local ranks are spread evenly over the NUMA nodes that have allowed CPUs.
-// Neighbouring ranks stay together, and the ranks are treated as the GPUs of those nodes. Nodes
-// without an allowed CPU do not affect the other nodes (torchrun fails on them).
+// Neighbouring ranks are on the same node if possible, and each rank counts as a GPU of its node.
+// NUMA nodes without an allowed CPU are ignored (torchrun fails if there are any).
 Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
                      int local_world_size);
 

@@ -34,12 +34,12 @@ class Children {
   // Called between watch() and unwatch() when reap() may return something new.
   std::function<void()> on_change;
 
-  // Called after each program that start() has started, because starting a thousand programs takes
-  // a while.
+  // start() calls it after each program that it has started, because starting a thousand programs
+  // takes a while.
   std::function<void()> on_progress;
 
-  // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run.
-  // Call no other method during the call.
+  // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run (the
+  // host or the container). Call no other method during the call.
   virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
   // Call it after start(), on the event loop's thread.
   virtual void watch() = 0;

@@ -38,16 +38,16 @@ struct WorkerFacts {
   std::optional<std::string> only_device;
 };
 
-// `inherited` plus the facts, without toprun's own variables. Those variables are its secrets, its
-// options and the PET_* variables that are torchrun options.
+// `inherited` plus the facts, without toprun's own variables: its secrets, its options, and the
+// PET_* variables that are torchrun options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
 
 // The variables that worker_environment() sets to the same values for all of a node's workers.
 Environment common_environment(const Environment& inherited, int local_world_size);
 
 // The only device that a worker sees: entry `local_rank` of the inherited CUDA_VISIBLE_DEVICES. If
-// the variable is unset, this is the index itself; if it is empty, there is no device. An error if
-// the list is shorter.
+// the variable is unset, the result is `local_rank` itself; if it is empty, there is no device.
+// Error: the list has too few entries.
 Result<std::string> only_device(const Environment& inherited, int local_rank);
 
 // True if workers get OMP_NUM_THREADS=1 because the user did not set it and the node has several

@@ -9,14 +9,14 @@
 
 namespace toprun::worker {
 
-// Parses an error.json. The file's time `modified` makes its time stamp, which has whole seconds,
-// more precise. The result is limited to the time from `started` to now. Null if the text is not an
-// error file.
+// Parses an error.json. The time in the file has only whole seconds; `modified`, the file's
+// modification time, makes it more precise. The result is limited to the time from `started` to
+// now. Null if the text is not an error file.
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 
 // The text of the launcher's own error file for a failed worker: the worker's error file plus the
-// exit code (-N for signal N), which the worker could not know. torchrun's dump_error_file
+// worker's exit code (-N for signal N). torchrun's dump_error_file
 // (torch/distributed/elastic/multiprocessing/errors/error_handler.py) adds the exit code in the
 // same way. An error if the text is not JSON.
 Result<std::string> error_file_for_launcher(const std::string& text, const model::WorkerExit& exit);

@@ -16,15 +16,15 @@ namespace toprun::worker {
 // suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
-// The heartbeat byte that reports that SIGTSTP has stopped the agent's workers. Any byte shows that
-// the agent is alive.
+// The heartbeat byte with which the agent reports that it has stopped its workers after SIGTSTP.
+// Like any byte, it shows that the agent is alive.
 inline constexpr char beat_of_rest = 's';
-// The heartbeat byte that reports that the agent now accepts queued_signal().
+// The heartbeat byte with which the agent reports that it now accepts queued_signal().
 inline constexpr char beat_of_queue = 'q';
 
-// The real-time signal that forwards another signal, with that signal's number as its value. An
-// ordinary signal would not do: two pending signals with the same number merge, and an engine may
-// send the agent the same signal at the same moment.
+// The real-time signal with which the keeper forwards another signal; its value is the other
+// signal's number. The other signal itself would not be enough: two pending signals with the same
+// number merge, and an engine may send the agent the same signal at the same moment.
 int queued_signal();
 
 // Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
@@ -48,21 +48,21 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 // Call it once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
 // ignored and receives the non-blocking write end of the heartbeat pipe; a full pipe is not an
 // error. Returns the agent's exit code, or exit_failure if it died or stalled, or 128 + n if a
-// forwarded signal killed it. A code that `agent` passed to tell_keeper_of_code() takes precedence
-// over how it died.
+// forwarded signal killed it. If `agent` has called tell_keeper_of_code(), the result is the code
+// that it passed, even if it then died.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
-// Called by `agent` when the run is over and reported. `exit_code` is the run's exit code, and the
-// end of the process that follows is not a part of the run. The keeper then waits for that end for
-// at most `ending_limit`: a thread that waits for a hanging file server survives even SIGKILL. Has
+// Called by `agent` when the run is over and reported. `exit_code` is the run's exit code; how the
+// agent's process then ends does not change it. The keeper waits for the process's end for at most
+// `ending_limit`, because a thread that waits for a hanging file server survives even SIGKILL. Has
 // no effect without a keeper.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
 // Ends the agent's process at once. Writes pending messages, sends the exit code to the keeper, and
-// closes pipes and ports, which a process that cannot end would keep open. Works also without a
+// closes pipes and ports: if the process cannot end, it would hold them open. Also works without a
 // keeper.
 [[noreturn]] void leave(int exit_code);
 
@@ -70,11 +70,11 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 // cannot remove it any more. Empty: no folder. Has no effect without a keeper.
 void keeper_removes(const std::string& folder);
 
-// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP came last. The agent may handle the
-// two signals in the other order. False without a keeper.
+// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of the two signals. The
+// agent has to ask because it may handle them in the other order. False without a keeper.
 bool keeper_rests();
 
-// Called by `agent` when other agents have learned of it, so that they will detect its end.
+// Called by `agent` when other agents know it, so that they will detect its end.
 void tell_keeper_of_joining();
 // Called after keep(): describes how the agent died before it joined. Empty if it ended by itself
 // or died later.

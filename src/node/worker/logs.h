@@ -29,7 +29,7 @@ class Logs {
   // folder (TMPDIR). If that folder is not writable, workers have no error files.
   static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
                              const Environment& environment);
-  // Uses a folder that the caller creates and removes; for error files only.
+  // Uses a folder that the caller creates and removes, for error files only.
   static Result<Logs> within(std::string folder);
   Logs(Logs&& other) noexcept;
   Logs& operator=(Logs&& other) = delete;
@@ -40,7 +40,7 @@ class Logs {
   // The path of the file with the lines that a filter selects from all workers of an attempt. Empty
   // if no files are kept.
   std::string filtered_log(int attempt, bool is_err) const;
-  // Whether files are kept: --log-dir was given.
+  // Whether the files stay after the run, because --log-dir was given.
   bool kept() const { return kept_; }
   // The folder of this agent's files; empty if it has no folder.
   const std::string& folder() const { return folder_; }

@@ -11,9 +11,9 @@
 
 namespace toprun::worker {
 
-// Finds processes that the kernel's out-of-memory killer has killed since construction. Sources:
-// the kernel's log, if it is readable and uses our process ids, and the kill counter of our memory
-// cgroup.
+// Finds processes that the kernel's out-of-memory killer has killed since this object was
+// constructed. Its sources are the kernel's log, if it is readable and uses our process ids, and
+// the kill counter of our memory cgroup.
 class OomWatch {
  public:
   OomWatch();
@@ -33,12 +33,12 @@ class OomWatch {
 // text has no such value.
 std::optional<std::int64_t> oom_kills(std::string_view text);
 
-// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). The file
-// is in the v1 hierarchy of the memory controller if there is such a hierarchy, else in v2.
+// The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). If the
+// memory controller has a v1 hierarchy, the file is in it, else in v2.
 std::string oom_counter(std::string_view cgroups);
 
-// The text of a /dev/kmsg record ("6,12,345,-;text") that reports a process killed by the
-// out-of-memory killer; empty for other records. names_victim(): whether such a text names this
+// The text of a /dev/kmsg record ("6,12,345,-;text") that says that the out-of-memory killer has
+// killed a process; empty for other records. names_victim(): whether such a text names this
 // process. Format: mm/oom_kill.c.
 std::string_view oom_text(std::string_view record);
 bool names_victim(std::string_view text, pid_t pid);

@@ -5,16 +5,17 @@
 
 namespace toprun::worker {
 
-// The first argument that makes this program a shim; the second is its socket's path.
+// With this first argument, the program is a shim; the second argument is the path of its socket.
 inline constexpr std::string_view shim_word = "--container-shim";
 
-// The only process of toprun inside a container. The agent outside listens at `socket` and sends
-// orders to the shim. The shim starts the ranks, signals and reaps them, and reports how each
-// ended. Ranks write to the agent's descriptors, so their output does not pass through the shim.
+// The only process of toprun inside a container. The agent, which is outside, listens at `socket`
+// and sends requests to the shim ("order"). The shim starts the ranks, signals and reaps them, and
+// reports how each ended. Ranks write to the agent's descriptors, so their output does not pass
+// through the shim.
 //
 //   connecting --hello--> serving --agent gone, or a signal--> killing --no process left--> ended
 //
-// Orders (node/worker/shim_wire.h) and their answers:
+// The requests (node/worker/shim_wire.h) and their answers:
 //   {order: "program", argv, environment, affinity} with its stdin, stdout, stderr; kept until:
 //
 //   {order: "start", host: for messages}
@@ -37,7 +38,7 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //
 //   {order: "signal_all", signal}
 //
-// Without an order, the shim sends {ended: [[pid, status]…], childless}.
+// Without a request, the shim sends {ended: [[pid, status]…], childless}.
 //
 // The exit code of the shim: 0, or 1 if it could not connect to the agent.
 int run_shim(const std::string& socket);

@@ -15,8 +15,8 @@ class ShimDoor {
   static Result<ShimDoor> open(const std::string& path);
 
   int descriptor() const { return listening_.get(); }
-  // Accepts the first connection from a process of our user or of root: the shim may run in its own
-  // user namespace, or a daemon may start it.
+  // Accepts the first connection from a process of our user or of root. (The shim may run in its
+  // own user namespace, or a daemon may have started it.)
   Result<Fd> admit(std::chrono::milliseconds limit) const;
 
  private:

@@ -33,16 +33,18 @@ struct Warmth {
   std::vector<std::string> imported;
 };
 
-// The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.
+// The time limit for a shim to start its ranks. It is long because a thousand forks take over 10 s
+// on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
-// The time limit for describing remaining processes, because this blocks the event loop's thread.
+// The time limit for describing remaining processes. It is short because this blocks the event
+// loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the
-// shim answers, for at most process::frame_limit unless stated otherwise. A shim that does not
-// answer is treated as lost. So call enter(), look() and start() one at a time, on a thread that
-// may block; the other methods do not block. When a shim is gone, it has killed its ranks; they are
-// then reported as ended by SIGKILL.
+// shim answers, for at most process::frame_limit unless stated otherwise. If the shim does not
+// answer, it counts as lost. Call enter(), look() and start() one at a time, on a thread that may
+// block; the other methods do not block. When the shim ends, it kills its ranks, so they are then
+// reported as ended by SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:
   // Receives the first message of the shim that connected to our socket; blocks.
@@ -88,7 +90,7 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   const std::string inside_;  // used in messages about the shim
   boost::asio::posix::stream_descriptor socket_;
   Environment environment_;
-  std::set<pid_t> running_;  // started and not yet reported as ended
+  std::set<pid_t> running_;  // processes that were started and are not reported as ended yet
   Reaped reports_;           // reports since the last reap()
   bool childless_ = false;
   bool watched_ = false;

@@ -31,12 +31,12 @@ struct WorkerPlan {
   // TORCHELASTIC_ERROR_FILE, read after the worker has failed; may be empty.
   std::string error_file;
   bool inherit_stdin = false;  // false: stdin is /dev/null
-  std::vector<int> kept_fds;   // kept open in addition to stdin, stdout and stderr
+  std::vector<int> kept_fds;   // descriptors that stay open in addition to stdin, stdout and stderr
   std::vector<int> cpus;       // CPU binding; empty: the inherited CPUs
   std::shared_ptr<const spawn::View> view = {};  // see spawn::Program
 };
 
-// The time between SIGTERM and SIGKILL for processes that workers left behind.
+// The time between SIGTERM and SIGKILL for processes that workers have left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
 // After stop(), a blocked console delays the end by at most this time.
 inline constexpr std::chrono::seconds flush_limit{2};
@@ -48,9 +48,10 @@ inline constexpr std::chrono::seconds flush_limit{2};
 //                                                             output written: gone <-----+
 //
 // Each worker leads its own session and process group. Call start() on a thread that outlives the
-// workers (PDEATHSIG fires when the forking thread ends). From start() to `gone`, every child in
-// `children` counts as a worker or its descendant, and is reaped and finally killed. So start no
-// other child there. All callbacks run on the io_context's thread and may destroy the object.
+// workers, because PDEATHSIG kills them when the thread that forked them ends. From start() to
+// `gone`, every process in `children` counts as a worker or a worker's descendant: it is reaped and
+// finally killed. So start no other process there. All callbacks run on the io_context's thread and
+// may destroy the object.
 class Workers {
  public:
   struct Observer {
@@ -69,8 +70,8 @@ class Workers {
   // Starts all workers or none. If one cannot be started, those already started are killed and
   // reaped.
   Result<void> start();
-  // The same on the pool, for children whose start() may block (a container's shim). No signal is
-  // forwarded until it is done.
+  // Like start(), but on the pool, for children whose start() may block (a container's shim). No
+  // signal is forwarded until it has finished.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
   // The process ids in the workers' own PID namespace, by local rank; valid once they are started.
   // 0: the worker has ended, and another process may now have its id.
@@ -92,7 +93,8 @@ class Workers {
   // Copies the new size of the console's terminal to the workers.
   void resize();
   // Sends SIGTERM to every process group and, after `grace`, SIGKILL to all remaining processes,
-  // including setsid descendants. Later exits are marked `ours`. Idempotent; a shorter grace wins.
+  // including setsid descendants. Later exits are marked `ours`. It may be called again; the
+  // shortest `grace` applies.
   void stop(std::chrono::milliseconds grace);
 
  private:

@@ -8,13 +8,13 @@
 
 namespace toprun::evidence {
 
-// The ranks of a hang whose Python stack could not be read.
+// In a hang, the ranks whose Python stack could not be read.
 std::vector<int> unread_ranks(const std::vector<hang::Group>& groups);
 
-// Makes a process that will be killed anyway print its Python stack. The function sends SIGABRT,
-// which Python's faulthandler handles. The process writes no core file unless its limit asks for
-// one. An RLIMIT_CORE of 1 also stops the kernel from piping a core dump to a crash reporter
-// (core(5)).
+// Makes a process print its Python stack before it is killed. The function sends SIGABRT, which
+// Python's faulthandler handles. The process writes no core file, unless the limit for core files
+// allows it. It sets RLIMIT_CORE to 1, which also prevents the kernel from piping a core dump to a
+// crash reporter (core(5)).
 void abort_with_traceback(pid_t pid);
 
 }  // namespace toprun::evidence

@@ -11,15 +11,15 @@
 namespace toprun::evidence {
 
 // PyTorch's flight recorders (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, DumpPipe). If the
-// flight recorder has a buffer, a rank with NCCL creates the named pipe
-// TORCH_NCCL_DEBUG_INFO_PIPE_FILE + rank + ".pipe" and checks it once a second. A byte in the pipe
+// flight recorder has a buffer, a rank that uses NCCL creates the named pipe
+// TORCH_NCCL_DEBUG_INFO_PIPE_FILE + rank + ".pipe" and reads it once a second. A byte in the pipe
 // makes the rank write its dump to TORCH_FR_DUMP_TEMP_FILE + rank (in older versions:
 // TORCH_NCCL_DEBUG_INFO_TEMP_FILE). The rank keeps running.
 
-// Sets the variables with which the ranks of one attempt create pipes and dumps. Their pipes are in
-// `folder` and their dumps in `dumps`, unless the user has set other paths. Creates `folder` for
-// this user alone. Sets nothing where a named pipe cannot be created, because PyTorch would end
-// there.
+// Sets the variables with which the ranks of one attempt create pipes and dumps. The pipes are in
+// `folder` and the dumps in `dumps`, unless the user has set other paths. Creates `folder` so that
+// only this user can access it. If no named pipe can be created there, sets nothing, because
+// PyTorch would then abort.
 void let_recorders_listen(Environment& environment, const std::string& folder,
                           const std::optional<std::string>& dumps);
 
@@ -35,8 +35,8 @@ RecorderFiles recorder_files(int rank, const Environment& environment);
 
 // The recorders whose pipe exists. May block on a slow file system.
 std::vector<RecorderFiles> listening(std::vector<RecorderFiles> all);
-// Asks the ranks for their dumps and summarizes the dumps that arrive within the limit. Blocks no
-// longer than the limit: the function does not wait for files that hang.
+// Asks the ranks for their dumps and summarizes the dumps that arrive within the limit. Blocks at
+// most for the limit, even if a file hangs.
 recorder::Summary ask_recorders(std::vector<RecorderFiles> all, std::chrono::milliseconds limit);
 
 }  // namespace toprun::evidence

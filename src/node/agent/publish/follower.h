@@ -11,9 +11,9 @@
 
 namespace toprun::publish {
 
-// A reader that receives one picture of the job after another. The next picture is due when
-// something has happened, and at least once per interval. There is a minimum time between two
-// pictures. A Follower may outlive the run.
+// A reader that receives one picture (the state) of the job after another. The next picture is due
+// when an event has changed the state, and at least once per interval. There is a minimum time
+// between two pictures. A Follower may outlive the run.
 class Follower {
  public:
   Follower(boost::asio::io_context& io, JobPicture& picture);
@@ -27,7 +27,7 @@ class Follower {
   // True: the last picture showed the run's end, or the run has ended.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
 
-  // Call it when something has happened.
+  // Call it after an event.
   void wake();
 
  private:

@@ -14,8 +14,8 @@
 
 namespace toprun::publish {
 
-// --web: the pages that the root shows to browsers. While a browser looks, the picture is written
-// about once a second and as soon as something happens. Without a browser, no picture is written.
+// --web: the pages that the root shows to browsers. While a browser shows the page, the job's state
+// is written about once a second and after each event. Without a browser, it is not written.
 class JobPage : public web::Source {
  public:
   // Prints the page's address, or why the page cannot be opened; the job then continues without a
@@ -39,7 +39,7 @@ class JobPage : public web::Source {
 
   boost::asio::io_context& io_;
   JobPicture& picture_;
-  const std::shared_ptr<JobPage*> self_;  // points to null once this object is destroyed
+  const std::shared_ptr<JobPage*> self_;  // points to null after this object was destroyed
   std::unique_ptr<web::Server> server_;
   std::array<web::Text, web::part_names.size()> texts_;
   bool is_seen_ = false;

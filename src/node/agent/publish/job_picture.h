@@ -25,17 +25,17 @@ namespace toprun::publish {
 
 class Follower;
 
-// The root's picture of the running job, for its readers. While a reader looks, the root asks the
-// members for the resource usage of their ranks. Without a reader, the picture costs only one state
-// per rank.
+// The root's picture of the running job: its state, for programs that read it. While there is a
+// reader, the root asks the members for the resource usage of their ranks. Without a reader, the
+// root only stores one state per rank.
 class JobPicture {
  public:
-  // How long after a look the root asks the members.
+  // How long after the last look the root continues to ask the members.
   static constexpr std::chrono::seconds attention{10};
   static constexpr std::chrono::milliseconds shortest_interval{1'000};
-  // How often to query the job's time limit, which may change while the job runs.
+  // The interval between two queries for the job's time limit, which may change while the job runs.
   static constexpr std::chrono::minutes between_limits{5};
-  // The number of nodes whose answers the root can handle per second with a few percent of a CPU.
+  // With a few percent of a CPU, the root can handle the answers of this many nodes per second.
   static constexpr int nodes_per_second = 2'500;
 
   // `send`: sends a message to a member that runs ranks. All references must outlive this object.
@@ -45,7 +45,8 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Call it before the coordinator handles the message. True: the message is only for the picture.
+  // Call it before the coordinator handles the message. True: the message is not for the
+  // coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
   // Call it after the coordinator has handled the event.
@@ -53,11 +54,11 @@ class JobPicture {
   // A text that was printed for the user.
   void reported(std::string text);
 
-  // Each of the next three functions counts as a look. nullopt: the picture could not be written in
-  // time, or the run has ended. The first look waits until the members have answered, for at most
-  // first_figures_limit.
+  // A call of one of the next three functions counts as a look. nullopt: the picture could not be
+  // written in time, or the run has ended. The first look waits for the members' answers, for at
+  // most first_figures_limit.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
-  boost::asio::awaitable<std::optional<std::string>> picture();  // schema toprun.live/1
+  boost::asio::awaitable<std::optional<std::string>> picture();  // in schema toprun.live/1
   // The picture in parts. Each part is JSON on one line.
   struct Parts {
     std::string job, nodes, figures;
@@ -102,7 +103,7 @@ class JobPicture {
   std::optional<WallTime> limit_;  // when the engine will end the job; unset: not known
   std::optional<SteadyTime> limit_asked_;
   bool asks_ = false;
-  // The number of missing answers from the members that were asked last.
+  // How many of the members that were asked last have not answered.
   std::size_t unanswered_ = 0;
   Timer came_;  // cancelled when all members have answered
   Timer pause_;

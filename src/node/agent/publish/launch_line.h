@@ -28,7 +28,7 @@ class LaunchLine {
              std::shared_ptr<output::Terminal> terminal,
              std::function<std::optional<model::Launch>()> launch);
 
-  // Call it when something has happened. `is_launching`: a launch is under way.
+  // Call it after an event. `is_launching`: a launch is under way.
   void changed(bool is_launching);
 
  private:
@@ -41,7 +41,7 @@ class LaunchLine {
   const std::shared_ptr<output::Terminal> terminal_;
   const std::function<std::optional<model::Launch>()> launch_;
   const bool has_terminal_;
-  const bool tells_;  // sends the line to a launcher
+  const bool tells_;  // true: sends the line to a launcher
   bool is_launching_ = false;
   bool is_shown_ = false;
   SteadyTime began_{};  // the start of this launch

@@ -7,9 +7,9 @@
 #include "base/text/clock.h"
 #include "node/plan/job.h"
 
-// Reports the progress of a launch to a toprun that started the agents by srun or logins. The
-// terminal then belongs to that toprun (the launcher), not to the root agent. The root sends the
-// progress on its stderr.
+// Reports the progress of a launch to the launcher: a toprun that started the agents by srun or
+// logins. The launcher has the terminal, and the root agent has not. So the root sends the progress
+// to its stderr, which the launcher reads.
 namespace toprun::publish {
 
 // The launcher sets this variable if it shows the progress of launches.
@@ -18,23 +18,23 @@ inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
 // removes the line from the terminal.
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
-// Whether this process may show the progress of launches. The user must want it, and stderr must be
-// a terminal that can show it. stdout must not be a pipe, because the pipe's reader may write to
-// the same terminal.
+// Whether this process may show the progress of launches. The user must want this, and stderr must
+// be a suitable terminal. stdout must not be a pipe, because the pipe's reader may write to the
+// same terminal.
 bool shows_launches(const plan::Job& job);
 // Whether this process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
 
-// Whether a progress line would not disturb the ranks' output. The line is shown if the ranks have
-// printed nothing since the launch `began`, or if they have been silent for a while and
-// `others_are_awaited`.
+// Whether a progress line can be shown without disturbing the ranks' output. This is so if the
+// ranks have printed nothing since the launch `began`. It is also so if they have been silent for a
+// while and `others_are_awaited`.
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
 
 // Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
 // progress line.
 std::optional<std::string> take_report(std::string& text);
 
-// What a launcher shows of the progress lines that it receives.
+// Decides which of the progress lines that a launcher receives are shown.
 class ToldLaunch {
  public:
   // The text to show now; empty: nothing.

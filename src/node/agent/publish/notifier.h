@@ -13,8 +13,8 @@
 
 namespace toprun::publish {
 
-// How long a command or a server of --notify may take. The end of a run waits at most as long for
-// all pending notices together.
+// Time limit for each command or server of --notify. At the end of a run, this is also the limit
+// for all pending notices together.
 inline constexpr std::chrono::seconds notify_limit{10};
 inline constexpr std::size_t most_notices = 16;  // pending notices; further notices are dropped
 

@@ -15,18 +15,18 @@ namespace toprun::publish {
 inline constexpr std::chrono::seconds report_limit{10};
 
 // The --report file. The pool writes one version at a time, so that no version replaces a newer
-// one. Of the versions that arrive during a write, only the newest is written.
+// one. If several versions arrive during a write, only the newest of them is written.
 class ReportFile {
  public:
   // Without a path, this object writes nothing. `again`: an earlier run of the same job may have
-  // left the file; the new file keeps the end of that run.
+  // written the file; the new file still contains the end of that run.
   ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
   // Writes a version while the run continues; the last attempt may not have ended. If the file
-  // cannot be written, reports that on stderr once.
+  // cannot be written, prints this on stderr once.
   void keep(model::RunRecord record);
-  // Writes the last version. Reports on stderr if the file cannot be written, or not within
-  // report_limit.
+  // Writes the last version. If the file cannot be written within report_limit, prints this on
+  // stderr.
   boost::asio::awaitable<void> finish(model::RunRecord record);
 
  private:

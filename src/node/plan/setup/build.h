@@ -11,8 +11,7 @@
 
 namespace toprun::setup {
 
-// The operations and controller with which Horovod is built: NCCL with Gloo on GPUs, or Gloo or MPI
-// alone on CPUs.
+// How Horovod is built: with NCCL and Gloo for GPUs, or with Gloo or MPI alone for CPUs.
 enum class Horovod { none, nccl, gloo, mpi };
 
 // The requested virtual environment. Paths are absolute.
@@ -28,7 +27,7 @@ struct VenvRequest {
   std::string nccl_home = {};
 };
 
-// A package specifier without the login in its URL, for messages and records:
+// A package specifier whose URL does not show the login, for messages and records:
 // "git+https://<secret>@host/repository".
 std::string without_login(std::string_view package);
 
@@ -39,18 +38,18 @@ struct Step {
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
-// The commands that build the environment, in order. Horovod comes last and without pip's
-// isolation, because it is built for the torch that is installed by then. Its variables are those
-// in Horovod's docs/install.rst; values that the user has set stay. pip uses no cache, which would
-// fill the quota of the home directory, unless PIP_CACHE_DIR names a folder. Pure.
+// The commands that build the environment, in order. Horovod comes last and without pip's build
+// isolation, because it is built for the torch that is then installed. Its variables are those in
+// Horovod's docs/install.rst; values from the user have priority. pip uses no cache, unless
+// PIP_CACHE_DIR names a folder, because a cache would fill the quota of the home directory. Pure.
 std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
-// The environment for all steps. Variables of another environment that would redirect pip are
-// removed. Proxies and pip's own variables stay. Pure.
+// The environment for all steps. Variables of another Python environment are removed, because they
+// would redirect pip. Variables for proxies and for pip stay. Pure.
 Environment build_environment(const Environment& environment);
 
 // A command for the new environment. The command imports each given module, or else the modules of
-// every requested distribution, and torch. Pass its last line of output to parse_imports().
+// every requested distribution, and torch. parse_imports() reads the last line of its output.
 std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {

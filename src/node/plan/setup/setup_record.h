@@ -17,8 +17,8 @@ namespace toprun::setup {
 //   submitted → building → complete
 //                   └────→ failed
 //
-// A build that is killed stays `building` (a cancelled job stays `submitted`), so only a `complete`
-// environment may be used.
+// If a build is killed, its state stays `building`; if a job is cancelled, the state stays
+// `submitted`. So an environment may be used only if it is `complete`.
 enum class State { submitted, building, complete, failed };
 
 struct Record {
@@ -35,8 +35,9 @@ struct Record {
   std::string base_python = {};            // path of the Python that created the environment
   std::vector<std::string> modules = {};   // names as in LOADEDMODULES: "cuda/12.4"
   std::vector<std::string> packages = {};  // the requested packages and files
-  std::vector<std::string> asked = {};     // all requested contents, for contents_differences()
-  // Module → its version, "" if the module has no version.
+  std::vector<std::string> asked = {};     // everything that was requested, for
+                                           // contents_differences()
+  // The version of each imported module, "" if a module has no version.
   std::map<std::string, std::string> imports = {};
 };
 
@@ -65,14 +66,14 @@ Result<void> write_record(const std::filesystem::path& built, const Record& reco
 // The value of LOADEDMODULES as a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
-// Describes the differences: "cuda/12.2 instead of cuda/12.4, without nccl/2.20, rocm/6 besides".
-// The order of modules does not matter. Empty: no difference.
+// Describes the differences between two sets of modules: "cuda/12.2 instead of cuda/12.4, without
+// nccl/2.20, rocm/6 besides". Empty: there is no difference.
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// Describes how the built contents differ from the contents that a call requests. Example: "with
-// numpy, which this call does not name, and without torch==2.7, which this call names". Their order
-// does not matter. Empty: no difference.
+// Describes how the environment's contents differ from what a command line requests: "with numpy,
+// which this call does not name, and without torch==2.7, which this call names". The order of
+// contents does not matter. Empty: there is no difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& requested);
 

@@ -19,7 +19,7 @@ namespace toprun::prefetch {
 std::optional<std::filesystem::path> folder_of(const Environment& environment);
 
 // nullopt: there is no usable record. A record is ignored if it is malformed, or older than the
-// last change of the package folders. Error: another user's file or folder is in its place.
+// last change of the package folders. Error: a file or folder at this path belongs to another user.
 Result<std::optional<Record>> find_kept(const std::filesystem::path& folder,
                                         const std::string& key);
 

@@ -43,7 +43,7 @@ struct Packages {
 //   part 65536 8192 /opt/venv/lib/b.so
 //   end
 //
-// The record is a hint: its files may have been removed or changed.
+// The record is only a hint: files in it may have been removed or changed.
 struct Record {
   std::vector<Entry> entries;
   std::vector<Packages> packages = {};

@@ -10,18 +10,18 @@
 namespace toprun::prefetch {
 
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
-// work(), each thread once; the first free thread takes the next piece. Libraries and small files
-// are in two queues, and half of the threads begin with each queue, because an import needs both
-// from its beginning. Data that is already in the page cache is skipped, and so is everything that
-// is neither a regular file nor a folder.
+// work(), each thread once; each free thread takes the next piece. Libraries and small files are in
+// two queues, and half of the threads begin with each queue, because an import needs both from its
+// beginning. Data that is already in the page cache is not read. Paths that are neither regular
+// files nor folders are skipped.
 class Reading {
  public:
-  // The number of bytes that one request reads; each thread uses as much memory.
+  // The number of bytes that one request reads. Each thread needs this much memory.
   static constexpr std::size_t piece_bytes = 1u << 20;
 
   explicit Reading(const Record& record);
 
-  // Whether a sample of the pieces is in the page cache. Opens a few dozen files.
+  // Whether all pieces in a sample are in the page cache. Opens a few dozen files.
   bool is_cached() const;
   // Returns when all pieces are read, or soon after stop().
   void work(std::size_t thread);
@@ -35,7 +35,7 @@ class Reading {
 
  private:
   struct Piece {
-    std::size_t path = 0;  // the number of its path
+    std::size_t path = 0;  // the index of the piece's path
     Entry::Kind kind = Entry::Kind::whole;
     Range range = {};
   };

@@ -8,17 +8,19 @@
 
 namespace toprun::probes {
 
-inline constexpr std::chrono::seconds first_presence_look{2};  // after the wait begins
+inline constexpr std::chrono::seconds first_presence_look{2};  // when to query the engine first,
+                                                               // after the wait has begun
 inline constexpr std::chrono::seconds between_presence_looks{2};
-// How late the first process of the run on a node may start.
+// How late a node's first process of the run may start.
 inline constexpr std::chrono::seconds slowest_begin{8};
-inline constexpr std::chrono::milliseconds more_per_node{20};  // added per node to both times
+inline constexpr std::chrono::milliseconds more_per_node{20};  // each node adds this time to both
+                                                               // values above
 
 // Finds the nodes whose agents ended before they joined. The source is the engine's list of nodes
 // with processes of the run. Pure.
 //
-// A node has ended if it had a process and has none in two consecutive looks. If no agent starts
-// late, a node that had no process until `begun_by` has also ended.
+// A node has ended if it had a process and then has none in two consecutive looks (answers of the
+// engine). If no agent starts late, a node without a process until `begun_by` has also ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}

@@ -12,8 +12,8 @@
 namespace toprun::probes {
 
 // Asks this node's cloud provider for the node's location while the agents find each other. It asks
-// only if the firmware names a cloud that this --topology uses. If Slurm has already provided the
-// location, `auto` uses the cloud's answer only if it has arrived when the agent joins.
+// only if the firmware names a cloud that this --topology uses. With `auto`, if Slurm has already
+// provided the location, the cloud's answer is used only if it arrives before the agent joins.
 //
 //   asking --answer or topology::auto_budget--> over
 class CloudProbe {

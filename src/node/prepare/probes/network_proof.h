@@ -10,14 +10,15 @@
 
 namespace toprun::probes {
 
-// The sources that show, after an attempt, which network its workers used.
+// The data that show, after an attempt, which network the workers used.
 struct NetworkProof {
-  std::vector<std::string> nccl_logs;  // the logs of each worker; empty: no logs are kept
+  std::vector<std::string> nccl_logs;  // the NCCL log of each worker; empty: there are no logs
   // The counters of the RDMA ports when the workers had started.
   std::vector<fabric::PortCounters> counters;
 };
 
-// Whether NCCL's log lines may be kept: the user has set none of NCCL's debugging variables.
+// Whether toprun may let NCCL write a log. It may if the user has set none of NCCL's debugging
+// variables.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
 // Sets the variables that make a worker's NCCL log its decisions to `file`.

@@ -9,19 +9,19 @@
 
 namespace toprun::probes {
 
-// Reads NCCL's log lines from a node's workers while they run (--require-rdma). The purpose is to
-// find a worker that communicates with other nodes over plain sockets.
+// Reads the NCCL logs of a node's workers while they run (--require-rdma), to find a worker that
+// communicates with other nodes over plain sockets.
 class NetworkWatch {
  public:
-  // The logs of the workers, which need not exist yet, and the network that the workers must use.
+  // `logs` of the workers, which need not exist yet, and the network that the workers must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
   // Reads the lines since the last look, up to a total of max_log_bytes per log. Returns why the
   // workers must not continue; nullopt: no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // True: no further look is needed. Every worker communicates with other nodes over a network
-  // other than plain sockets, or its log has reached the limit.
+  // True: no further look is needed. For each worker, either it is known that it communicates with
+  // other nodes not over plain sockets, or its log has reached the limit.
   bool is_settled() const;
 
  private:

@@ -14,11 +14,11 @@ namespace toprun::probes {
 model::PodMachine look_at_machine(const Environment& environment,
                                   const std::filesystem::path& root = "/");
 
-// What pods with GPUs lose on a machine that they share, one line for each problem. The problems
-// are two such pods on one machine, and a pod with fewer GPUs than its machine has. Pods without
-// GPUs cause no warning: on one machine they share only the resources that they requested, and test
-// clusters put all of them there. Agents outside pods cause no warning: if several run on one host,
-// a user who knows that host has started them.
+// Warnings about pods with GPUs that share a machine, one line for each problem. The problems are
+// two such pods on one machine, and a pod with fewer GPUs than its machine has. Pods without GPUs
+// cause no warning: test clusters put all pods on one machine, and each pod gets only the resources
+// that it requested. Agents outside pods cause no warning either: if several run on one host, a
+// user has started them on purpose.
 std::vector<std::string> pod_warnings(const std::vector<model::Join>& members);
 
 }  // namespace toprun::probes

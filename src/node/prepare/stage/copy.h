@@ -15,7 +15,8 @@
 
 namespace toprun::stage {
 
-// A node's copy of an environment. Use a Copy while the lock of its KEY is held.
+// A node's copy of an environment. Use a Copy only while the lock of its KEY (copy_cache.h) is
+// held.
 //
 //   begin() --all there--> whole
 //   begin() --> unfinished --write() for each missing chunk, finish()--> whole
@@ -23,9 +24,9 @@ namespace toprun::stage {
 // A whole copy stays locked against removal while this object exists.
 class Copy {
  public:
-  // Finds out which data is on the node: in a whole copy, in an unfinished copy, or in a copy of
-  // another version, from which identical files are reused. Files that have changed since they were
-  // copied are hashed again.
+  // Finds out which data is already on the node: in a whole copy, in an unfinished copy, or in a
+  // copy of another version. Identical files of another version are reused. Files that have changed
+  // since they were copied are hashed again.
   static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
@@ -45,7 +46,7 @@ class Copy {
   // Call it when the copy cannot be finished. Frees its disk space.
   void discard();
 
-  // The location of the copy, also while it is unfinished.
+  // The location of the copy, even while it is unfinished.
   Result<OpenTree> tree() const;
   // The path of the copy; valid once it is whole.
   std::string path() const { return cache_.path() + "/" + name_ + "/tree"; }

@@ -15,18 +15,19 @@ namespace toprun::stage {
 // changed. The next version is made beside it and shares identical files with it.
 class CopyCache {
  public:
-  // Creates the folder if it is missing. Errors: the folder belongs to another user or is open to
-  // others; other users could replace it; it cannot be written; programs cannot be run from it.
+  // Creates the folder if it is missing. Errors: the folder belongs to another user; other users
+  // may access or replace it; it is not writable; its file system does not allow running programs.
   static Result<CopyCache> open(const std::string& base);
 
   int folder() const { return folder_.get(); }
   const std::string& path() const { return path_; }
 
-  // Opens a folder in it. Null if that folder is missing or does not belong to this user.
+  // Opens a folder inside the cache's folder. The result is not open if the inner folder is missing
+  // or belongs to another user.
   Fd open_own(const std::string& name) const;
-  // The same, but creates the folder if it is missing.
+  // Like open_own(), but creates the folder if it is missing.
   Result<Fd> make_own(const std::string& name) const;
-  // Null while another process holds the lock.
+  // The result is not open while another process holds the lock.
   Result<Fd> try_lock(const std::string& key) const;
   // Removes a copy unless a job uses it.
   void remove_unused(const std::string& name) const;

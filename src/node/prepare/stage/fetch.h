@@ -23,11 +23,11 @@ struct Upstream {
 struct Order {
   std::string environment;          // the environment's path
   std::string base;                 // the folder for copies
-  std::vector<Upstream> upstreams;  // in the order in which to ask them; the root is the last
+  std::vector<Upstream> upstreams;  // the agents to ask, in this order; the root is the last
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // Pause after all upstreams failed, before they are asked again.
+  // If all upstreams failed, the pause before they are asked again.
   std::chrono::milliseconds pause{1'000};
 };
 
@@ -43,9 +43,9 @@ struct Fetched {
 // The maximum number of consecutive rounds through all upstreams without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy from the first upstream that can provide it. If an upstream fails,
-// continues with the next. Offers the received data in `share`. Blocks. Error: why there is no
-// copy; `share` is then closed.
+// Makes this node's copy with data from the first upstream that can provide it. If an upstream
+// fails, continues with the next. Offers the received data to other nodes through `share`. Blocks.
+// The error is the reason why there is no copy; `share` is then closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

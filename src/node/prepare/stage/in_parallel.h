@@ -10,8 +10,8 @@
 
 namespace toprun::stage {
 
-// The number of threads that read at the same time. A file server answers many requests faster in
-// parallel than one after another.
+// The maximum number of threads that read at the same time. A file server answers many requests
+// faster in parallel than one after another.
 inline constexpr std::size_t most_threads_at_once = 8;
 
 // Calls body(i) for each i below `count` on several threads and waits for all of them. If the

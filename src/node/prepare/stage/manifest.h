@@ -13,11 +13,11 @@ namespace toprun::stage {
 
 inline constexpr std::uint16_t permissions = 0777;
 
-// A file is hashed, sent and checked in chunks of this size. A node forwards a chunk once it is
-// complete and checked, so each node in a chain is one chunk behind the node before it.
+// A file is hashed, sent and checked in chunks of this size. A node forwards a chunk only when the
+// chunk is complete and checked, so each node in a chain is one chunk behind the node before it.
 inline constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
-// Limits for data from the network, and for what is staged.
+// Limits for data from the network, and for an environment that is staged.
 inline constexpr std::size_t most_entries = 4'000'000;
 inline constexpr std::size_t most_manifest_bytes = std::size_t{1} << 30;
 inline constexpr std::size_t most_name_bytes = 255;               // NAME_MAX
@@ -29,7 +29,7 @@ struct Entry {
   enum class Kind : std::uint8_t { folder, file, link };
   Kind kind = Kind::folder;
   std::uint16_t mode = 0;     // only bits in `permissions`
-  std::uint32_t parent = 0;   // the index of its folder, which comes before it
+  std::uint32_t parent = 0;   // the index of the entry's folder, which comes before the entry
   std::string name;           // without a slash; empty only for the first entry
   std::string target;         // the target of a link
   std::uint64_t size = 0;     // the size of a file

@@ -17,7 +17,7 @@ struct Visit {
   std::string read_ahead = {};  // bytes already received after their line
 };
 
-// Answers until the other end has all the data that it lacks, disconnects, or is refused. Blocks.
+// Answers until the other end has all data, disconnects, or is refused. Blocks.
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits = {});
 
 // The hash with which an end proves that it has the key. `asks`: true for the end that asks.

@@ -40,14 +40,15 @@ class Share {
   void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // Set while this node waits for another job on it. That job's copy may in turn depend on our
-  // job's copy, so a node that asks uses another node meanwhile.
+  // Set while this node waits for another job on the same node, which makes the same copy. That job
+  // may in turn wait for our job on another node, so other nodes do not wait for this node
+  // meanwhile.
   void set_waiting(bool waiting);
   // Ends all waits below. Other code can check stopped().
   void stop();
   bool stopped() const { return stopped_; }
 
-  // Each function waits for at most this time. A refusal is final.
+  // Each of these functions waits for at most `wait`. A refusal is final.
   std::shared_ptr<const List> list_within(std::chrono::milliseconds wait);
   bool has_within(std::uint32_t chunk, std::chrono::milliseconds wait);
   bool is_open_within(std::chrono::milliseconds wait);

@@ -12,8 +12,8 @@ struct stat;
 
 namespace toprun::stage {
 
-// Data that the kernel changes whenever a program changes a file, even if the program resets the
-// file's time.
+// Data about a file that the kernel changes whenever a program changes the file, even if the
+// program resets the file's time.
 struct Stamp {
   std::uint64_t inode = 0;
   std::int64_t changed_ns = 0;  // 0: do not rely on this stamp

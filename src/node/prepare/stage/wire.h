@@ -25,11 +25,11 @@ namespace toprun::stage {
 //   asking    what it lacks:   a bit for each chunk
 //   answering data …, end
 //
-// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and then `length` bytes. The
-// side that answers sends `wait` every second while it has nothing else to send, and `refuse` if it
-// never will. The key was sent over the agent channel and seals the manifest. Chunks are checked
-// against the manifest's hashes. So the content is not secret on the network, but cannot be
-// changed.
+// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and then `length` bytes. While
+// the side that answers has nothing to send, it sends `wait` every second. If it will never have
+// the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
+// Chunks are checked against the manifest's hashes. So other users of the network may read the
+// content, but cannot change it.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
@@ -58,9 +58,9 @@ std::optional<Head> decode_head(std::string_view bytes);
 // The time limits with which both ends wait for each other.
 struct Waits {
   std::chrono::milliseconds connect{5'000};
-  std::chrono::milliseconds silence{15'000};     // silence of the side that answers
-  std::chrono::milliseconds wait_record{1'000};  // the interval of its `wait` records
-  std::chrono::milliseconds send{60'000};        // until the other end accepts more bytes
+  std::chrono::milliseconds silence{15'000};     // limit for silence of the side that answers
+  std::chrono::milliseconds wait_record{1'000};  // the interval between its `wait` records
+  std::chrono::milliseconds send{60'000};        // limit until the other end accepts more bytes
 };
 
 // A TCP connection with blocking calls, for use on a separate thread. A call returns when it is

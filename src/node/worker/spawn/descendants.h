@@ -12,12 +12,12 @@
 
 namespace toprun::spawn {
 
-// A process that survives SIGKILL for this time will never die, because a driver or file server
-// hangs. The process is reported and not waited for.
+// If a process survives SIGKILL for this time, it will not die, because a driver or file server
+// hangs. It is then reported, and no longer waited for.
 inline constexpr std::chrono::seconds unkillable_limit{15};
 
-// All functions here ignore the commands of base/process/command.h and the processes that these
-// commands start.
+// All functions here ignore commands that base/process/command.h has started, and their child
+// processes.
 
 // Sends `signal` to every process below the calling one except `spared`. Returns the number of
 // processes.
@@ -32,8 +32,8 @@ bool until_childless(int signal, std::chrono::milliseconds limit, const process:
 bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to the descendants that are in one of these process groups and have a handler for
-// it. A forked copy, such as a data loader, inherits its rank's handler. The copy receives no
-// signal, so that the handler runs once.
+// it. A forked copy of a rank, such as a data loader, has inherited the rank's handler. It receives
+// no signal, so that the handler runs only once.
 void notify_groups(std::span<const pid_t> leaders, int signal);
 
 // Whether the process has a handler for `signal`, according to /proc. Without a handler, most
@@ -41,15 +41,15 @@ void notify_groups(std::span<const pid_t> leaders, int signal);
 bool catches(pid_t pid, int signal);
 
 // Describes a process for a message, from /proc: "4711 (python3, state D in
-// nfs_wait_bit_killable)". For a process that was killed and is still there, describes the thread
-// that prevents its end.
+// nfs_wait_bit_killable)". If the process was killed and still exists, describes the thread that
+// prevents its end.
 std::string describe_process(pid_t pid);
 
 // Descriptions of all processes below the calling one except `spared`.
 std::vector<std::string> describe_descendants(pid_t spared = 0);
 
-// Makes this process inherit orphans from below it, so that a double fork cannot remove a
-// descendant from its control.
+// From now on, orphaned descendants become children of this process. So a descendant cannot escape
+// by a double fork.
 void become_subreaper();
 
 }  // namespace toprun::spawn

@@ -30,8 +30,8 @@ struct Inherited {
   // The CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // Opens /dev/null for each closed descriptor of 0…2, then reads the attributes. Otherwise one of
-  // our own descriptors could become a worker's stdin, stdout or stderr.
+  // If one of the descriptors 0, 1 and 2 is closed, opens /dev/null as this descriptor, so that no
+  // other file of ours becomes a worker's stdin, stdout or stderr. Then reads the attributes.
   static Inherited capture();
 
   // Restores all attributes in the calling process before its exec. It is async-signal-safe, for

@@ -17,8 +17,8 @@
 
 namespace toprun::spawn {
 
-// How long start-up waits for the kernel to load all programs. A program that takes longer, because
-// of a hanging file system, counts as started. If it fails later, it exits with `exec_failed`.
+// How long spawn() waits for the kernel to load all programs. If a program takes longer, because a
+// file system hangs, it counts as started. If it fails later, it exits with `exec_failed`.
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
@@ -33,8 +33,8 @@ struct Program {
   int stderr_fd = -1;
   std::vector<std::byte> affinity =
       {};  // in the format of sched_setaffinity(2); empty: the inherited affinity
-  std::vector<int> kept_fds = {};  // kept open in addition to the three above
-  // Its view of the file system; null: the same as this process's.
+  std::vector<int> kept_fds = {};  // descriptors that stay open in addition to the three above
+  // How the program sees the file system; null: as this process sees it.
   std::shared_ptr<const View> view = {};
 };
 

@@ -38,7 +38,8 @@ class UnkillableFolder {
     // A forked process has this descriptor as well, so closing it would not be enough.
     if (end_ && ::write(end_.get(), "x", 1) == 1) serving_.join();
     if (!is_mounted_) return;
-    // First releases all waiting processes: a fork that waits also has the server's descriptor.
+    // First releases all processes that wait, because a forked process that waits has the server's
+    // descriptor too.
     ::umount2(path_.c_str(), MNT_FORCE);
     ::umount2(path_.c_str(), MNT_DETACH);
   }

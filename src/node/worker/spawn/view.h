@@ -8,9 +8,9 @@
 
 namespace toprun::spawn {
 
-// A mount namespace in which a path shows different contents than for this process. Programs are
-// started in it. Without root privileges, it comes with a user namespace in which only this user's
-// id is mapped.
+// A mount namespace in which a path has other contents than for this process. Programs can be
+// started in it. Without root privileges, it also has a user namespace in which only this user's id
+// is mapped.
 class View {
  public:
   // Mounts `shown`, a folder or file, read-only over `path`, which must exist. May be called on any
@@ -25,7 +25,7 @@ class View {
  private:
   View() = default;
 
-  Fd user_;  // null: no user namespace of its own
+  Fd user_;  // not open: it has no user namespace of its own
   Fd mounts_;
   std::string current_;  // the current folder
 };

@@ -16,7 +16,8 @@
 
 namespace toprun::warm {
 
-// The time limit for the imports; with a cold file system and many nodes, they take minutes.
+// The time limit for the imports. They take minutes if the files are not cached and many nodes read
+// them.
 inline constexpr std::chrono::seconds import_limit{300};
 // The time limit for the forks of all ranks of an attempt.
 inline constexpr std::chrono::seconds fork_limit{20};
@@ -28,9 +29,9 @@ inline constexpr std::chrono::seconds fork_limit{20};
 //   checking --our module is imported--> importing --done, and safe to fork--> ready
 //       \------------------------------------\--- it refuses, ends, or breaks ---> refused
 //
-// Ranks that it forks become children of the calling process, which must be a subreaper, because
-// the intermediate process that forks them ends at once. Call all methods on the thread that
-// started the parent (PDEATHSIG). The destructor kills the process; the caller reaps it.
+// An intermediate process forks the ranks and ends at once. So they become children of the calling
+// process, which must be a subreaper. Call all methods on the thread that started the parent
+// (PDEATHSIG). The destructor kills the process; the caller reaps it.
 class Parent {
  public:
   enum class State { checking, importing, ready, refused };
@@ -54,8 +55,8 @@ class Parent {
   // The process id, or 0 if there is no process. The process is not a rank: the caller must not
   // signal it.
   pid_t pid() const { return pid_; }
-  // The modules that it has imported by name: the given modules, then those that the script imports
-  // at its beginning.
+  // The modules that the process has imported: first the given modules, then those that the script
+  // imports at its beginning.
   const std::vector<std::string>& imported() const { return imported_; }
   // How long the imports took.
   std::chrono::milliseconds import_time() const { return import_time_; }
@@ -66,9 +67,9 @@ class Parent {
   void hear();
   // Sets the state to refused and kills the process.
   void refuse(std::string why);
-  // The same because the deadline has passed.
+  // Like refuse(), because the deadline has passed.
   void refuse_late();
-  // Call it when the process was reaped.
+  // Call it after the process was reaped.
   void ended();
   // If it is ready, forks all ranks or none and returns their process ids in order. After an error,
   // no forked rank is left, and the ranks can be started normally. Blocks for at most about

@@ -9,7 +9,8 @@
 
 namespace toprun::warm {
 
-// Handles the parent's messages until it has settled. At its deadline, it is refused.
+// Handles the parent's messages until the parent is ready or refused. At its deadline, it is
+// refused.
 boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
 
 }  // namespace toprun::warm
