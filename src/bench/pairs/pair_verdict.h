@@ -17,8 +17,8 @@ struct Thresholds {
   // `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its number of pairs is slow. If only half of the pairs
-  // are slow, the other nodes may be at fault.
+  // A node or uplink is bad if this share of its pairs is slow. If only half of its pairs are slow,
+  // their other nodes may be at fault.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
   // ln n) standard deviations below the mean. The limit for a slow link is this number of
@@ -55,8 +55,8 @@ struct Finding {
   double usual = 0;
   std::size_t slow = 0;    // number of slow pairs, including pairs without a result
   std::size_t pairs = 0;   // number of pairs that could be compared
-  std::size_t hung = 0;    // pairs
-  std::size_t failed = 0;  // pairs
+  std::size_t hung = 0;    // number of pairs that hang
+  std::size_t failed = 0;  // number of pairs that failed
 };
 
 struct Verdict {

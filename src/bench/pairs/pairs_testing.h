@@ -21,11 +21,11 @@ class Simulation {
   struct Faults {
     std::vector<double> sends, receives;   // per host, as a share of a healthy host's rate
     std::vector<double> uplink, downlink;  // per rack
-    std::optional<Pair> link;              // the bad link between two hosts that hang
+    std::optional<Pair> link;              // the bad link between two hosts
     double link_ab = 1, link_ba = 1;       // the bad link's rates, as shares of a healthy link's
                                            // rate
     double link_gbps = 2 * host_gbps;      // the bad link's maximum rate in each direction
-    std::vector<std::size_t> hanging;      // hosts
+    std::vector<std::size_t> hanging;      // hosts that hang
   };
 
   // `oversubscription`: the total rate of a rack's hosts, divided by the rate of the uplink.

@@ -11,9 +11,9 @@
 
 namespace toprun::benchmark {
 
-// Prints and saves the results on rank 0. For the table format and the format of nccl-tests, rows
-// are printed immediately. Other formats are printed at the end. The saved file always contains all
-// rows so far, so that an interrupted measurement is not lost.
+// Prints and saves the results on rank 0. In the table format and the format of nccl-tests, each
+// row is printed immediately. Other formats are printed at the end. The saved file always contains
+// all rows so far, so an interrupted measurement is not lost.
 class BenchOutput {
  public:
   BenchOutput(const BenchRequest& request, const measure::Group& group,
@@ -21,8 +21,8 @@ class BenchOutput {
               std::vector<std::string> argv, const Environment& environment);
 
   void add(const measure::CellRow& measured);
-  // Prints the rest and returns the exit code: failure if elements were wrong or the file cannot be
-  // written.
+  // Prints what is not printed yet, and returns the exit code: failure if elements were wrong or
+  // the file cannot be written.
   Result<int> finish();
 
  private:
@@ -37,7 +37,8 @@ class BenchOutput {
   const Environment& environment_;
   bench::Report report_;
   bench::TableColumns columns_;                 // columns of the table format
-  std::vector<std::string> limits_;             // the limiting factor of each cell; empty: unknown
+  std::vector<std::string> limits_;             // what limits the speed of each cell; empty:
+                                                // unknown
   std::vector<measure::CellRow> of_this_size_;  // rows of the current size, by cell
   Result<void> saved_;
 };

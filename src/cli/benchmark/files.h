@@ -9,10 +9,10 @@
 
 namespace toprun::benchmark {
 
-// `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. Exit code:
-// exit_found if a measurement became slower by more than its own spread, or, if it has no spread,
-// by much (bench::share_without_spread). With --fail-below: exit_found if a measurement fell below
-// that share of its earlier speed, whatever the spread.
+// `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. The exit
+// code is exit_found if a measurement became slower by more than its spread. If its spread is
+// unknown, bench::share_without_spread decides. With --fail-below, the spread does not matter: the
+// exit code is exit_found if a measurement is below this share of its earlier speed.
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.
 Result<int> run_bench_import(const options::Call& call);

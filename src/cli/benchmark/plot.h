@@ -10,12 +10,12 @@
 
 namespace toprun::benchmark {
 
-// An SVG chart of busbw by size, with a line for each series. If each series has only one size,
-// busbw by number of ranks. Error: there is nothing to draw.
+// An SVG chart of busbw by size, with a line for each series. If each series has only one size, the
+// chart shows busbw by number of ranks. Error: there is nothing to draw.
 Result<std::string> drawn(const bench::Report& report);
 
-// An SVG chart of busbw by date, with a line for each kind. It shows only the first kinds, as many
-// as fit into one picture.
+// An SVG chart of busbw by date, with a line for each kind. If there are too many kinds for one
+// picture, it shows only the first ones.
 Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
 // An SVG heat map of the bandwidth from each node to each other node, in the order of ranks.

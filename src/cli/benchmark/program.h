@@ -16,7 +16,7 @@ namespace toprun::benchmark {
 Result<void> check_backends(const std::vector<std::string>& backends);
 
 // Error (exit_usage): the program for these backends is not in the folder of this toprun. Call it
-// on rank 0's host. Other hosts get the program from that host.
+// on rank 0's host. Other hosts get the program from rank 0's host.
 Result<void> check_program(const std::vector<std::string>& backends);
 
 // The default backend of a job. It is NCCL or RCCL if rank 0's host has one GPU for each of its
@@ -27,8 +27,9 @@ Result<std::string> usual_backend(const measure::Self& self, const Environment& 
                                   std::chrono::milliseconds limit);
 
 // Executes the program for these backends in this process. Returns only on failure. Rank 0's host
-// must have the program. A host without it, for example because ssh copied only toprun there, gets
-// it from rank 0 through the job's store and runs it from memory.
+// must have the program. If another host does not have the program, for example because ssh copied
+// only toprun there, it gets the program from rank 0 through the job's store and runs it from
+// memory.
 std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
                                             const std::vector<std::string>& backends,
                                             const measure::Self& self,

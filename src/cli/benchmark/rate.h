@@ -12,7 +12,7 @@ namespace toprun::benchmark {
 
 // The line rate of a host's network in each direction, in Gbit/s, as reported by its kernel. For
 // NCCL and RCCL it is the rate of the ports that a job's collectives use (machine/fabric/choice.h).
-// For sockets it is the rate of the hardware of `interface`, which the sockets use. Unset if
+// For sockets it is the rate of the hardware of `interface`, the interface that they use. Unset if
 // unknown, for example for virtual interfaces.
 std::optional<double> line_gbps(const std::vector<std::string>& backends,
                                 std::span<const fabric::Device> devices,
@@ -24,7 +24,8 @@ struct OwnLink {
   int mtu = 0;  // MTU of the interface that sockets use; 0: unknown
 };
 
-// The same for this host. `address` is the address at which other ranks reach this rank.
+// The rate and the MTU for this host. `address` is the address at which other ranks reach this
+// rank.
 OwnLink own_link(const std::vector<std::string>& backends, const std::string& address);
 
 }  // namespace toprun::benchmark

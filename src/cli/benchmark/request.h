@@ -17,7 +17,7 @@ inline constexpr int most_iterations = 1'000'000;
 inline constexpr int most_connections = 256;
 inline constexpr int longest_stall_s = 86'400;
 
-// Reads options one by one until one fails.
+// Reads options one by one until an option is invalid.
 class OptionReader {
  public:
   explicit OptionReader(const options::Call& call) : call_(call) {}
@@ -78,7 +78,7 @@ struct BenchRequest {
 
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
-// Parses the call before anything is started. Error (exit_usage): an invalid value.
+// Parses the options before anything is started. Error (exit_usage): an invalid value.
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

@@ -13,12 +13,12 @@
 
 namespace toprun::benchmark {
 
-// argv[1] of a rank that `toprun bench` launches.
+// The value of argv[1] for a rank that `toprun bench` launches.
 inline constexpr std::string_view worker_word = "bench-worker";
 
 // Runs one rank of the measurement. The words of argv after worker_word are the options of bench.
-// Rank 0 prints the table. If the call needs a backend that is not in `backends`, this process
-// executes the program that contains it. Returns the exit code.
+// Rank 0 prints the table. If the measurement needs a backend that is not in `backends`, this
+// process executes the program that contains it. Returns the exit code.
 int run_worker(const std::vector<std::string>& argv, const Environment& environment,
                std::span<const measure::NamedBackend> backends);
 
@@ -28,10 +28,11 @@ Result<void> check_pairs(const options::Call& call);
 // link is slow. Rank 0 prints the verdict. Exit code: failure if a node or link is slow.
 Result<int> run_pairs(const options::Call& call, measure::Group& group);
 
-// Checks the options together with --bisect. Error (exit_usage): an option that --bisect excludes.
+// Checks the other options if --bisect is given. Error (exit_usage): an option that --bisect
+// excludes.
 Result<void> check_bisect(const options::Call& call, const BenchRequest& request);
 // Runs one rank of `toprun bench COLLECTIVE --bisect`. `argv` is the rank's own command line.
-// Returns the exit code; on rank 0 a failure if a slow node or link was found.
+// Returns the exit code; on rank 0 it is a failure if a bad node or link was found.
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment);
 

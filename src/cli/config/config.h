@@ -22,7 +22,7 @@ struct SetVariable {
   std::string value;
 };
 
-// The variable that sets this option in this call, as the command reads it. Pure.
+// The environment variable that sets this option for this command line. Pure.
 std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment);
 
@@ -32,45 +32,46 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const options::Split& split,
                                                     const Environment& environment);
 
-// The options that files set for this call. The result contains options that the command knows and
-// that neither the command line nor a variable sets. Pure. Profiles override keys outside of
-// profiles; among these, files override files of lower priority. The table with the highest
-// priority sets a key, and for `env` each variable. Two options with the same meaning, such as
-// hosts and hostfile, count as one key across tables.
+// The options that files set for this command line. The result contains options that the command
+// knows, unless the command line or a variable sets them. Pure. A key in a profile has priority
+// over the same key outside of profiles. Among equals, the file with the higher priority counts.
+// For `env`, this rule applies to each variable separately. If two tables set options with the same
+// meaning, such as hosts and hostfile, the options count as the same key.
 std::vector<options::ParsedOption> options_of(const Config& config,
                                               const std::optional<ChosenProfile>& profile,
                                               const options::Split& split, options::Command command,
                                               const Environment& environment);
 
-// Whether this call reads configuration files. False under torchrun's name and with --no-config.
-// Also false for an agent, or when a shell starts on a node, because these received the files'
-// options already. Error (exit 2): --no-config together with an option that it makes useless.
+// Whether configuration files are read for this command line. False under torchrun's name and with
+// --no-config. Also false for an agent, and for a shell that starts on a node, because they have
+// already received the files' options. Error (exit 2): --no-config together with an option that it
+// makes useless.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
-// A call, with all options that files set for it.
+// A command line, together with the options that files set for it.
 struct WithConfig {
   options::Split split;
   Environment environment;
 };
 
 // Moves variables that contain secrets into the environment and leaves -e NAME in the options,
-// because other users can read command lines and job scripts. It does the same for the address of
-// --notify. Returns the names of all -e variables that contain secrets, including variables that
-// were in the environment before. Pure.
+// because other users can read command lines and job scripts. It moves the address of --notify in
+// the same way. Returns the names of all -e variables that contain secrets, including variables
+// that were in the environment before. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// The words of the command line `typed`, with -e NAME where hide_secrets() wrote it in `hidden`.
-// Agents get these words. Pure.
+// The words of the command line `typed`. Where hide_secrets() has written -e NAME in `hidden`,
+// these words have it too. Agents get these words. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
-// Finds and reads the files, and reports ignored files and the reasons on stderr. It inserts the
-// files' options before the options of the command line, so that readers of `split` treat both in
-// the same way. --verbose prints the inserted options. Then secrets are hidden in all options. It
-// reads no files for a command that has no option --no-config, nor for config show, which shows
-// what files would set for another command.
+// Finds and reads the files. For each file that is ignored, prints the reason on stderr. It inserts
+// the files' options before the options of the command line, so that readers of `split` treat both
+// in the same way. --verbose prints the inserted options. Then secrets are hidden in all options.
+// It reads no files for a command that has no option --no-config. It reads none for `config show`
+// either, because this command shows what files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t max_config_bytes = 1u << 20;
 struct ConfigEntry {
   std::string key;  // "nproc-per-node", always with dashes
   // The option's values as on a command line, one for each repetition; an empty value for a switch.
-  // No values: the option is not set, even if tables of lower priority set it.
+  // If there are no values, the option is unset, even if tables of lower priority set it.
   std::vector<std::string> values;
   int line = 0;
   // Name of the variable in an entry of `env`, which has one entry per variable
@@ -32,7 +32,7 @@ using ConfigTable = std::vector<ConfigEntry>;
 
 struct ConfigFile {
   std::string label;    // the file's name in messages: "toprun.toml", "/etc/toprun.toml"
-  ConfigTable options;  // for every run
+  ConfigTable options;  // keys outside of profiles
   std::map<std::string, ConfigTable> profiles;
   std::optional<std::string> default_profile;
   int default_profile_line = 0;
@@ -40,7 +40,7 @@ struct ConfigFile {
 
 struct ConfigPlace {
   std::string label;
-  std::string folder;  // absolute; relative paths in the file start here
+  std::string folder;  // an absolute path; relative paths in the file start here
   std::string home;    // for paths that begin with ~/; may be empty
 };
 

@@ -14,16 +14,16 @@ namespace toprun::config {
 inline constexpr std::string_view config_name = "toprun.toml";
 inline constexpr std::string_view system_config = "/etc/toprun.toml";
 
-// One place of the search for files.
+// A path at which the search expects a file.
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
-  std::string path;       // absolute; empty: this place has no path
+  std::string path;       // absolute; empty: there is no such path
   State state = State::absent;
   std::string why = {};  // why the file is ignored
 };
 
-// The contents of all files, before the command line is known.
+// The contents of all files. They do not depend on the command line yet.
 struct Config {
   std::vector<ConfigPlaceLooked> looked;  // highest priority first
   std::vector<ConfigFile> files;          // the files that were read, in the same order
@@ -34,8 +34,8 @@ struct Config {
 // directory upwards on its file system, $XDG_CONFIG_HOME/toprun/toprun.toml (or in ~/.config), and
 // the system's file. A file that another user could have written (base/os/trust.h) is ignored,
 // because a configuration names programs to run. An unreadable file is also ignored: otherwise a
-// user with write access to a parent folder could block all runs below it. Errors (exit 2): errors
-// of parse_config(); the chosen file cannot be read; a file is too large.
+// user with write access to a parent folder could block all runs in its subfolders. Errors (exit
+// 2): errors of parse_config(); the chosen file cannot be read; a file is too large.
 Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 

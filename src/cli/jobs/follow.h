@@ -8,16 +8,16 @@
 
 namespace toprun::jobs {
 
-// Shows a job's output from its beginning and as it grows, until the job has ended and all output
-// was read. For an array job it shows the output of all tasks. Prints on stderr what it waits for
-// and how the job ended. Ctrl-C stops only the display, not the job. Returns the job's exit code
-// (for an array the highest), 1 with a line on stderr if the code is unknown, or 130 after Ctrl-C.
-// `setups`: the jobs of toprun setup that this job waits for.
+// Shows a job's output from the beginning, and then each new line, until the job has ended and all
+// output was read. For an array job it shows the output of all tasks. Prints on stderr what it
+// waits for and how the job ended. Ctrl-C stops only the display, not the job. Returns the job's
+// exit code (for an array the highest), 1 with a line on stderr if the code is unknown, or 130
+// after Ctrl-C. `setups`: the jobs of toprun setup that this job waits for.
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups = {});
 
-// The same without output: waits for the job's end. `record`: the engine's own number of the job,
-// if known.
+// Waits for the job's end, like follow_job(), but shows no output. `record`: the engine's own
+// number of the job, if known.
 int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups = {},
                  const std::string& record = {});
 

@@ -9,8 +9,8 @@
 
 namespace toprun::jobs {
 
-// Jobs of toprun setup that another job waits for, each with the path that it builds. The setup
-// record at this path contains the reason of a failure.
+// Jobs of toprun setup that another job waits for, each with the path that it builds. If the setup
+// fails, the setup record at this path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
 // How a job ended, and the exit code of the verb that followed it.
@@ -20,7 +20,7 @@ struct JobEnding {
 };
 
 // The full description, with the cause that the run reported, even if it is long. For a job that
-// never began, it describes what happened to the job that this job depended on.
+// never began, it describes how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
 // "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as required.

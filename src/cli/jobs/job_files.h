@@ -12,7 +12,7 @@
 
 namespace toprun::jobs {
 
-// Whether a file or folder exists at this path. Also false if this user lacks permission to check.
+// Whether a file or folder exists at this path. Also false if this user may not check it.
 bool is_there(const std::filesystem::path& path);
 
 // The tasks of an array, or one job, by id in natural order.
@@ -32,21 +32,21 @@ struct JobFiles {
 
 // The job's files according to the engine; nullopt if the engine does not report them.
 std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job);
-// Folders in which forgotten jobs may have left files: the current folder, and the folders of
-// `jobs`.
+// Folders that may contain files of jobs that the engine has forgotten: the current folder, and the
+// folders of `jobs`.
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 
 // The job's name, from the name of its output file: "train" for "logs/train.17.out". Empty if there
 // is no such file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
-// The jobs that the job script in this folder waits for before it begins ("3", "12_4"). Reads only
-// the script.
+// The jobs for which this folder's job waits before it begins ("3", "12_4"), according to its job
+// script. Reads only the script.
 std::vector<std::string> jobs_waited_for(const std::string& folder);
 
-// Files of a job that the engine may have forgotten.
+// The files of a job; the engine may have forgotten the job.
 struct FoundFiles {
-  std::string id;  // for an array's task: "9_3"
+  std::string id;  // the job's id; for an array's task: "9_3"
   JobFiles files;
 };
 // Searches these folders, and one level deeper, for files of jobs with this id. For the id of an
@@ -78,15 +78,15 @@ std::vector<LogFile> node_files(const JobFiles& files);
 // with output.
 bool has_several_nodes(const JobFiles& files);
 
-// Moves the file of the root agent's host behind the files of other hosts, because it ends with the
+// Moves the file of the root agent's host to the end of the list, because this file ends with the
 // run's last lines. `host` is the host's own name, perhaps with a domain.
 std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
 // The files that exist now: hosts' files in natural order, then the engine's file. Error: no file
-// matches the choice. The error explains which option would have created the file.
+// matches the choice. The error says which option would have created the file.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
-// The same for several jobs, such as the tasks of an array. A job without matching files gets an
-// empty list. Error: no job has matching files.
+// Like log_files() above, for several jobs, such as the tasks of an array. If a job has no matching
+// files, its list is empty. Error: no job has matching files.
 Result<std::vector<std::vector<LogFile>>> log_files(const std::vector<JobFiles>& jobs,
                                                     const LogChoice& choice);
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view default_log_dir = "logs";
 
 // Options of `toprun submit` and `toprun shell`, before the cluster is queried.
 struct SubmitOptions {
-  engines::JobRequest request;  // log_dir as given, toprun not set
+  engines::JobRequest request;  // `log_dir` is as given, `toprun` is not set
   plan::Options run;            // for submit; checked in the same way as by `toprun run`
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
@@ -28,15 +28,15 @@ struct SubmitOptions {
   bool wait = false;
   bool follow = false;
   Setups setups;  // the jobs that --after setup refers to
-  // For shell: the environment in which the shell starts, with absolute folders. For submit it is
-  // in `run`.
+  // For shell: the environment in which the shell starts, with absolute folders. (For submit, the
+  // environment is in `run`.)
   plan::Activation activation;
   container::Request container;
   std::optional<std::string> attach;
 };
 
-// Parses the command line. Options that are not given come from the variables that sbatch (for
-// shell: salloc) itself reads. Pure. Errors have exit_usage.
+// Parses the command line. If an option is not given, its value comes from the variable that sbatch
+// (for shell: salloc) reads. Pure. Errors have exit_usage.
 Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::vector<std::string>& arguments,
                                      const Environment& environment,
@@ -46,10 +46,10 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
                                         const Environment& environment);
 Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment);
 
-// The command line for the run inside the job, from the words of a submission. Each option is one
-// word together with its value. Options from configuration files are included, so that later
-// changes of the files do not change the job. `leave_out` selects options that the submission
-// itself has handled.
+// The command line for the run inside the job, made from the words of a submission. Each option and
+// its value are one word. Options from configuration files are included, so that later changes of
+// the files do not change the job. `leave_out` selects options that the submission itself has
+// handled.
 std::vector<std::string> run_words(
     const options::Split& split,
     const std::function<bool(const options::ParsedOption&)>& leave_out);

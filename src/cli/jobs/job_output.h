@@ -13,7 +13,8 @@
 
 namespace toprun::jobs {
 
-// Wakes when a file in the folders is written. Where this is not supported, the caller has to poll.
+// Wakes when a file in the folders is written. If the file system does not support this, the caller
+// has to poll.
 class FolderWatch {
  public:
   FolderWatch();
@@ -37,14 +38,15 @@ class JobOutput {
   // Shows new text. False: there was no new text. Error: stdout is closed, or no file matches the
   // choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
-  // After the job's end: shows unfinished lines, and lines that waited for a copy in a host's file.
+  // After the job's end: shows unfinished lines, and lines of the engine's file that were still
+  // waiting for their copy in a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // Set when jobs run but none has the chosen node or rank, so its output can never appear.
+  // Set if jobs run, but no job has the chosen node or rank. Its output can then never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

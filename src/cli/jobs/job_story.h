@@ -30,8 +30,8 @@ TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others);
 
 inline constexpr std::size_t max_story_bytes = 1u << 20;
 
-// A log of what toprun's verbs did to a job. Slurm forgets this, and usually does not record the
-// user.
+// A log (story) of what toprun's verbs did to a job. Slurm forgets these acts, and usually does not
+// record which user did them.
 struct JobStory {
   struct Act {
     Outside by;  // the user's name
@@ -39,16 +39,16 @@ struct JobStory {
   };
   Outside name;  // the job's name at its submission; empty: unknown
   std::optional<Act> submitted;
-  std::optional<Act> cancelled;  // the latest
-  TaskNumbers cancelled_tasks;   // in the story of an array: tasks that were cancelled separately
+  std::optional<Act> cancelled;  // the latest cancellation
+  TaskNumbers cancelled_tasks;   // in an array's story: tasks that were cancelled separately
 };
 
-// The name of this process's user, in the form used in a story.
+// The name of this process's user, in the form for a story.
 std::string own_name(const Environment& environment);
 
 // One line of JSON for an act, including the line end. Pure.
 std::string submission_line(const JobStory::Act& act, const std::string& job_name);
-// `tasks`: in the story of an array, the cancelled tasks; empty: the whole job.
+// `tasks`: in an array's story, the cancelled tasks; empty: the whole job.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
 // Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is empty for a
 // whole job. Pure.

@@ -19,7 +19,7 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
 // The environment for Slurm's commands, which the job inherits. It contains no variables of another
-// job, and no variables that repeat lines of the script.
+// job, and no variables that only repeat lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {
@@ -38,8 +38,8 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
                                const Environment& clean);
 
-// Prints the id and suggested next commands. Then it waits, or shows the output, if the options
-// request this.
+// Prints the id and suggests next commands. If the options request this, it then waits, or shows
+// the output.
 int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
 
 }  // namespace toprun::jobs

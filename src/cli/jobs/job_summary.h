@@ -9,16 +9,16 @@
 
 namespace toprun::jobs {
 
-// The description of a job that all verbs print, in the same words before and after the engine
-// forgets the job.
+// The description of a job that all verbs print. Its words do not change when the engine forgets
+// the job.
 struct JobSummary {
   engines::JobState state = engines::JobState::unknown;
   bool is_over = false;  // true even if it is unknown how the job ended
   std::string name;      // empty: unknown
-  // "failed: rank 0 on n0 ended with exit code 3: …"; printable. Contains an exit code only once.
+  // "failed: rank 0 on n0 ended with exit code 3: …"; printable. An exit code occurs only once.
   std::string words;
-  // The same for a table with a column of exit codes: without the job's own exit code. Empty if the
-  // job has not ended.
+  // `words` for a table that has a column of exit codes: without the job's own exit code. Empty if
+  // the job has not ended.
   std::string words_beside_code;
   std::optional<int> exit_code;  // unset: the job has not ended, or the code is unknown
   std::optional<WallTime> started;
@@ -26,10 +26,10 @@ struct JobSummary {
 };
 
 // Combines the engine's answer, toprun's story and the run's report. The engine has priority. If no
-// source knows how the job ended, the words say so. `now`: times on the same day are shown without
-// a date. Pure.
+// source knows how the job ended, the words say so. Times on the same day as `now` are shown
+// without a date. Pure.
 JobSummary summary_of(const KnownJob& known, WallTime now);
-JobSummary summary_of(const KnownJob& known);  // now
+JobSummary summary_of(const KnownJob& known);  // uses the current time
 
 // The text for a job that is known only from its files: "job 1 (train): ended with exit code 0,
 // 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null if

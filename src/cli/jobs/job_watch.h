@@ -16,12 +16,12 @@
 namespace toprun::jobs {
 
 inline constexpr std::chrono::seconds first_question{2};
-inline constexpr std::chrono::seconds longest_silence{30};  // between two queries
+inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause between two queries
 
 // Queries the engine periodically for a job's state. It uses its own thread, because an answer can
 // take as long as the engine's time-out. The pause between queries grows from first_question to
-// longest_silence, and is reset after a change. If an engine forgets ended jobs soon, the pause is
-// at most half of the time after which it forgets them.
+// longest_silence; after a change, it is first_question again. If an engine soon forgets jobs that
+// have ended, the pause is at most half of the time after which it forgets them.
 class JobWatch {
  public:
   // `known`: the result of the first query.
@@ -34,10 +34,11 @@ class JobWatch {
   bool pass(SteadyTime now);
   // The time of the next pass(), unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Call it at other signs that the job ended or changed. The next query is then sent soon.
+  // Call it if there is another sign that the job has ended or changed. The next query is then sent
+  // soon.
   void hurry(SteadyTime now);
 
-  // Jobs by id. A job that the engine has forgotten keeps its last known state.
+  // Jobs by id. For a job that the engine has forgotten, this is the last known state.
   const JobsById& jobs() const { return jobs_; }
   // Why a pending job waits, from the last answer; nullptr if the job does not wait or the reason
   // is unknown.
@@ -50,7 +51,7 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // Guarded by the event:
+    // These fields are written before the event and read after it:
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

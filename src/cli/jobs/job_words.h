@@ -18,8 +18,8 @@ std::string name_of(engines::JobState state);
 std::string clock_text(std::chrono::seconds time);
 // "Resources: the nodes …", or only the engine's reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
-// The job's id for a command line, quoted for a shell. For array tasks that wait together it is the
-// array's id.
+// The job's id for a command line, quoted for a shell. If `job` stands for several waiting tasks of
+// an array, it is the array's id.
 std::string id_word(const engines::Job& job);
 std::string id_word(const std::string& id);
 enum class ExitCode { shown, left_out };
@@ -30,20 +30,19 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 // "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// The engine to which this form of id belongs. Error: `id` is not an id, or the engine is not
-// available.
+// The engine whose ids have this form. Error: `id` is not an id, or the engine is not available.
 Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);
-// The job with the id that the user typed, or each task of an array. With `record` (Job::number),
-// only the job with this number. Error: `text` is not an id, or the engine does not find the job.
-// The error explains why and where else to look.
+// The job with the id that the user typed, or each task of an array. If `record` (Job::number) is
+// given, only the job with this number. Error: `text` is not an id, or the engine does not find the
+// job. The error says why, and where the user can find the job.
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 
 // A table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON). Running
-// and waiting jobs are coloured. A last column STATUS contains the elements of `status`, unless all
-// are empty. After an empty line, each reason for waiting is explained. On a terminal, STATUS is
-// cut to fit the width.
+// and waiting jobs are coloured. The last column, STATUS, contains the elements of `status`; it is
+// left out if all are empty. After an empty line, each reason for waiting is explained. On a
+// terminal, STATUS is cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                        const std::vector<std::string>& status, const Style& style);
 

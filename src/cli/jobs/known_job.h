@@ -17,30 +17,30 @@ namespace toprun::jobs {
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only its files are known
-  // The state or how the job ended, in words; empty: only files are known
+  // the state, or how the job ended, in words; empty: only its files are known
   std::string engine_words;
-  std::string engine_words_beside_code;  // the same without the exit code
+  std::string engine_words_beside_code;  // engine_words without the exit code
   std::optional<JobFiles> files;
-  Outside name;  // from its files
+  Outside name;  // the job's name, from its files
   JobStory story;
-  // Jobs that it waits for, if its files show that it has not begun
+  // jobs for which it waits, if its files show that it has not begun
   std::vector<std::string> waited_for;
   std::optional<JobReport> report;
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// Returns one element per task of an array. If the engine has forgotten the job, or there is no
+// For an array, returns one element per task. If the engine has forgotten the job, or there is no
 // engine, the data come from the job's files in the current folder and in `log_dir`. Empty if the
 // job is unknown.
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// The same for lists: an unreadable report is treated as missing.
+// What is known about one job of a list. An unreadable report counts as missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job);
 KnownJob forgotten_job(const FoundFiles& found);
-// Jobs with this id, from files in the current folder. Used if the engine answers that it does not
-// know the id.
+// Jobs with this id, according to files in the current folder. Used if the engine answers that it
+// does not know the id.
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id);
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);

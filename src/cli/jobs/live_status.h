@@ -15,7 +15,7 @@ namespace toprun::jobs {
 // A short status of jobs, for lists. It is read only from the jobs' files, without queries to their
 // agents or to Slurm.
 
-inline constexpr std::size_t most_looked_at = 1'000;  // jobs
+inline constexpr std::size_t most_looked_at = 1'000;  // limit for the jobs whose files are read
 inline constexpr std::size_t looks_at_once = 8;
 inline constexpr std::chrono::milliseconds look_limit{2'000};
 
@@ -24,7 +24,7 @@ struct LiveStatus {
   Outside line;       // the last line that its ranks printed, without secrets; empty: no line
 };
 
-// Whether this user's files may contain a status of the job.
+// Whether there may be files of this user with a status of the job.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
 // Statuses by Job::id, for this user's jobs that have begun and whose files can be read within

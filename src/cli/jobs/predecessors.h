@@ -11,7 +11,7 @@
 
 namespace toprun::jobs {
 
-// The condition of `--after ID[:ok|any|notok]` on the job that it names.
+// The condition in `--after ID[:ok|any|notok]`: how the named job has to end.
 enum class Demand { ok, any, notok };
 
 struct After {
@@ -35,7 +35,7 @@ enum class Fate {
 };
 Fate fate_of(const std::vector<KnownJob>& known);
 
-// What the state means for a job that depends on this job.
+// What a job's state means for another job that depends on it.
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
@@ -44,23 +44,24 @@ struct Resolved {
   std::vector<std::string> notes;  // notes about the removed conditions
 };
 
-// Checks every job in --after before the submission. This is necessary because an engine may treat
-// a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
-// successful (26.05). Error: the new job can never begin, or it is unknown whether it can begin.
+// Checks every job in --after before the submission. The check is necessary because an engine may
+// treat a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job although
+// it was successful (26.05). Error: the new job can never begin, or it is unknown whether it can
+// begin.
 Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment);
 
 inline constexpr std::string_view after_setup_word = "setup";
 
 struct AwaitedSetup {
-  // With the job's number in --after, or without --after if the job has succeeded
+  // the command line with the job's number in --after; without --after if the job has succeeded
   options::Split split;
   std::string note;  // a note for the user; may be empty
   Setups setups;     // the jobs to wait for
 };
 
-// Resolves `--after setup` to the jobs that build this command line's --venv and --container,
-// according to the setup records there. Error: neither option is given, there is no record, or a
-// setup failed or was cancelled.
+// Replaces `setup` in `--after setup` by the jobs that build this command line's --venv and
+// --container. They are known from the setup records in these places. Error: neither option is
+// given, there is no record, or a setup failed or was cancelled.
 Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

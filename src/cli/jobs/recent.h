@@ -17,11 +17,11 @@ struct EndedJob {
   std::optional<WallTime> ended;
   std::optional<int> exit_code;
   std::string how;              // the cause, or else the engine's description; may be empty
-  std::string how_beside_code;  // the same without the job's exit code
+  std::string how_beside_code;  // `how` without the job's exit code
 };
 
-// At most `most` of the user's ended jobs, the latest first. These are jobs that the engine
-// remembers, and jobs with files in this folder or one level deeper. `queue` may be null.
+// At most `most` of the user's ended jobs, the latest first. The sources are the jobs that the
+// engine remembers, and files in this folder and one level deeper. `queue` may be null.
 Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint32_t uid,
                                          std::size_t most);
 

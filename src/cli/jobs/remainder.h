@@ -12,18 +12,19 @@
 namespace toprun::jobs {
 
 // Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
-// the engine's programs. Lines of ranks are in both files, and each is shown only once, from its
-// host's file. Lines are matched by how often they occur and not by position, because the engine
+// the engine's programs. A rank's line is in both files; it is shown only once, from the host's
+// file. Lines are matched by how often they occur, not by their position, because the engine
 // interleaves the lines of several hosts.
 //
-// Memory use is limited for jobs of any length. If a line's copy appears in the other file only
+// Memory is limited, even if a job runs for long. If a line's copy appears in the other file only
 // after more lines than the limit, the line is shown twice.
 class Remainder {
  public:
   struct Limits {
-    // Different lines without a copy; the oldest are dropped
+    // limit for different lines without a copy; the oldest are dropped
     std::size_t host_lines = 1'000'000;
-    std::size_t waiting_bytes = 16u << 20;  // for the engine's lines; the oldest are shown early
+    std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above it, the oldest
+                                            // are shown early
   };
 
   Remainder() : Remainder(Limits{}) {}
@@ -33,10 +34,11 @@ class Remainder {
 
   // A line of a HOST.out, without its line end.
   void add_host_line(std::string_view line);
-  // A line of the engine's file, read at time `now`, and the text to show for it.
+  // `line`: a line of the engine's file, which was read at time `now`. `shown`: the text to show
+  // for it.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // The same as callbacks for a LogTail. They must not be called after this object is destroyed.
-  // Lines of the engine's file are shown only by take().
+  // The two functions above as callbacks for a LogTail. They must not be called after this object
+  // is destroyed. Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
   // The engine's lines, read before `until`, that are in no HOST.out so far. A copy of a returned

@@ -13,29 +13,29 @@
 
 namespace toprun::jobs {
 
-// The place where toprun setup builds: the folder of a virtual environment or the file of an image,
-// with its record (node/plan/setup/record.h).
+// The path at which toprun setup builds: the folder of a virtual environment or the file of an
+// image. Its record is there too (node/plan/setup/setup_record.h).
 
-// The content of the place. `finished`: toprun setup has already built exactly the requested
-// content there.
+// What exists at the path. `finished`: toprun setup has already built exactly the requested content
+// there.
 enum class Site { free, finished };
 
-// Checks whether toprun setup may build at the place. Allowed: the place does not exist, is an
-// empty folder, or contains an unfinished build that no job works on. With `force` a finished build
-// may be replaced. `asked` is the requested content, `own_job` the calling job. The error states
-// what the place contains, or which job uses it.
+// Checks whether toprun setup may build at the path. It may if nothing exists there, or only an
+// empty folder, or an unfinished build on which no job works. With `force`, a finished build may be
+// replaced. `asked` is the requested content, `own_job` the job that calls this. The error says
+// what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 
-// Whether the job is pending or running according to the engine. Error: the engine cannot be
+// Whether the job is pending or running, according to the engine. Error: the engine cannot be
 // queried.
 Result<bool> is_alive(const std::string& job, const Environment& environment);
 
-// Records that this job will build at the place.
+// Records that this job will build at the path.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// A lock that toprun and its child programs hold while they build at the place. The children need
-// it, because a pip continues to write after its toprun was killed. On file systems without locks
+// A lock that toprun and its child programs hold while they build at the path. The children hold it
+// too, because a pip continues to write after its toprun was killed. On file systems without locks
 // it has no effect.
 class SiteLock {
  public:

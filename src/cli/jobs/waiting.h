@@ -10,12 +10,13 @@ namespace toprun::jobs {
 
 // Why a pending job waits, from the engine's answers.
 struct Waiting {
-  std::vector<std::string> reasons;    // phrases: the reason, jobs it depends on, jobs ahead
+  std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
+                                       // jobs ahead of it
   bool needs_room = false;             // it waits only for free nodes
   std::optional<std::int64_t> ahead;   // number of waiting jobs before it
   std::optional<WallTime> start;       // expected by the engine
   std::optional<WallTime> not_before;  // earliest possible start
-  bool was_requeued = false;           // then not_before comes from the engine, not from --begin
+  bool was_requeued = false;           // true: not_before comes from the engine, not from --begin
 };
 
 // Returns an empty Waiting for a job that does not wait. `starts` is the result of Queue::starts(),
@@ -26,7 +27,8 @@ Waiting waiting(const engines::Queue& queue, const engines::Job& job,
 // Whether the reason depends on other jobs, so that the caller has to query `all`.
 bool needs_others(const engines::Job& job);
 
-// The same from new queries to the engine. Parts that the engine does not answer are omitted.
+// Like waiting() above, but queries the engine. If the engine does not answer a query, that part is
+// omitted.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not before

@@ -10,7 +10,8 @@
 
 namespace toprun::options {
 
-// One call of a verb: gives access to its options from the command line, variables and files.
+// A verb's command line. It gives access to the options from the command line, from variables and
+// from files.
 struct Call {
   Command command;
   Split split;
@@ -20,7 +21,8 @@ struct Call {
   // The effective value of an option; nullopt if the option is not given.
   std::optional<Argument> argument(FlagId id) const;
   std::vector<Argument> all(FlagId id) const;
-  // For options that neither a variable nor a file can switch off.
+  // Whether the option is given. Use it only for options that neither a variable nor a file can
+  // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
   // The value, if it is one of the words in the option's placeholder.

@@ -12,7 +12,7 @@ namespace toprun::options {
 
 // A word of a command line that is neither an option nor its value.
 struct Operand {
-  enum class Count { one, at_most_one, some, any, script };  // some: at least one
+  enum class Count { one, at_most_one, some, any, script };  // `some` means at least one
   std::string_view name;                                     // "ID"
   Count count = Count::one;
   std::string_view form;  // placeholder of the value; tells completion what to suggest
@@ -43,7 +43,7 @@ std::string full_name(const CommandLine& line);
 
 // Whether the first word that is not an option ends the options. This word is then a script, and
 // all following words are its arguments. True for all commands that start or submit something. For
-// setup the words are packages.
+// setup, these words are packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

@@ -15,7 +15,7 @@ inline constexpr Commands launches =
 inline constexpr Commands scripts = of(Command::run, Command::submit);
 // Commands with options for ranks.
 inline constexpr Commands ranks = launches | of(Command::shell);
-// Not setup, because its job has one node.
+// Commands that can use several nodes. setup is not one of them, because its job has one node.
 inline constexpr Commands nodes = of(Command::submit, Command::shell);
 inline constexpr Commands batch = of(Command::submit, Command::setup);
 inline constexpr Commands allocations = nodes | batch;
@@ -26,7 +26,7 @@ inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
-// Comes first, because bench uses the option letters of nccl-tests.
+// These rows come first, because bench uses the option letters of nccl-tests.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> pod_rows();
@@ -48,7 +48,7 @@ constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_v
           group, help, default_value, {},    launches};
 }
 
-// The same for options that set a field of a launch.
+// The same rows, for options that set a field of a launch.
 constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
                         std::string_view variable, Group group, Setter set, std::string_view help,
                         std::string_view default_value = {}, std::string_view older_variable = {}) {

@@ -17,7 +17,7 @@ namespace toprun::options {
 // that they cannot differ.
 
 enum class FlagId {
-  unasked,  // no code refers to this option by id: only its row or its name is used
+  unasked,  // an option to which no code refers by id, only by its row or its name
   nnodes,
   nproc_per_node,
   hosts,
@@ -73,7 +73,7 @@ enum class FlagId {
   follow,
   attach,
   job_dry_run,
-  requirement,  // this and the following belong to setup
+  requirement,  // this option and the following ones belong to setup
   import_test,
   base_python,
   system_site_packages,
@@ -82,7 +82,7 @@ enum class FlagId {
   nccl_home,
   image_from,
   force,
-  json,  // this and the following belong to verbs that start nothing
+  json,  // this option and the following ones belong to verbs that start nothing
   all,
   recent,
   rank,
@@ -109,7 +109,7 @@ enum class FlagId {
   here,
   json_lines,
   dumps,
-  min_bytes,  // this and the following belong to bench
+  min_bytes,  // this option and the following ones belong to bench
   max_bytes,
   step_bytes,
   step_factor,
@@ -209,10 +209,11 @@ enum class Group {
   container,
   stopping,
   output,
-  of_verb,  // for a single call of a verb that starts nothing; cannot be set in a file
+  of_verb,  // for one command line of a verb that starts nothing; cannot be set in a file
   general,
-  without_effect,  // accepted, because it changes nothing that a user can see
-  plugins,         // names Python code for the launcher to load; known only to be refused by name
+  without_effect,  // accepted without any effect, because no user can see a difference
+  plugins,         // names Python code that the launcher would have to load; toprun knows the
+                   // option only to refuse it by name
 };
 
 struct Flag;
@@ -224,23 +225,26 @@ using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Argumen
 struct Flag {
   FlagId id;
   std::string_view name;      // with dashes; inner dashes can be typed as underscores
-  char letter = 0;            // of the short form; 0: no short form
+  char letter = 0;            // the letter of the short form; 0: no short form
   std::string_view value;     // placeholder of the value; empty: a switch
-  std::string_view variable;  // sets the value if the command line does not; may be empty
+  std::string_view variable;  // the environment variable that sets the value if the command line
+                              // does not; may be empty
   Origin origin = Origin::torchrun;
   Group group = Group::general;
   std::string_view help;           // one or two sentences, without a full stop at the end
-  std::string_view default_value;  // for the help; empty: no default, or `help` mentions it
-  // Sets the value if neither the command line nor `variable` does. It is a variable of PyTorch, so
-  // workers inherit it.
+  std::string_view default_value;  // the default, for the help; empty: no default, or `help`
+                                   // mentions it
+  // Another environment variable, which sets the value if neither the command line nor `variable`
+  // does. It is a variable of PyTorch, so workers inherit it.
   std::string_view older_variable = {};
   Commands known_to = 0;
   // Allows --flag and --flag=value. Allows --flag value only if the verb takes no operands.
   bool value_optional = false;
   bool repeatable = false;   // can be given several times, each time with another value
-  bool of_one_call = false;  // is meant for a single call: not a key of toprun.toml
+  bool of_one_call = false;  // makes sense only for one command line, so it is not a key of
+                             // toprun.toml
   // Keys separated by blanks: options with the same meaning as this option, or that exclude it. If
-  // a rival is given, values of this option from weaker sources are ignored.
+  // a rival is given, values of this option from sources with lower priority are ignored.
   std::string_view rivals = {};
   Setter set = nullptr;  // null: a launch reads the option elsewhere, or not at all
 

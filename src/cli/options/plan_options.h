@@ -26,7 +26,8 @@ Result<cost::LinksByLevel> parse_links(const PlanOptions& options);
 // Parses --parallel; nullopt without --parallel. Errors (usage): errors of the parsers; an invalid
 // size; --model or --traffic without --parallel.
 Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options);
-// The same for commands that only order nodes: --link without --parallel is then also an error.
+// Like parse_plan(), for commands that only order nodes: --link without --parallel is also an
+// error.
 Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options);
 
 }  // namespace toprun::options

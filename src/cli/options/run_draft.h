@@ -18,7 +18,7 @@ using IsFile = std::function<bool(const std::string& path)>;
 // A launch's options while they are parsed. Each option's setter stores its value here.
 struct RunDraft {
   plan::Options options = {};
-  // Values that are checked only together with other options, or only reported.
+  // Values that are checked only together with other options, or that are only reported.
   container::Request container = {};
   PlanOptions plan = {};
   bool module = false;
@@ -116,7 +116,7 @@ Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Argum
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_binds(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Argument& argument);
-// For options without effect: checks their values all the same.
+// For options without effect: only checks the value.
 Result<void> check_interval(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_choice(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Argument& argument);

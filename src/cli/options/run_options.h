@@ -17,13 +17,14 @@ struct RunOptions {
 };
 
 // Parses the options of `toprun [run]`. The command line overrides variables, and variables
-// override defaults. torchrun's options have PET_* variables, toprun's own options TOPRUN_*, which
-// toprun ignores under the name torchrun. If an option is repeated, the last one counts. An empty
-// variable counts as not set. `is_file` returns whether --topology names a file.
+// override defaults. torchrun's options have variables PET_*. toprun's own options have variables
+// TOPRUN_*, which are ignored if toprun is called as torchrun. If an option is repeated, the last
+// one counts. An empty variable counts as not set. `is_file` returns whether --topology names a
+// file.
 //
 // This function and split() use one table and no parsing library. No library supports argparse's
 // rules for abbreviations, for words that can be values, and for arguments of the script. A library
-// would also need its own second list of flags.
+// would also need a second list of all flags.
 //
 // Errors have exit_usage. They contain the option or variable, the value, and what is allowed.
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,

@@ -23,7 +23,7 @@ struct Split {
   Command command = Command::run;     // the command that parses the command line
   std::vector<ParsedOption> options;  // in the given order
   std::optional<std::string> script;
-  // Arguments of the script; for a verb without a script, its operands.
+  // The script's arguments. For a verb without a script: its operands.
   std::vector<std::string> arguments;
 
   bool called_torchrun() const { return command == Command::torchrun; }

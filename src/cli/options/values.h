@@ -12,7 +12,7 @@
 
 namespace toprun::options {
 
-// A value as the user wrote it, and its source. The checks below take a Argument, so that every
+// A value as the user wrote it, and its source. The checks below take an Argument, so that every
 // message can show what to correct.
 struct Argument {
   std::string source;  // "--nnodes", "PET_NNODES" or "toprun.toml:3"
@@ -20,7 +20,10 @@ struct Argument {
   bool from_variable = false;
   std::string key = {};  // key in toprun.toml: "nnodes"; empty: the value is not from a file
 
-  bool is_typed() const { return source.starts_with('-'); }  // from the command line
+  bool is_typed() const {
+    return source.starts_with('-');
+  }  // whether the value is from the
+     // command line
   // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };

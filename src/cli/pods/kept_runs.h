@@ -18,19 +18,19 @@ struct RunId {
 // nullopt if the text cannot be such an id, because it has no slash or is a path.
 std::optional<Result<RunId>> parse_run_id(std::string_view text);
 
-// Prints the run's output; with `follow`, until the run ends. Returns the run's exit code with
-// `follow`, else 0. Error: the pod does not exist, does not have this run, or the connection to the
-// pod broke.
+// Prints the run's output. With `follow`, continues until the run ends and returns the run's exit
+// code; else returns 0. Error: the pod does not exist, does not have this run, or the connection to
+// the pod broke.
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment);
 
-// Whether the job's pods sleep and the first pod contains a run. `toprun logs` of the job then
-// shows the run's output.
+// Whether the job's pods only sleep and the first pod contains a run. If so, `toprun logs` of the
+// job shows the run's output.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
 // Sends a signal to the run's root agent, which ends the run cleanly. Example: "TERM".
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment);
 
-// The run's own report. Error: same as above, or the run has not written a report yet.
+// The run's own report. Errors: those of show_run(), or the run has not written a report yet.
 Result<std::string> report_of_run(const RunId& id, const Environment& environment);
 
 }  // namespace toprun::pods

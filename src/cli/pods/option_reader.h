@@ -15,7 +15,7 @@ struct OptionReader {
   const options::Split& split;
   const Environment& environment;
 
-  // The last given value; nullopt if the option is not given or empty. Ignores Slurm's own
+  // The option's last value; nullopt if the option is not given or is empty. Ignores Slurm's own
   // variables (SBATCH_TIMELIMIT …), because they do not apply to pods.
   std::optional<options::Argument> one(std::string_view name) const;
   // All values of a repeatable option.

@@ -18,7 +18,7 @@ using jobs::DryRun;
 
 // Options of `toprun submit --on kubernetes`, before the cluster is queried.
 struct PodOptions {
-  // Unset: chosen by what the cluster supports
+  // the operator; unset: toprun chooses one that the cluster has
   std::optional<engines::kubernetes::Operator> which = {};
   engines::kubernetes::Workload job;
   std::vector<std::string> notes;
@@ -26,8 +26,8 @@ struct PodOptions {
   bool as_json = false;      // a dry run prints JSON
   bool interactive = false;  // the job's pods only sleep
   std::string patch = {};    // path of a patch file; empty: no patch
-  // Variables and values of the Secret that belongs to the job. They are stored only here, so that
-  // no other object can contain them.
+  // The variables and values for the job's own Secret. They are stored only here, so that no other
+  // object can contain them.
   std::map<std::string, std::string> secrets = {};
   bool on_runai = false;
   bool wait = false;

@@ -13,8 +13,8 @@
 namespace toprun::pods {
 
 // Parses the options for scheduling pods: --queue, --scheduler, --priority-class, --node-pool,
-// --node-selector, --toleration and --required-/--preferred-topology-key. The result is independent
-// of the engine. Pure. Errors (exit 2): a value that Kubernetes would refuse.
+// --node-selector, --toleration and --required-/--preferred-topology-key. The result does not
+// depend on the engine. Pure. Errors (exit 2): a value that Kubernetes would refuse.
 Result<engines::kubernetes::Placement> placement_of(const OptionReader& reader);
 
 // Splits "key=value" into "key" and "value". The value may contain any characters.
@@ -25,7 +25,7 @@ Result<std::pair<std::string, std::string>> parse_pair(const options::Argument& 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 Result<Pairs> pairs_of(std::span<const options::Argument> all, std::string_view rule);
 
-// The label, for messages, of the value in `all` that contains this pair.
+// For messages: the label of the value in `all` that contains this pair.
 std::string label_of(std::span<const options::Argument> all, const Pairs::value_type& pair);
 
 // "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".

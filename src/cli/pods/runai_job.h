@@ -10,18 +10,18 @@ namespace toprun::pods {
 // stays readable. Error (exit 2): the command line is too long.
 Result<void> make_plain(engines::kubernetes::Workload& job);
 
-// Makes every node write its output to the first writable claim, in a separate folder for the job:
-// "/scratch/toprun/train-x7k2p.JOB_UUID". Returns this folder, with %j for the job's id, or an
-// empty text if there is no writable claim. Pure.
+// Makes every node write its output to the first writable PersistentVolumeClaim, in a separate
+// folder for the job: "/scratch/toprun/train-x7k2p.JOB_UUID". Returns this folder, in which %j
+// stands for the job's id. The result is empty if there is no writable claim. Pure.
 std::string keep_output(engines::kubernetes::Workload& job);
 
-// Adds the number of ranks per pod to the command. Otherwise the underlying operator's settings
-// would make toprun start one rank per CPU in pods without GPUs. Pure.
+// Adds the number of ranks per pod to the command. Without it, in pods without GPUs, settings of
+// Run:AI's operator would make toprun start one rank per CPU. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
-// Sets that only the exit code of the master's pod counts as the run's exit code. Does nothing if
-// failed pods are created again, because a new root would then wait for members that have already
-// ended with 0. Pure.
+// Makes only the exit code of the master's pod count as the run's exit code; other pods exit with
+// 0. Does nothing if failed pods are created again, because a new root would then wait for members
+// that have already exited with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);
 
 }  // namespace toprun::pods

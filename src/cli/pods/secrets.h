@@ -11,17 +11,17 @@
 
 namespace toprun::pods {
 
-// Parses --secret-env. Adds variables from Secrets to `job`. For variables in the job's own Secret,
-// it stores their values from the environment in `values`. Pure. Errors (exit 2): the form is not
-// NAME or NAME=SECRET:KEY, a repeated name, an unset variable.
+// Parses --secret-env and adds the variables to `job`. If a variable is in the job's own Secret,
+// its value from the environment is stored in `values`. Pure. Errors (exit 2): the form is not NAME
+// or NAME=SECRET:KEY, a repeated name, an unset variable.
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader);
 
 // A unique name for a job's Secret.
 std::string fresh_secret_name();
 
-// Refuses an object that contains a secret (base/text/secrets.h) in a variable, a command or any
-// other text. Pure.
+// Error: the object contains a secret (base/text/secrets.h) in a variable, a command or any other
+// text. Pure.
 Result<void> check_object(const nlohmann::ordered_json& object);
 
 }  // namespace toprun::pods

@@ -14,8 +14,8 @@ namespace toprun::pods {
 int submit_pods(const PodOptions& options, const Environment& environment);
 
 // Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
-// name, and notes on stderr. Returns the exit code. `split`: the command line, for options that
-// only Run:AI has.
+// name, and notes on stderr. Returns the exit code. `split`: the command line. It is needed for
+// options that only Run:AI has.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 

@@ -11,22 +11,22 @@ namespace toprun::cli {
 // `toprun cluster`: shows free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// The call's environment, changed so that the engine of --on is queried.
+// The environment, changed so that the engine that --on names is queried.
 Environment asking(const options::Call& call);
 
 // The free resources of one partition.
 struct PartitionView {
   engines::Partition partition;
   std::int64_t nodes = 0;
-  std::vector<std::string> idle;  // names
+  std::vector<std::string> idle;  // names of idle nodes
   struct Gpus {
     std::string kind;  // empty: unknown
     std::int64_t total = 0;
-    std::int64_t free = 0;  // on nodes that accept jobs
+    std::int64_t free = 0;  // free GPUs on nodes that accept jobs
   };
   std::vector<Gpus> gpus;
   bool usage_known = true;  // false: `idle` and `free` are meaningless
-  std::string debug;        // why the partition is meant for short tests; empty: it is not
+  std::string debug;        // why the partition is for short tests; empty: it is not
 };
 
 // The default partition is first, the others follow in the engine's order. Pure.

@@ -10,18 +10,19 @@ namespace toprun::cli {
 // `toprun [run]`: runs the launch and returns its exit code.
 int run(const std::vector<std::string>& argv, const Environment& environment);
 
-// For run_options() and submit_options(). True also for a pipe or a device, but false for a folder.
+// Whether the path is a file, a pipe or a device; false for a folder. For run_options() and
+// submit_options().
 bool is_file(const std::string& path);
 
 // Executes the command line, a verb or a launch, and returns the exit code.
 int act(std::vector<std::string> argv, const Environment& environment);
 
-// Whether a login to this host or pod started this process. The process then reads its orders from
-// standard input.
+// Whether a login to this host or pod started this process. If so, the process reads its
+// instructions from standard input.
 bool awaits_login_orders(const Environment& environment);
 
-// Reads the orders from standard input and executes them. Prints the exit code as the last output,
-// because ssh and kubectl may end with another exit code than the agent.
+// Reads the instructions from standard input and runs the agent. Prints the agent's exit code at
+// the end, because ssh and kubectl may exit with another code.
 int run_login_agent(Environment environment);
 
 }  // namespace toprun::cli

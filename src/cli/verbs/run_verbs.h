@@ -15,22 +15,22 @@ Result<int> run_bench(const options::Call& call);
 Result<int> run_doctor(const options::Call& call);
 
 // `toprun net show …`: lists the node's RDMA ports and interfaces, which of them a job uses, and
-// why not the others, as tables or JSON (stdout).
+// why it does not use the others, as tables or JSON (stdout).
 Result<int> run_net_show(const options::Call& call);
 
-// `toprun net env …`: lists the NCCL variables that toprun sets here for a job of several nodes,
-// and why, as a table, JSON or lines for a shell (stdout). Reports contradictions with the user's
-// own variables (stderr).
+// `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several
+// nodes, with the reasons, as a table, JSON or lines for a shell (stdout). Reports contradictions
+// with the user's own variables (stderr).
 Result<int> run_net_env(const options::Call& call);
 
-// `toprun store`: serves a PyTorch TCPStore until SIGINT or SIGTERM, which end it normally.
+// `toprun store`: serves a PyTorch TCPStore until SIGINT or SIGTERM; it then exits with 0.
 Result<int> run_store(const options::Call& call);
 
 // `toprun config init`: writes an initial toprun.toml from facts about the engine.
 Result<int> run_config_init(const options::Call& call);
 
-// `toprun config show`: lists the options that a verb would get from files and variables, with
-// their sources.
+// `toprun config show`: lists the options that files and variables would set for a verb, with their
+// sources.
 Result<int> run_config_show(const options::Call& call);
 
 // `toprun man`: prints the manual page of toprun and all its verbs in the macros of man(7), from
@@ -87,8 +87,8 @@ Result<int> run_setup(const options::Call& call);
 // (observe/report/convert.h) on stdout. Facts that the format cannot express are listed on stderr.
 Result<int> run_topo_convert(const options::Call& call);
 
-// `toprun topo draw …`: prints a picture of the domains and of the ring that an order of the job's
-// nodes makes (stdout). Missing facts are listed on stderr.
+// `toprun topo draw …`: prints a picture of the domains, and of the ring of the job's nodes in some
+// order (stdout). Missing facts are listed on stderr.
 Result<int> run_topo_draw(const options::Call& call);
 
 // `toprun topo order …`: prints the job's nodes with their ranks in topology order (stdout), in one
@@ -97,8 +97,8 @@ Result<int> run_topo_draw(const options::Call& call);
 // different domains.
 Result<int> run_topo_order(const options::Call& call);
 
-// `toprun topo score …`: prints, for each order that the job could have, the number of neighbours
-// in the ring that are in different domains, per level, and the time of collectives (stdout).
+// `toprun topo score …`: for each order that the job's nodes could have, prints the time of
+// collectives and, per level, how many neighbours in the ring are in different domains (stdout).
 // Missing facts are listed on stderr.
 Result<int> run_topo_score(const options::Call& call);
 

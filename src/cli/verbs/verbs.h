@@ -22,7 +22,8 @@ struct Verb {
   Result<int> (*run)(const options::Call& call);
 };
 
-// The subcommands of a verb such as topo. For an empty name, the verbs that can be the first word.
+// The subcommands of a verb such as topo. If the name is empty, the verbs that can be the first
+// word.
 std::vector<const Verb*> verbs_of(std::string_view family);
 // "order" of topo order.
 std::string_view last_word_of(const Verb& verb);
@@ -32,14 +33,14 @@ struct AskedVerb {
   const Verb* verb = nullptr;
   std::span<const std::string> arguments;
 };
-// The verb with whose name the words begin; nullopt if there is no such verb. `run` is not
-// included, because it is what toprun does without a verb.
+// The verb whose name is at the beginning of the words; nullopt if there is no such verb. `run`
+// does not count as a verb here, because toprun does the same without a verb.
 std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
 // explicitly or by default, or toprun was called under the name torchrun, which has no verbs.
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
-// For a verb with subcommands, if the following words are not a subcommand: prints the help or
-// returns the error. Returns the exit code.
+// For a verb with subcommands, if no subcommand follows: prints the help and returns the exit code,
+// or returns the error.
 Result<int> answer_for(const AskedVerb& family);
 // The verb that a mistyped word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);

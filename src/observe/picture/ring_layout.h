@@ -28,8 +28,8 @@ struct Rect {
 };
 
 enum class Style {
-  heading,  // proportional font font, bold, large
-  plain,    // proportional
+  heading,  // proportional font, bold, large
+  plain,    // proportional font
   name,     // fixed-width font, bold
   detail,   // fixed-width font
 };

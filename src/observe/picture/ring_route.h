@@ -13,9 +13,9 @@ namespace toprun::picture {
 // line leaves a box upwards into the channel above the box and follows the channel to the trunk.
 // Along the trunk it leaves the frame, into the channel above the frame, and so on, until it is in
 // the frame that contains both ends. From there it goes inwards in the same way. There are two
-// exceptions: from a unit distance to the next lane one, and from the last unit to the first, a
-// line takes the short way through the gaps. So if the order is the order of the boxes, the ring is
-// one simple line.
+// exceptions: from a unit to the next unit, and from the last unit to the first, a line takes the
+// short way through the gaps. So if the order is the order of the boxes, the ring is one simple
+// line.
 //
 // Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more,
 // all lines that cross the same level share a lane, and common parts become one wide line.
@@ -29,7 +29,7 @@ inline constexpr double margin_around = 40;
 struct Trunk {
   Rect box;                      // the frame's box, or the box of the picture's whole content
   double x = 0;                  // position of the trunk's first lane
-  double lane_step = 0;          // to the next
+  double lane_step = 0;          // distance to the next lane
   std::vector<double> channels;  // for each channel: the upper edge of the row below it
   std::size_t parent = 0;        // index of the parent's trunk; for the whole picture, the trunk's
                                  // own index

@@ -70,7 +70,7 @@ struct Awaited {
   std::size_t arrived = 0;    // how many ranks have reached it
   std::size_t of = 0;         // how many ranks there are
   std::optional<int> rank{};  // the first rank that has not reached it; unset: unknown
-  std::string node{};         // … its node; empty: unknown
+  std::string node{};         // the node of this rank; empty: unknown
 };
 
 // Objects with the phases' names as keys; null if unset.

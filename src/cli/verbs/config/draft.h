@@ -11,7 +11,7 @@
 
 namespace toprun::cli {
 
-// Facts about an engine; unknown ones are empty.
+// Facts about an engine; unknown facts are empty.
 struct ClusterPicture {
   std::optional<engines::QueueKind> engine;  // nullopt: no engine
   engines::Machines machines;
@@ -21,7 +21,7 @@ struct ClusterPicture {
 };
 
 // Generates a toprun.toml for this cluster, with suggested settings, and alternatives as comments.
-// Pure. find_config() and the verbs' checks accept the result unchanged.
+// Pure. The result is valid without changes, for find_config() and for the verbs.
 std::string config_draft(const ClusterPicture& cluster);
 
 }  // namespace toprun::cli

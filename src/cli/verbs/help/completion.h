@@ -12,21 +12,21 @@
 namespace toprun::cli {
 
 // The completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the shell's folder
-// of completion scripts. At each Tab the script queries toprun for candidates. tcsh's script
-// completes only names of options and their fixed values. `program`: toprun's path, if the
-// command's name (torchrun) could also mean another program.
+// of completion scripts. At each Tab, the script queries toprun for candidates. Only tcsh's script
+// does not: it completes only names of options and their fixed values. `program`: toprun's path;
+// needed if the command's name (torchrun) could also mean another program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
 // `toprun completion SHELL`. The scripts' queries use `completion --words [WORD...]`
 // (`--torchrun-words`).
 Result<int> run_completion(const options::Call& call);
-// Answers a query of toprun's completion scripts; nullopt if a user made the call.
+// Answers a query of toprun's completion scripts. nullopt: a user typed the command.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);
 
 // The last word of a command line, which the shell completes.
 struct Completion {
   enum class Kind {
-    files,  // completed by the shell: files and folders, and arguments of the script
+    files,  // files, folders and arguments of the script, which the shell itself completes
     options,
     choices,
     jobs,
@@ -42,13 +42,13 @@ struct Completion {
   bool operator==(const Completion&) const = default;
 };
 
-// `words` are the words after the command. The last word, which may be empty, is to be completed.
-// bash splits --tee=3 at = and passes = as a separate word. Pure.
+// `words` are the words after the command. The last word, which may be empty, has to be completed.
+// (bash splits --tee=3 at the =, and passes = as a separate word.) Pure.
 Completion completion(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
-// nothing for a file, or if there are no candidates. Queries the engine for jobs and partitions,
-// with a short time limit.
+// nothing if the word is a file, or if there are no candidates. Queries the engine for jobs and
+// partitions, with a short time limit.
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // The candidates that begin with `typed`, in the format of print_candidates().

@@ -33,18 +33,19 @@ options::CommandText command_text(options::Command command);
 
 // Rows of the manual page about environment variables and files: a name and its meaning.
 
-// The variables of options, from the table of options, and all other variables.
+// The variables that set options, and all other variables that toprun reads.
 std::vector<options::CommandText::Row> environment_rows();
 std::vector<options::CommandText::Row> file_rows();
 
 // A library that is linked into this binary.
 struct Library {
   std::string name;
-  std::string version;       // from its headers, else from its package; empty: unknown
+  std::string version;       // the version, from the library's headers, else from its package;
+                             // empty: unknown
   std::string license;       // an SPDX expression
   std::string home;          // its home page
   std::string distribution;  // the source of its package: "debian"; empty: no package is known
-  // The source package; package_version includes the distribution's patches
+  // the source package; package_version is the version with the distribution's patches
   std::string package = {};
   std::string package_version = {};
 };

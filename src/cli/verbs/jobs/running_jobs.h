@@ -13,47 +13,47 @@ namespace toprun::cli {
 // A running job of this user whose root agent is on this host.
 struct RunningJob {
   live::Socket socket;
-  pid_t pid = 0;  // of the root agent; 0: it runs in another pid namespace
+  pid_t pid = 0;  // the root agent's process id; 0: it runs in another PID namespace
   std::string name;
-  std::string id;       // the engine's id as users see it: "29_0"; empty: no id
+  std::string id;       // the job's id in the engine, as users see it: "29_0"; empty: no id
   std::string number;   // Slurm's unique job number: "30"; empty: not a Slurm job
   std::string program;  // the script, module or program
   std::string started;  // RFC 3339
 };
 
-// How errors describe a verb that queries a running job.
+// For errors: a description of the verb that queries a running job.
 struct Asking {
   std::string verb;  // "stacks"
   std::string what;  // "cannot tell where the ranks of job 17 stand"
 };
 
 // Finds the job that `word` names. The word is an id, a name, the process id of the root agent or
-// its keeper, or the file of --report. An empty word means the only running job. nullopt: the job
-// may run, but its root agent is not on this host.
+// of its keeper, or the file of --report. An empty word means the only running job. nullopt: the
+// job may run, but its root agent is not on this host.
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);
-// The same, only by the file of --report.
+// Like find_running_job(), but `path` can only be the file of --report.
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment);
 // The error if an array has several running tasks and the user named only the array.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
-// The maximum number of error lines of the command that are shown.
+// How many error lines of the command are shown at most.
 inline constexpr std::size_t most_complaints = 2;
 // The command that runs toprun with these words and the job's name on the root agent's host. It
-// uses the engine's own mechanism, or ssh for the file of --report. The words must not need
-// quoting. Error: an array with several running tasks.
+// uses the engine's own mechanism; if the job is named by the file of --report, it uses ssh. The
+// words must not need quoting. Error: an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
                                                      const std::vector<std::string>& words);
 
-// How to query a job that may not have begun.
+// How to query a job that perhaps has not begun.
 struct Approach {
   std::vector<std::string> waits;    // lines: why the job has not begun; empty: it has begun
   std::string state;                 // the state of a waiting job, in words
-  std::vector<std::string> command;  // from command_beside_root(), for a job that has begun
-  bool is_young = false;             // the root agent may not listen yet
+  std::vector<std::string> command;  // the result of command_beside_root(), if the job has begun
+  bool is_young = false;             // the job has just begun, so the root agent may not listen yet
 };
 // Error: the job has ended, or it is unknown.
 Result<Approach> approach_root(const std::string& id, const Environment& environment,

@@ -31,7 +31,7 @@ class Screen {
 
   int in_;
   int out_;
-  termios settings_;  // the original settings
+  termios settings_;  // the terminal's original settings
   bool is_ours_ = false;
   std::string drawn_;
 };

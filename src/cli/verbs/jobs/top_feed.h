@@ -17,7 +17,7 @@ namespace toprun::cli {
 
 // The time between two queries whether a job has begun.
 inline constexpr std::chrono::seconds between_approaches{2};
-// The pause before reconnecting, if a connection ended before its job.
+// If a connection ends before the job does, the pause before reconnecting.
 inline constexpr std::chrono::milliseconds before_another_try{500};
 
 // The data received from a running job.
@@ -57,18 +57,20 @@ class PictureFeed {
 
 // The job's current picture, as JSON on one line; nullopt if the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
-// A stream of the job's pictures, one per line, until the job ends; nullopt if it has ended.
+// A stream of the job's pictures, one per line, until the job ends; nullopt if the job has already
+// ended.
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 
-// The user that cancelled the job, and when, in words; nullopt: its files record no cancellation.
+// Which user cancelled the job, and when, in words; nullopt: the job's files do not record a
+// cancellation.
 std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
 
 // Runs the command and waits for it. The command shares this process's stdin, stdout and stderr.
 // Returns its exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
-// The same for a command from command_beside_root(). Omits the line in which the engine repeats the
-// exit code.
+// Like run_in_front(), for a command from command_beside_root(). Does not show the line in which
+// the engine repeats the exit code.
 Result<int> run_beside_root(const std::vector<std::string>& command,
                             const Environment& environment);
 

@@ -15,11 +15,11 @@ namespace toprun::cli {
 struct SetupOptions {
   jobs::SubmitOptions job;
   std::string built;             // the environment's folder or the image's file, as given
-  std::string image_from;        // the source of an image; empty: builds an environment
+  std::string image_from;        // the source of an image; empty: an environment is built
   setup::VenvRequest requested;  // contents of an environment; paths as given
   plan::Activation activation;   // modules and variables
   std::optional<bool> is_local;  // unset: depends on the available engine
-  bool force = false;            // an existing build of toprun setup may be replaced
+  bool force = false;            // an existing build by toprun setup may be replaced
   // The contents in the form of a record (contents.h). Set after the requirement files are read.
   std::vector<std::string> asked = {};
 };

@@ -17,7 +17,7 @@ struct PlacedJob {
   std::vector<placement::Host> hosts;
   topology::Map map;
   std::string topology;    // --topology
-  int nproc_per_node = 1;  // for hosts without a number of their own
+  int nproc_per_node = 1;  // the number of processes on hosts that have no number of their own
 };
 
 // Finds the hosts: from --hosts, else from the Slurm step or allocation, else all hosts in the
@@ -27,8 +27,9 @@ Result<PlacedJob> find_job(const options::Call& call);
 // Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
 
-// The constraints on an order that `topo order` and `topo draw` accept; `plan` was parsed before.
-// Errors: the file of --stable cannot be read or is not an order; wrong numbers.
+// The constraints on an order that the options of `topo order` and `topo draw` set; `plan` was
+// parsed before. Errors: the file of --stable cannot be read or does not contain an order; a number
+// is wrong.
 Result<placement::Constraints> constraints_of(const options::Call& call,
                                               std::optional<placement::Plan> plan);
 

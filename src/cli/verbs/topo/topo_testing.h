@@ -44,7 +44,7 @@ class Topo : public ::testing::Test {
   const fs::path folder_ = temporary_.path();
 };
 
-// A sample topology: the racks of nodes 0…7.
+// A sample topology with racks of the nodes 0 to 7.
 inline std::string seed_lines() {
   const std::string racks = "bdacefbf";
   std::string text;
