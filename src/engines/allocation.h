@@ -93,8 +93,8 @@ struct Allocation {
   bool lost_return = false;
   // toprun's own starter started this process, which gets the job's secret on standard input.
   bool started_by_toprun = false;
-  bool hears_launcher = true;  // this process has the launcher's standard input; else the secret is
-                               // in TOPRUN_SECRET, and only other agents receive signals
+  bool hears_launcher = true;  // true: this process has the launcher's standard input; false: the
+                               // secret is in TOPRUN_SECRET, and only other agents receive signals
   std::vector<std::string> reasons;  // for -v: one line per decision
   std::vector<std::string> notes;    // one line each, always shown to the user
 };

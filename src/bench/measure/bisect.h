@@ -15,8 +15,8 @@ namespace toprun::measure {
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line that the lowest rank which hung has printed; if no rank hung, the lowest rank
-  // which failed. Empty: these ranks have printed nothing.
+  // The first line that was printed by the lowest rank that hung; if no rank hung, by the lowest
+  // rank that failed. Empty: no such rank has printed anything.
   std::string why;
 };
 

@@ -26,8 +26,8 @@ class Memory {
   std::size_t bytes_;
 };
 
-// Error (exit_usage): this host has too little memory for `processes` processes with `bytes` each
-// (MemAvailable, proc(5)). Without this check, the kernel would kill a process during the
+// Error (exit_usage): `processes` processes of this host need `bytes` each, and less memory is
+// available (MemAvailable, proc(5)). Without this check, the kernel would kill a process during the
 // measurement.
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
 

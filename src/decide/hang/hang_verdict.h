@@ -37,8 +37,8 @@ using NodeOf = std::function<std::string(int rank)>;
 // `unseen`: ranks on nodes that did not answer in time.
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
-// Adds the findings of PyTorch's flight recorders. If all ranks wait at the same line, the
-// recorders name the suspects. This happens with NCCL, because its calls return at once.
+// Adds the findings of PyTorch's flight recorders. If the stacks show no suspect, the recorders
+// name the suspects. This happens with NCCL, because its calls return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
 void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);

@@ -21,8 +21,8 @@ inline constexpr std::size_t longest_image = 500;
 //              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler,
 //              variables of a whole Secret
 //   restricted   root, the machine's network, locked memory
-//   JobSet, TrainJob a number of nodes that may change during the run
-//   KAI and Run:AI more than one pool, because the pool of a node or pod is one label
+//   JobSet, TrainJob   a number of nodes that may change during the run
+//   KAI and Run:AI     more than one pool, because the pool of a node or pod is one label
 Result<void> check(Operator which, const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

@@ -23,8 +23,8 @@ std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 // The resources that a pod which has not ended uses on its node.
 struct PodUse {
   std::string node;
-  bool is_of_the_cluster = false;                          // every node runs such a pod, as of a
-                                                           // DaemonSet
+  bool is_of_the_cluster = false;                          // every node runs such a pod, for
+                                                           // example a DaemonSet's
   std::vector<std::pair<std::string, std::int64_t>> gpus;  // by resource
 };
 std::vector<PodUse> uses_in(const nlohmann::json& list);

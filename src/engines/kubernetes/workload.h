@@ -97,8 +97,8 @@ struct Workload {
   std::string mark = {};  // unique to this job, so that pods find each other; empty: the name
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
   bool host_network = false;                      // the node's interfaces instead of the pod's
-  bool locks_memory = false;  // the pod may lock any amount of memory, for RDMA on nodes with a
-                              // memlock limit
+  bool locks_memory = false;  // the pod may lock any amount of memory; needed for RDMA on nodes
+                              // with a memlock limit
   bool restricted = false;    // meets Pod Security's "restricted" level
   std::optional<RunAs> run_as = {};
   std::string toprun_image = {};  // an image with the toprun binary; empty: the job's image

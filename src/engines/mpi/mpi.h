@@ -4,7 +4,7 @@
 
 namespace toprun::engines {
 
-// For a process that mpirun started (mpi_world.h). The root is rank 0's process. The others search
+// For a process that mpirun started (world.h). The root is rank 0's process. The others search
 // for it on each host that may run it.
 //
 //   | given                                   | stance   |

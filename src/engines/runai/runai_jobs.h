@@ -22,7 +22,7 @@ Result<std::vector<Job>> parse_list(std::string_view text);
 Result<Job> parse_description(std::string_view text);
 
 // The message of the last warning among the events that v1's `describe job` prints for users. An
-// event is a line SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0 Warning 5s
+// event is a line SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0  Warning  5s
 // [FailedScheduling] 0/4 nodes …". Empty: there is no warning.
 std::string last_warning(std::string_view description);
 

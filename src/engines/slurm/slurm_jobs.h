@@ -10,7 +10,8 @@ namespace toprun::engines::slurm {
 
 // Parsers for the job listings that Slurm's programs print; pure functions. Written for 20.11 to
 // 26.05, checked with 22.05. All programs run with SLURM_TIME_FORMAT=%s. Text that is not a record
-// is skipped, because warnings may be mixed in. No value is trusted; the limits in record.h apply.
+// is skipped, because warnings may be mixed in. No value is trusted; the limits in
+// scontrol_record.h apply.
 
 // The format for `squeue -h -o`. Fields end in 0x1f and records in 0x1e; names should not contain
 // these characters.

@@ -61,8 +61,8 @@ class Progress {
 // The id of the rank's process on this host; 0: unknown. May block: call it on the pool.
 pid_t process_of(const RunningRank& rank);
 
-// Where the ranks are in their code. Ranks at the same line form one group. py-spy is searched in
-// the PATH of `environment`.
+// Where the ranks are in their code. Ranks with the same stack and state form one group. py-spy is
+// searched in the PATH of `environment`.
 std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
                                    const Environment& environment);
 

@@ -36,9 +36,9 @@ inline constexpr std::size_t max_node_lines_bytes = 256u << 20;
 // Runs options.command_line, which is one of toprun's verbs, once on every node. The nodes are the
 // hosts of --hosts or --hostfile, by ssh, or else the nodes of the allocation around this process,
 // by its engine. Nodes that cannot be reached are left out; each reason is printed in one line on
-// stderr. nullopt: this process runs on the only node, or the engine has started several processes
-// like this one. Errors: invalid options; more than max_node_lines_bytes. Blocks for at most the
-// limits above; a step that runs longer is killed.
+// stderr. nullopt: this process runs on the only node, or it is one of several processes that the
+// engine has started. Errors: invalid options; more than max_node_lines_bytes. Blocks for at most
+// the limits above; a step that runs longer is killed.
 Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
                                                    const Environment& environment);
 

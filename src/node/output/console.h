@@ -18,9 +18,9 @@
 
 namespace toprun::output {
 
-// Shows the lines that workers print. It has one destination for their stdout and one for their
-// stderr; both may be the same. A console is used for all attempts of a run. One Output at a time
-// is its listener.
+// Shows the lines that workers print. A console has one destination for their stdout and one for
+// their stderr; both may be the same. A console is used for all attempts of a run. One Output at a
+// time is its listener.
 //
 // A writer stops while room() is false and continues when the listener is called, so the memory for
 // queued text is limited.

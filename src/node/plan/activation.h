@@ -44,7 +44,7 @@ struct Activated {
 // similar name), a command failed, there is no such environment, or a virtual environment has no
 // Python.
 //
-// A virtual environment that `toprun setup` built (node/plan/setup/record.h) is used with the
+// A virtual environment that `toprun setup` built (node/plan/setup/setup_record.h) is used with the
 // modules of its build. If `requested` has no modules, these modules are loaded. Errors: its setup
 // is not complete, it was built for another architecture, or (exit_usage) `requested` has different
 // modules.

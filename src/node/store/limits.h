@@ -45,7 +45,7 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // Other reasons than a limit in Limits.
+  // The following reasons are not limits in Limits.
   open_files,      // the process has no file descriptor left
   stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // an opcode is unknown, or a second handshake arrived

@@ -101,7 +101,7 @@ class Coordinator {
     std::size_t late = 0;        // members that are preparing
     std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
-    std::optional<SteadyTime> stopped;  // members whose workers have all ended, or that failed
+    std::optional<SteadyTime> stopped;  // when the workers failed or all ended
     std::vector<model::Share> staged;   // the nodes that have copied the environment
     std::uint64_t staged_bytes = 0;     // bytes that these nodes received
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why

@@ -94,8 +94,8 @@ class HangWatch {
     hang::Groups groups;
     recorder::Summary recorded;
     std::vector<ras::Finding> nccl;
-    bool is_hang = false;        // the look was not started by a user's question, so it also
-                                 // queries the flight recorders
+    bool is_hang = false;        // true: this may be a hang, so the flight recorders are queried
+                                 // too; false: only a user's question
     std::vector<int> questions;  // the questions that this look answers
     bool is_alarm = false;       // a rank's alarm started the look, or arrived during the look
   };

@@ -13,15 +13,16 @@ namespace toprun::probes {
 // communicates with other nodes over plain sockets.
 class NetworkWatch {
  public:
-  // `logs` of the workers, which need not exist yet, and the network that the workers must use.
+  // `logs`: the workers' NCCL logs, which need not exist yet. `path`: the network that the workers
+  // must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
   // Reads the lines since the last look, up to a total of max_log_bytes per log. Returns why the
   // workers must not continue; nullopt: no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // True: no further look is needed. For each worker, either it is known that it communicates with
-  // other nodes not over plain sockets, or its log has reached the limit.
+  // True: no further look is needed. For each worker, this is known: it uses another network than
+  // plain sockets for other nodes. Or its log has reached the limit.
   bool is_settled() const;
 
  private:
