@@ -41,7 +41,7 @@ struct Hints {
   std::string host_domain;            // in a pod: the domain after the host's name in /etc/hosts
   std::vector<Node> hosts;            // --hosts or --hostfile; the pods of --in
   std::string hosts_source;           // the option or variable that listed the hosts
-  std::optional<PmiMeeting> meeting;  // what mpiexec's (Hydra's) processes told each other
+  std::optional<PmiMeeting> meeting;  // what mpiexec's (Hydra's) processes have sent each other
   int pbs_nodes = 0;                  // number of hosts in the file that PBS_NODEFILE names
   std::string via;  // the option that makes mpirun start the processes on the nodes
 

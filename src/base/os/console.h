@@ -9,7 +9,7 @@ namespace toprun {
 // the line is written, unless a LogSink writes it (base/os/log_sink.h).
 void say(std::string_view text);
 
-// Like say(), for text that already consists of whole lines; keeps their colours.
+// Like say(), for text that already consists of whole lines. Colours in the text are kept.
 void say_block(std::string_view text);
 
 }  // namespace toprun

@@ -15,8 +15,8 @@
 
 namespace toprun::measure {
 
-// The buffers of one rank for one size, and the operations on them. In place means that one buffer
-// is sent and received.
+// The buffers of one rank for one size, and the operations on them. In place means that the same
+// buffer is used for sending and receiving.
 class Work {
  public:
   virtual ~Work() = default;

@@ -26,7 +26,7 @@ constexpr double share_without_spread = 0.75;
 // other kind, these are compared.
 struct Compared {
   Series series;  // the series from the first report, without rows
-  Row row;        // the row from the first report, without figures
+  Row row;        // the row from the first report, without measured values
   Side before, after;
   // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: the reports do
   // not both have times, and do not both have busbw.
@@ -74,9 +74,10 @@ struct Verdict {
 // row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Fails if a series is below the expectation. Also fails if the report has no figures, has errors
-// or has wrong elements, or if no usual range is known for its GPUs. Barriers are skipped, because
-// a barrier has no busbw. The sentence describes the series furthest below the expected busbw.
+// Fails if a series is below the expectation. Also fails if the report has no measured values, has
+// errors or has wrong elements, or if no usual range is known for its GPUs. Barriers are skipped,
+// because a barrier has no busbw. The sentence describes the series furthest below the expected
+// busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 // A table for people of series that were measured in turns. The rows are grouped by size. The first

@@ -28,7 +28,8 @@ std::vector<GroupScore> score_groups(const Placement& placement, const Prepared&
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
-// Compares the possible orders of a job by their quality for its groups.
+// Compares the possible orders of a job's nodes: how good each order is for the job's groups of
+// ranks.
 struct GroupTable {
   struct Row {
     std::string_view order;  // given, name, torchrun, topology, parallel
@@ -46,8 +47,8 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
                                    const Plan& plan);
 
 // A row for each order and kind, with a column for each level. Then the total of each order
-// follows, and the minimum of all orders. If the minimum is unknown, the lower bound follows
-// instead.
+// follows, and the lowest total that any order can have. If this is unknown, the lower bound
+// follows instead.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],

@@ -18,7 +18,7 @@ struct Mapping {
   double cost = 0;                 // total time of all links per step, in seconds
   double plain = 0;                // the cost of the plain order
   double bound = 0;                // no order costs less than this
-  bool exact = false;              // `cost` is the minimum of all orders
+  bool exact = false;              // true: no order has a lower cost
 };
 
 // The total time of all links per step, in seconds, if slot s runs on nodes[s].

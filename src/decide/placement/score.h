@@ -46,7 +46,7 @@ struct Scored {
   std::vector<Priced> priced;          // one per entry of `collectives`
 };
 
-// Compares the possible orders of a job.
+// Compares the possible orders of a job's nodes.
 struct Score {
   std::string source;
   std::vector<std::string> levels;  // outermost first

@@ -40,7 +40,7 @@ inline Identity identity(std::string job = "job", std::string version = "0.1.0")
   return {std::move(version), std::move(job), new_agent_id()};
 }
 
-// A root on a port that the kernel chooses. It keeps the messages that it receives.
+// A root on a port that the kernel chooses. It stores the messages that it receives.
 struct TestRoot {
   explicit TestRoot(boost::asio::io_context& context, int expected_agents,
                     Secret secret = Secret::given("s"), std::size_t most_visitors = max_visitors,

@@ -16,7 +16,8 @@ class Filter {
   Filter(std::vector<std::string> needles, std::string prefix)
       : needles_(std::move(needles)), prefix_(std::move(prefix)) {}
 
-  // Adds printed text and returns the selected lines. Keeps an unfinished line for the next call.
+  // Adds printed text and returns the selected lines. Stores an unfinished line until the next
+  // call.
   std::string add(std::string_view text);
   // Returns the unfinished line if it contains a needle.
   std::string flush();

@@ -65,7 +65,7 @@ struct Script {
 };
 
 Script script(std::uint64_t seed);
-// The same without faults.
+// A script without faults.
 Script calm_script(std::uint64_t seed);
 
 }  // namespace toprun::rehearsal

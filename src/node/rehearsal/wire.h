@@ -13,8 +13,8 @@
 
 namespace toprun::rehearsal {
 
-// A connection between two agents in virtual time. Each direction keeps its order. One end may
-// close, or the whole connection may be lost.
+// A connection between two agents in virtual time. Each direction delivers messages in the order in
+// which they were sent. One end may close, or the whole connection may be lost.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   Wire(simulation::Timeline& timeline, Dice dice, milliseconds slowest)

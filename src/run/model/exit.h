@@ -48,7 +48,7 @@ struct WorkerExit {
 
 inline constexpr std::size_t last_output_lines = 20;
 inline constexpr std::size_t last_output_line_bytes = 2000;
-// Limit for each text of an exit that another host sends. The root keeps one exit per rank.
+// Limit for each text of an exit that another host sends. The root stores one exit per rank.
 inline constexpr std::size_t longest_text_bytes = 1u << 20;
 inline constexpr int highest_exit_code = 255;
 

@@ -136,7 +136,7 @@ struct Assignment {
   std::string location;        // "/cluster/rack"; empty: unknown
   bool colours = false;        // the root's terminal shows colours
   bool start = false;          // start workers once the store is found, without Ready and Start
-  Shared<StoreAddress> store;  // the same for all members in an attempt
+  Shared<StoreAddress> store;  // where the store is; the same for all members in an attempt
   SharedOptional<StagePart> stage;
 };
 

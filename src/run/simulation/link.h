@@ -11,9 +11,9 @@
 
 namespace toprun::simulation {
 
-// A connection between the root and an agent in virtual time. Each direction keeps the order of
-// messages, may be slow, and may be cut off for a while. Messages are then delayed, as in TCP. An
-// end that receives nothing for `silence` closes the connection.
+// A connection between the root and an agent in virtual time. Each direction delivers messages in
+// order, may be slow, and may be cut off for a while. Messages are then delayed, as in TCP. An end
+// that receives nothing for `silence` closes the connection.
 class Link {
  public:
   static constexpr milliseconds silence{10'000};

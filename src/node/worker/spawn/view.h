@@ -18,8 +18,8 @@ class View {
   static Result<std::shared_ptr<const View>> make(const std::string& shown,
                                                   const std::string& path);
 
-  // For the child of a fork: enters the namespaces and keeps the current folder. Async-signal-safe.
-  // On false, errno is set.
+  // For the child of a fork: enters the namespaces. The current folder stays the same.
+  // Async-signal-safe. On false, errno is set.
   bool enter() const;
 
  private:
