@@ -48,8 +48,8 @@ struct Map {
   std::vector<std::string> warnings;
   // The known link properties, by level; "host": all adapters of one host together.
   std::map<std::string, Link, std::less<>> links = {};
-  // The origin of the map, for users who want to know it: "slurm tells where all 8 nodes are".
-  // Notes are not problems.
+  // Where the map comes from, for users: "slurm tells spine, leaf of 8 of 8 nodes". Notes are not
+  // problems.
   std::vector<std::string> notes = {};
   // The bandwidth of single domains to the outside in gigabits per second, by level and domain. 0:
   // unknown, because a cable's speed is unknown. A domain without cables to the outside has no

@@ -54,7 +54,7 @@ enum class Refusal : std::uint8_t {
 };
 inline constexpr std::size_t refusal_kinds = 13;
 
-// Describes the refusal, such as "a key is longer than max-key, 8192 bytes".
+// Describes the refusal, such as "a key is longer than the limit max-key, 8192 bytes".
 std::string refusal_text(Refusal refusal, const Limits& limits);
 
 }  // namespace toprun::store

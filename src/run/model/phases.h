@@ -85,7 +85,7 @@ std::optional<Awaited> awaited_in(const nlohmann::json& object);
 // "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one line for each phase that is set. A
 // single node gets no line, because there is nothing to compare it with.
 std::vector<std::string> slowest_lines(const Spreads& spreads);
-// "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other".
+// "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);
 
 }  // namespace toprun::model
