@@ -40,7 +40,10 @@ JobReport report_of(std::optional<int> code, std::optional<CauseKind> kind = {},
   model::AttemptRecord attempt;
   attempt.phases.spawn = std::chrono::milliseconds(7);
   if (kind) {
-    attempt.cause = model::Cause{.kind = *kind, .exit_code = rank_code, .what = std::move(cause)};
+    attempt.cause.emplace();
+    attempt.cause->kind = *kind;
+    attempt.cause->exit_code = rank_code;
+    attempt.cause->what = std::move(cause);
   }
   report.run.attempts.push_back(std::move(attempt));
   return report;

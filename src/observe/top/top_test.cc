@@ -50,7 +50,9 @@ model::AttemptRecord& last_of(Picture& picture) {
 void fail_with(Picture& picture, int attempt, std::string what, std::string message = {}) {
   model::AttemptRecord& failed = picture.run.attempts.emplace_back();
   failed.attempt = attempt;
-  failed.cause = model::Cause{.message = std::move(message), .what = std::move(what)};
+  model::Cause& cause = failed.cause.emplace();
+  cause.message = std::move(message);
+  cause.what = std::move(what);
 }
 
 void hang_with(Picture& picture, std::string what) {
@@ -161,7 +163,8 @@ TEST(Tree, SortedRanksTheLargestFirst) {
 
 TEST(Remains, FitOnTheScreen) {
   Picture few = job(2, 2);
-  few.exit_code = 143;
+  few.run.running_at.reset();
+  few.run.exit_code = 143;
   for (Picture::Rank& rank : few.ranks) rank.state = RankState::stopped;
   const Lines all = remains(few, usual, no_colours);
   ASSERT_EQ(all.size(), 9u);

@@ -45,13 +45,13 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
 
 Result<void> grow_by_report(const std::string& path, const Environment& environment) {
   const auto report = TRY(jobs::read_report_to_follow(path, what_cannot(path)));
-  TRY(check_that_it_grows_when_asked(what_cannot(path), report));
+  TRY(check_that_it_grows_when_asked(what_cannot(path), report.run));
   const auto job = TRY(job_of_report(path, what_cannot(path), environment));
   if (!job) {
     return fail(what_cannot(path),
-                fmt::format("the job's root agent is on {}, this is {}", report.root_host,
+                fmt::format("the job's root agent is on {}, this is {}", report.run.root_host,
                             hosts::host_name()),
-                fmt::format("run the same on {}", report.root_host));
+                fmt::format("run the same on {}", report.run.root_host));
   }
   const pid_t root = job->pid;
   if (root != 0 && process::signal_process(root, run::grow_signal)) return {};

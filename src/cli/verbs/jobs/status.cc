@@ -349,7 +349,7 @@ Result<int> show_run_status(const pods::RunId& id, const Call& call) {
   const auto text = TRY(pods::report_of_run(id, call.environment));
   if (call.has(FlagId::json)) return print_bytes(text);
   const auto report = TRY(jobs::parse_report(text));
-  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(report, false, ""));
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + run_rows(report.run, false, ""));
 }
 
 // Of a run whose root is on this host, by its live picture. Empty: it is elsewhere, does not

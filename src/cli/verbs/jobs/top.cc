@@ -237,7 +237,7 @@ Result<int> print_pictures(const RunningJob& job) {
     std::string last;
     if (const auto code = print_lines(*body, last); !code || *code != 0) return code;
     const auto picture = picture_of(last);
-    is_over = picture && picture->exit_code;
+    is_over = picture && !picture->run.running_at;
     if (!is_over) std::this_thread::sleep_for(before_another_try);
   }
   return 0;

@@ -112,7 +112,7 @@ bool tell_lines(PictureFeed::State& state, std::string& lines, std::size_t seen)
     state.tell(std::nullopt, picture.error(), false);
     return true;
   }
-  const bool is_over = picture->exit_code.has_value();
+  const bool is_over = !picture->run.running_at;
   state.tell(*std::move(picture), std::nullopt, is_over);
   return !is_over;
 }
