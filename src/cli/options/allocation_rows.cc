@@ -21,7 +21,7 @@ constexpr std::array allocation_flags = {
     slurm("--gres", 0, "NAME[:TYPE]:N,...", "SBATCH_GRES",
           "Generic resources of each node, such as gpu:4"),
     slurm("--cpus-per-task", 'c', "N", "",
-          "CPUs on each node (Slurm's task is toprun's agent, one per node)"),
+          "CPUs on each node (Slurm runs one task per node, toprun's agent)"),
     slurm("--mem", 0, "SIZE", "SBATCH_MEM_PER_NODE",
           "Memory of each node, such as 64G; 0 is all of it"),
     optional_value(slurm("--exclusive", 0, "user|mcs", "SBATCH_EXCLUSIVE",
@@ -32,23 +32,22 @@ constexpr std::array allocation_flags = {
     slurm("--qos", 'q', "NAME", "SBATCH_QOS", "Quality of service of the job"),
     slurm("--constraint", 'C', "FEATURES", "SBATCH_CONSTRAINT",
           "Features that the nodes must have"),
-    slurm("--reservation", 0, "NAME", "SBATCH_RESERVATION", "Reservation to take the nodes from"),
+    slurm("--reservation", 0, "NAME", "SBATCH_RESERVATION", "Slurm reservation to use"),
     slurm("--nodelist", 'w', "HOSTS", "", "Nodes that the job must get"),
     slurm("--exclude", 'x', "HOSTS", "", "Nodes that the job must not get"),
     only(nodes, slurm("--switches", 0, "N[@TIME]", "SBATCH_REQ_SWITCH",
-                      "Maximum number of leaf switches that the job may span; wait for them no "
-                      "longer than TIME "
-                      "(topology/tree)")),
+                      "Maximum number of leaf switches that the job may span, for topology/tree; "
+                      "after waiting for TIME, Slurm ignores this limit")),
     only(nodes, slurm("--contiguous", 0, "", "",
-                      "Take neighbours in Slurm's list of nodes; has an effect only without a "
-                      "topology plugin")),
+                      "Use nodes that are adjacent in Slurm's list of nodes; has an effect only "
+                      "without a topology plugin")),
     slurm("--job-name", 'J', "NAME", "SBATCH_JOB_NAME",
           "Name of the job in the queue (default: the script's)"),
     slurm("--chdir", 'D', "DIR", "", "Folder to run in (default: the current one)"),
     slurm("--begin", 'b', "TIME", "", "Start no earlier than TIME, such as 16:00 or now+1hour"),
     slurm("--dependency", 'd', "TYPE:ID,...", "",
-          "Other jobs that must reach a state before this one starts, as sbatch takes them; "
-          "--after is shorter"),
+          "Jobs that must reach a state before this job starts, in sbatch's format; --after is "
+          "shorter"),
     slurm("--mail-type", 0, "EVENT,...", "",
           "Events to send mail for, such as END,FAIL: NONE, BEGIN, END, FAIL, REQUEUE, ALL, "
           "INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, "
@@ -56,12 +55,13 @@ constexpr std::array allocation_flags = {
     slurm("--mail-user", 0, "ADDRESS", "", "Address that gets the mail"),
     only(of(Command::submit),
          slurm("--output", 'o', "PATTERN", "SBATCH_OUTPUT",
-               "File for what the batch script prints (default: LOGDIR/%x.%j.out)")),
-    only(of(Command::submit), slurm("--error", 0, "PATTERN", "SBATCH_ERROR",
-                                    "File for the batch script's stderr (default: the same file)")),
+               "File for the batch script's output (default: LOGDIR/%x.%j.out)")),
+    only(of(Command::submit),
+         slurm("--error", 0, "PATTERN", "SBATCH_ERROR",
+               "File for the batch script's stderr (default: the file of its stdout)")),
     only(of(Command::submit),
          slurm("--array", 'a', "INDEXES", "SBATCH_ARRAY_INX",
-               "Submit one job per index, such as 0-9%2; each has ranks of its own")),
+               "Submit one job per index; 0-9%2 submits ten jobs, and at most two run at a time")),
     only(of(Command::submit),
          slurm("--signal", 0, "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
                "Send this signal to the workers SECONDS before the time limit")),
@@ -81,22 +81,21 @@ constexpr std::array allocation_flags = {
               "Engine to ask", "the first of these whose programs are installed")),
     only(of(Command::setup),
          ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON", Group::submission,
-              "Build in a job of this engine, or on this machine at once",
+              "Build in a Slurm job, or on this machine at once",
               "slurm if sbatch is installed, else local")),
-    of_one_call(repeatable(
-        only(batch, ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
-                         "Start after that job has ended, with exit code 0 unless :any or :notok "
-                         "is given; submit "
-                         "also takes setup, for the job that builds this --venv or --container")))),
+    of_one_call(repeatable(only(
+        batch, ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
+                    "Start after the job ID has ended with exit code 0 (:ok, the default), with "
+                    "any exit code (:any), or with another code than 0 (:notok). `submit --after "
+                    "setup` waits for the job that builds this --venv or --container")))),
     only(batch, ours(FlagId::wait, "--wait", 'W', "", "", Group::submission,
                      "Wait until the job ends and exit with its exit code")),
     only(batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
                      "Show the job's output until it ends and exit with its exit code")),
-    of_one_call(only(
-        of(Command::shell),
-        ours(FlagId::attach, "--attach", 0, "ID[/POD]", "", Group::submission,
-             "Open a shell on the first node of a running job, or in a pod, which POD names or "
-             "numbers from 0"))),
+    of_one_call(only(of(Command::shell),
+                     ours(FlagId::attach, "--attach", 0, "ID[/POD]", "", Group::submission,
+                          "Open a shell on the first node of a running job, or in one of its pods; "
+                          "POD is the pod's name, or its number from 0"))),
     of_one_call(only(
         of(Command::submit),
         optional_value(

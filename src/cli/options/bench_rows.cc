@@ -18,15 +18,16 @@ constexpr std::array bench_flags = {
         "message",
         "32M"),
     own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE",
-        "Size of the largest message; sizes between --minbytes and this are measured in steps",
+        "Size of the largest message; the sizes from --minbytes to this size are measured in steps",
         "same as --minbytes"),
     own(FlagId::step_bytes, "--stepbytes", 'i', "SIZE", "Bytes from one size to the next", "1M"),
     own(FlagId::step_factor, "--stepfactor", 'f', "FACTOR",
         "Factor from one size to the next; overrides --stepbytes"),
     own(FlagId::iterations, "--iters", 'n', "N", "Timed iterations of each size", "20"),
-    own(FlagId::warmups, "--warmup-iters", 'w', "N", "Untimed iterations before them", "1"),
+    own(FlagId::warmups, "--warmup-iters", 'w', "N", "Untimed iterations before the timed ones",
+        "1"),
     own(FlagId::check, "--check", 'c', "0|1",
-        "Count wrong elements in the result of one more iteration", "1"),
+        "After the timing, run one more iteration and count the wrong elements in its result", "1"),
     own(FlagId::reduction, "--op", 'o', "sum|prod|max|min|avg", "Reduction of the elements", "sum"),
     own(FlagId::datatype, "--datatype", 'd',
         "int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16", "Type of an element",
@@ -35,57 +36,56 @@ constexpr std::array bench_flags = {
         "0"),
     own(FlagId::backend, "--backend", 0, "tcp,gloo,nccl,rccl",
         "Library that moves the data: toprun's own TCP sockets, Gloo, or NCCL or RCCL between "
-        "GPUs; several "
-        "are measured in turns",
+        "GPUs. Several libraries are measured alternately, in one run",
         "nccl or rccl if each rank has a GPU, else tcp"),
     own(FlagId::fabrics, "--fabrics", 0, "rdma,tcp",
-        "Measure NCCL over each in turn: rdma is the network that NCCL chooses itself, tcp is TCP "
-        "sockets"),
+        "Measure NCCL over each of these networks alternately: rdma is the network that NCCL "
+        "itself chooses, tcp is TCP sockets"),
     own(FlagId::preset, "--preset", 0, "all_reduce_bench",
-        "Use the sizes and iterations of this program unless others are given: 4 GB, 2 warm-ups, 5 "
-        "iterations"),
+        "Use the settings of all_reduce_bench.py as defaults: 4 GB, 2 warm-ups, 5 iterations"),
     own(FlagId::connections, "--connections", 0, "N",
-        "TCP connections to each neighbour, which share the data", "1"),
+        "TCP connections to each neighbour; the data is divided among them", "1"),
     own(FlagId::until_cv, "--until-cv", 0, "PERCENT",
         "Repeat the iterations until their standard deviation is below this share of the mean"),
     own(FlagId::aggregated, "--agg-iters", 'm', "N",
-        "Operations that NCCL gets at once, as one group; the time is that of the group divided by "
-        "N",
+        "Operations that NCCL executes as one group; the reported time is the group's time divided "
+        "by N",
         "1"),
     own(FlagId::averaged, "--average", 'a', "0|1|2|3",
-        "Time of an iteration: 0 rank 0's, 1 the mean of all ranks, 2 the least, 3 the most", "3"),
+        "Reported time of an iteration: 0 that of rank 0, 1 the mean of all ranks, 2 the minimum, "
+        "3 the maximum",
+        "3"),
     own(FlagId::bisect, "--bisect", 0, "",
-        "Find the nodes that make the collective hang or fail, by running it in smaller groups of "
-        "nodes"),
+        "Find the nodes that make the collective hang or fail, by running it on smaller and "
+        "smaller groups of nodes"),
     own(FlagId::compared_orders, "--orders", 0, "topology,hostname,worst",
-        "Measure the ranks in each of these orders in turn; topology is toprun's own"),
+        "Measure with the ranks in each of these orders alternately; topology is toprun's own "
+        "order"),
     own(FlagId::compared_nodes, "--nodes", 0, "N,...",
-        "Measure the first N nodes of the job for each of these"),
+        "Measure on the first N nodes of the job, for each N in the list"),
     own(FlagId::compared_ranks, "--ranks", 0, "N,...",
-        "Measure the first N ranks for each of these"),
+        "Measure with the first N ranks, for each N in the list"),
     own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
-        "Bandwidth of one node's network in each direction; the column `wire` tells which share "
-        "of it was used",
+        "Bandwidth of one node's network in each direction; the column `wire` shows the share of "
+        "this bandwidth that was used",
         "what the kernel reports for rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
         "Bandwidth of the uplink of one innermost domain, such as a rack, in each direction; with "
-        "it "
-        "or --link-gbps the table tells what the links allow"),
+        "this option or --link-gbps the table shows the maximum that the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
-        "Fail if no byte arrives for this long, and name the rank that the others wait for", "60"),
+        "Fail if no byte arrives for this long, and print the rank that the others wait for", "60"),
     own(FlagId::expect_busbw, "--expect-busbw", 0, "GBYTES|usual",
-        "Required busbw in GB/s of the largest size, or `usual` for what these GPUs usually reach; "
-        "the "
-        "exit code tells whether it is reached"),
-    own(FlagId::fail_below, "--fail-below", 0, "SHARE", "Share of --expect-busbw that is enough",
-        "0.9"),
+        "Required busbw of the largest size in GB/s, or `usual` for the value that these GPUs "
+        "usually reach; the exit code shows whether the measured busbw is high enough"),
+    own(FlagId::fail_below, "--fail-below", 0, "SHARE",
+        "Fail if busbw is below this share of --expect-busbw", "0.9"),
     also(of(Command::bench_import),
          own(FlagId::format, "--format", 0, "table|nccl-tests|markdown|csv|json",
              "Format of the output; nccl-tests has the columns of that program", "table")),
     also(of(Command::bench_pairs, Command::bench_import, Command::bench_history),
          own(FlagId::plot, "--plot", 0, "FILE",
-             "Draw the results to FILE: .svg, or .png with rsvg-convert; for pairs, all nodes by "
-             "all nodes")),
+             "Draw the results to FILE: .svg, or .png with rsvg-convert; bench pairs draws a "
+             "matrix of all nodes by all nodes")),
     own(FlagId::history, "--history", 0, "",
         "Add the results of the largest size to the file that bench history shows"),
     only(of(Command::bench_history),
@@ -94,12 +94,13 @@ constexpr std::array bench_flags = {
          own(FlagId::min_bytes, "--minbytes", 'b', "SIZE", "Bytes of one transfer", "8M")),
     only(of(Command::bench_pairs),
          own(FlagId::iterations, "--iters", 'n', "N", "Transfers in each direction", "5")),
-    only(of(Command::bench_pairs),
-         own(FlagId::rounds, "--rounds", 0, "N",
-             "Maximum number of rounds of pairs within each level of the network", "all pairs")),
+    only(of(Command::bench_pairs), own(FlagId::rounds, "--rounds", 0, "N",
+                                       "Maximum number of rounds for each level of the network; "
+                                       "the pairs of a round are measured at the same time",
+                                       "all pairs")),
     only(of(Command::bench_pairs),
          own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
-             "Call a pair hanging if no byte arrives for this long", "10")),
+             "Report that a pair hangs if no byte arrives for this long", "10")),
     only(of(Command::bench_pairs),
          own(FlagId::exclude_bad, "--exclude-bad", 0, "FILE",
              "Write the bad hosts to FILE, one per line; sbatch --exclude=./FILE reads it")),
@@ -107,15 +108,14 @@ constexpr std::array bench_flags = {
          own(FlagId::save, "--save", 'J', "FILE", "Save the results of all pairs to FILE as JSON")),
     only(of(Command::bench_compare),
          own(FlagId::fail_below, "--fail-below", 0, "RATIO",
-             "Fail if a result has less than this share of its earlier speed, such as 0.9, even "
-             "where no spread is known; the "
-             "exit code tells whether one has")),
+             "Fail (by the exit code) if a result has less than this share of its earlier speed, "
+             "such as 0.9, even if its spread is not known")),
     only(of(Command::bench_compare, Command::bench_import),
          own(FlagId::collective, "--collective", 0,
              "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|"
              "scatter|"
              "barrier",
-             "Collective that was measured, if a file does not say it")),
+             "Collective that was measured, if the file does not contain it")),
     also(of(Command::bench_import),
          own(FlagId::save, "--save", 'J', "FILE",
              "Also save all results to FILE: JSON with the fields of nccl-tests and toprun's own")),

@@ -10,31 +10,26 @@ namespace {
 using Count = Operand::Count;
 
 constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
-constexpr const char* reported_job =
-    "Its id as `toprun jobs` shows it, or the file of its --report";
+constexpr const char* reported_job = "The job's id in `toprun jobs`, or the file of its --report";
 
 constexpr std::string_view setup_grammar =
-    "Write the options before the first PACKAGE, which is anything that pip installs. They may be "
-    "written with underscores. A variable in brackets gives the value if the command line does "
-    "not. pip takes its index and proxies from its own variables and pip.conf.";
+    "Write the options before the first PACKAGE; a PACKAGE is anything that pip can install. Long "
+    "options may be written with underscores. The variable in brackets sets an option that is not "
+    "on the command line. pip reads its index and proxies from its own variables and pip.conf.";
 constexpr std::string_view shell_grammar =
-    "Long options may be written with underscores. A variable in brackets gives the value if "
-    "the command line does not.";
+    "Long options may be written with underscores. The variable in brackets sets an option that is "
+    "not on the command line.";
 constexpr std::string_view script_grammar =
-    "Long options may be written with underscores, and torchrun's own may be shortened while they "
-    "stay "
-    "unambiguous. A variable in brackets gives the value if the command line does not. "
-    "Everything after SCRIPT goes to the script unchanged; write a script with a verb's name as "
-    "./topo or -- "
-    "topo.";
+    "Long options may be written with underscores, and torchrun's options may be shortened if they "
+    "stay unambiguous. The variable in brackets sets an option that is not on the command line. "
+    "Everything after SCRIPT goes to the script unchanged; if the script has the name of a verb, "
+    "write it as ./topo or -- topo.";
 constexpr std::string_view file_grammar =
-    "Options that neither the command line nor a variable gives come from toprun.toml: in this "
-    "folder or "
-    "the nearest folder above it, then the user's, then the system's. toprun config show tells "
-    "which.";
+    "Other options come from toprun.toml: first the file in this folder or the nearest folder "
+    "above it, then the user's, then the system's. `toprun config show` lists them.";
 constexpr std::string_view launch_grammar =
-    "Options that are not given come from where a launch takes them: the variable in "
-    "brackets, else toprun.toml. --topology - reads standard input.";
+    "An option that is not on the command line comes from the variable in brackets, else from "
+    "toprun.toml. `--topology -` reads standard input.";
 constexpr std::string_view unnamed_hosts =
     "Without --hosts the hosts are those of the Slurm job, else all hosts of the topology.";
 
@@ -42,7 +37,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
   static const std::vector<CommandLine> lines = {
       {Command::run,
        "",
-       "Starts a distributed PyTorch job; takes every option of torchrun.",
+       "Starts a distributed PyTorch job. Every option of torchrun works.",
        {{"toprun train.py --epochs 3", "one process per GPU of this machine"},
         {"toprun --nproc-per-node 4 train.py", "four processes here"},
         {"srun -N 8 toprun train.py", "eight nodes, ranks in network order"},
@@ -50,7 +45,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
         {"toprun --hosts 'a,b[3-9]' train.py", "on these hosts, started by ssh"},
         {"toprun --container pytorch.sif train.py", "in a container on each node"},
         {"toprun --via mpirun --hosts a,b train.py", "on these hosts, started by mpirun"},
-        {"toprun --in dev train.py", "in the pods of a job that sleeps"},
+        {"toprun --in dev train.py", "in the sleeping pods of a job"},
         {"toprun -m package.train", "a module instead of a file"},
         {"toprun --no-python ./program", "a program that is not Python"},
         {"toprun --nnodes 2 --node-rank R --rdzv-backend c10d --rdzv-endpoint HOST train.py",
@@ -60,7 +55,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
        {"--nproc-per-node", "--nnodes", "--order", "--dry-run", "--verbose"}},
       {Command::torchrun,
        "torchrun",
-       "This is toprun under torchrun's name: torchrun's options only, and no verbs.",
+       "This is toprun under torchrun's name. It has torchrun's options and no verbs.",
        {{"torchrun --nproc-per-node 4 train.py", "four processes here"},
         {"torchrun --nnodes 2 --node-rank R --master-addr HOST --master-port 29500 train.py",
          "the same line on both nodes; R is 0 and 1"}},
@@ -69,13 +64,15 @@ const std::vector<CommandLine>& lines_of_launchers() {
        {"--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"}},
       {Command::submit,
        "submit",
-       "Writes a batch script that runs SCRIPT with toprun, keeps it beside the logs and submits "
-       "it. Every option of toprun run goes into the script's last line.",
+       "Writes a batch script that runs SCRIPT with toprun, and submits it. The batch script stays "
+       "in the log folder. Its last line contains the options of toprun run.",
        {{"toprun submit -N 8 --gpus-per-node 8 -t 2:00:00 train.py --epochs 3",
          "eight nodes for two hours"},
-        {"toprun submit --dry-run -N 8 train.py", "the exact script, and why it says what it says"},
+        {"toprun submit --dry-run -N 8 train.py",
+         "the exact script, and the reasons for its lines"},
         {"id=$(toprun submit -N 1 prepare.py)", "the job's id, for the next line"},
-        {"toprun submit --after $id -N 8 train.py", "starts when that job has ended with 0"},
+        {"toprun submit --after $id -N 8 train.py",
+         "starts when that job has ended with exit code 0"},
         {"toprun submit --array 0-4 --wait train.py",
          "five jobs; exits with the highest exit code"},
         {"toprun submit --on kubernetes --interactive -N 2 --container docker://IMAGE",
@@ -97,11 +94,12 @@ const std::vector<CommandLine>& lines_of_launchers() {
         "--dry-run"}},
       {Command::setup,
        "setup",
-       "Builds a virtual environment or an image in a job, on a node of the kind that will use it.",
+       "Builds a virtual environment or an image in a job, on the same kind of node that will use "
+       "it.",
        {{"toprun setup -C a100 --modules python/3.11.2,cuda/12.4 --venv env torch",
-         "in a job on such a node, with these modules"},
+         "in a job on a node with an A100, with these modules"},
         {"toprun submit --after setup --venv env -N 4 train.py",
-         "waits for it and loads the same modules"},
+         "waits for that job and loads the same modules"},
         {"toprun setup --follow --venv env -r requirements.txt", "shows what pip prints"},
         {"toprun setup --on local --venv env -r requirements.txt", "here, without a job"},
         {"toprun setup --container t.sif --from docker://pytorch/pytorch",
@@ -118,83 +116,84 @@ const std::vector<CommandLine>& lines_about_jobs() {
   static const std::vector<CommandLine> lines = {
       {Command::jobs,
        "jobs",
-       "Shows your waiting and running jobs, and why they wait.",
-       {{"toprun jobs --all", ""}, {"toprun jobs --recent", "what has ended, and why"}}},
+       "Shows your waiting and running jobs, and why jobs wait.",
+       {{"toprun jobs --all", ""}, {"toprun jobs --recent", "jobs that have ended, and why"}}},
       {Command::status,
        "status",
        "Shows one job: its state and the reason, its nodes and ranks, its files.",
        {{"toprun status 17", ""},
         {"toprun status", "your latest job in this folder"},
-        {"toprun status report.json", "by the file of --report"}},
+        {"toprun status report.json", "a job, by the file of its --report"}},
        {{"JOB", Count::at_most_one, "ID|FILE",
-         "Its id as `toprun jobs` shows it, or the file of its --report; without it the job that "
-         "you submitted last from this folder"}}},
+         "The job's id in `toprun jobs`, or the file of its --report; default: the job that you "
+         "submitted last from this folder"}}},
       {Command::logs,
        "logs",
-       "Shows what a job has printed: each host's file, then what only the engine's file has.",
+       "Shows what a job has printed: each host's file, then the lines that are only in the "
+       "engine's file.",
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
        {{"ID", Count::at_most_one, "ID",
-         "As `toprun jobs` shows it: 17, or 12_3 for an array's task; without it the job that you "
-         "submitted last from this folder"}},
-       {"Lines of several hosts begin with the host's name. Of a job that has failed the last "
-        "line, on stderr, says what broke."}},
+         "The job's id in `toprun jobs`: 17, or 12_3 for an array's task; default: the job that "
+         "you submitted last from this folder"}},
+       {"With several hosts, each line begins with its host's name. If the job has failed, the "
+        "last line, on stderr, states the cause."}},
       {Command::stacks,
        "stacks",
-       "Shows what every rank of a running job does, with its Python stack; ranks in the "
-       "same place are one entry. The job does not stop or change.",
+       "Shows what every rank of a running job does, with its Python stack. Ranks with the same "
+       "stack share one entry. The job does not stop or change.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
-        {"toprun stacks report.json", "any other, by the file of its --report"},
+        {"toprun stacks report.json", "any other job, by the file of its --report"},
         {"toprun stacks", "the only job of yours whose root agent is on this host"},
         {"toprun stacks --dumps ~/.cache/torch", "which ranks were behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Its id as `toprun jobs` shows it, the file of its --report, or its process on the "
-         "root's host, such as $! of a shell"}}},
+         "The job's id in `toprun jobs`, the file of its --report, or the id of its toprun process "
+         "on the root's host, such as $! in a shell"}}},
       {Command::report,
        "report",
-       "Shows what happened in a job, from its report: every attempt, which ranks failed, the "
-       "nodes in "
-       "their order. Prints JSON, or one HTML file.",
+       "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
+       "the nodes in their order. Prints JSON, or one HTML file.",
        {{"toprun report 17 --html -o 17.html", ""},
         {"toprun report report.json --html > job.html", "from the file of --report"}},
        {{"JOB", Count::one, "ID|FILE", reported_job}}},
       {Command::top,
        "top",
-       "Shows a running job live on the terminal: its ranks by rack and node and what they use, "
-       "which nodes "
-       "it waits for while it starts, failures as they happen.",
+       "Shows a running job live on the terminal: its ranks by rack and node, the resources that "
+       "they use, the nodes that have not arrived yet, and failures when they happen.",
        {{"toprun top 17", "a Slurm job, by its id"},
         {"toprun top", "the only job of yours whose root agent is on this host"},
-        {"toprun top --json 17 | head -1", "one picture, for programs"}},
+        {"toprun top --json 17 | head -1", "one snapshot, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Its id as `toprun jobs` shows it, the file of its --report, or its process on the "
-         "root's host, such as $! of a shell"}},
-       {"? shows the keys. Without a terminal it prints one picture and ends."}},
+         "The job's id in `toprun jobs`, the file of its --report, or the id of its toprun process "
+         "on the root's host, such as $! in a shell"}},
+       {"The key ? lists the keys. Without a terminal, `toprun top` prints one snapshot and "
+        "exits."}},
       {Command::eta,
        "eta",
        "Shows when waiting jobs are expected to start, and what they wait for.",
        {{"toprun eta 17", ""}},
-       {{"ID", Count::at_most_one, "ID", "One job; without it all your waiting jobs"}}},
+       {{"ID", Count::at_most_one, "ID", "One job; default: all your waiting jobs"}}},
       {Command::cancel,
        "cancel",
        "Ends waiting or running jobs, or sends them a signal.",
        {{"toprun cancel 17 12_3", ""},
-        {"toprun cancel --signal USR1 17", "the ranks' handlers run, the job goes on"}},
+        {"toprun cancel --signal USR1 17", "the ranks' signal handlers run, the job continues"}},
        {{"ID", Count::some, "ID",
-         "As `toprun jobs` shows it: 17, 12_3 for an array's task, 12_[4-9] for several"}}},
+         "The job's id in `toprun jobs`: 17, 12_3 for an array's task, 12_[4-9] for several "
+         "tasks"}}},
       {Command::grow,
        "grow",
-       "Lets the waiting nodes join a job that runs with --nnodes MIN:MAX --grow on-signal; all "
-       "its workers restart.",
+       "Lets the waiting nodes join a job that runs with --nnodes MIN:MAX --grow on-signal. All "
+       "workers of the job restart.",
        {{"toprun grow 17", ""}},
        {{"JOB", Count::one, "ID|FILE",
-         "Its id as `toprun jobs` shows it, or the file of its --report"}}},
+         "The job's id in `toprun jobs`, or the file of its --report"}}},
       {Command::cluster,
        "cluster",
-       "Shows Slurm's partitions, or the node pools of Kubernetes or Run:AI, and what is free in "
-       "them; queues and projects; the largest sets of idle nodes that are close to each other; "
-       "file systems and their free space.",
-       {{"toprun cluster", ""}, {"toprun cluster --on runai", "its projects too"}},
+       "Shows Slurm's partitions, or the node pools of Kubernetes or Run:AI, and their free nodes. "
+       "It also shows queues and projects, the largest sets of idle nodes that are close to each "
+       "other in the network, and file systems with their free space.",
+       {{"toprun cluster", ""}, {"toprun cluster --on runai", "also its projects"}},
        {},
        {launch_grammar}},
   };
@@ -205,12 +204,12 @@ const std::vector<CommandLine>& lines_about_networks() {
   static const std::vector<CommandLine> lines = {
       {Command::topo,
        "topo",
-       "Shows the network, the order that toprun gives the nodes, and what that order costs.",
+       "Shows the network, the order in which toprun numbers the nodes, and what that order costs.",
        {{"toprun topo show --topology racks.txt", "the domains of a file"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::topo_show,
        "topo show",
-       "Shows the domains of the network, how many nodes each holds, and what is not known.",
+       "Shows the domains of the network, the number of nodes in each, and what is not known.",
        {{"toprun topo show --topology racks.txt", ""}},
        {},
        {launch_grammar, unnamed_hosts}},
@@ -224,7 +223,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        {launch_grammar, unnamed_hosts}},
       {Command::topo_draw,
        "topo draw",
-       "Draws the network's domains and the ring that the order of the nodes makes.",
+       "Draws the network's domains and the ring through the nodes in their order.",
        {{"toprun topo draw --topology racks.txt -o ring.svg", ""},
         {"toprun topo draw --topology racks.txt --nproc-per-node 8 --parallel tp=8,pp=4 -o "
          "ring.png",
@@ -235,7 +234,8 @@ const std::vector<CommandLine>& lines_about_networks() {
        {launch_grammar, unnamed_hosts}},
       {Command::topo_score,
        "topo score",
-       "Shows what an order of the nodes costs: the given one, by name, torchrun's and toprun's.",
+       "Compares the costs of orders of the nodes: the given order, by name, torchrun's and "
+       "toprun's.",
        {{"toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400", ""}},
        {},
        {launch_grammar, unnamed_hosts}},
@@ -255,23 +255,22 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::net_show,
        "net show",
        "Shows the machine's RDMA ports and network interfaces, which of them a job uses, and why "
-       "not the "
-       "others.",
+       "it does not use the others.",
        {{"toprun net show", ""},
         {"toprun net show --to node8", "with the route to that node of the job"},
         {"toprun net show --root sos/node7", "a copy of its /sys"}}},
       {Command::net_env,
        "net env",
        "Shows the variables that toprun sets here for NCCL, Gloo and UCX in a job of several "
-       "machines, and why. Variables that you set yourself stay.",
+       "machines, and why. Variables that you set yourself stay unchanged.",
        {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
       {Command::bench,
        "bench",
-       "Measures a collective between the ranks of a job, which starts like any other: how long "
-       "it takes, and the bandwidths algbw and busbw as nccl-tests defines them. The ranks use TCP "
-       "connections of their own, in a ring where the collective has one. toprun help bench pairs, "
-       "bench compare, bench import and bench history tell how to find a slow node and what to do "
-       "with files.",
+       "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
+       "busbw as nccl-tests defines them. The job starts like any other job. With --backend tcp, "
+       "the ranks use TCP connections of their own, in a ring if the collective has one. See "
+       "toprun help bench pairs to find a slow node, and toprun help bench compare, bench import "
+       "and bench history to work with files of results.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
@@ -281,36 +280,34 @@ const std::vector<CommandLine>& lines_about_networks() {
          "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
          "barrier",
          "One of these"}},
-       {"Long options may be written with underscores. Besides those of the measurement it takes "
-        "the "
-        "options of a launch, by their long names.",
+       {"Long options may be written with underscores. Besides the options of the measurement, the "
+        "options of a launch work, by their long names.",
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
       {Command::bench_pairs,
        "bench pairs",
-       "Measures the job's ranks in pairs, many pairs at the same time, and says which node, "
-       "uplink or link hangs or is slower than others of its kind, and in which direction. The "
-       "exit "
-       "code tells whether there is one.",
+       "Measures the job's ranks in pairs, many pairs at the same time. Prints which node, uplink "
+       "or link hangs or is slower than others of its kind, and in which direction. The exit code "
+       "shows whether there is any.",
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},
-       {"Long options may be written with underscores. Besides those of the measurement it takes "
-        "the "
-        "options of a launch, by their long names.",
+       {"Long options may be written with underscores. Besides the options of the measurement, the "
+        "options of a launch work, by their long names.",
         file_grammar},
        {"--minbytes", "--iters", "--rounds", "--exclude-bad", "--nproc-per-node", "--nnodes",
         "--hosts"}},
       {Command::bench_compare,
        "bench compare",
-       "Shows which figures differ between two files by more than their own spread. It compares "
-       "rows "
-       "that agree in size, type, operation and root. Output of nccl-tests has no spread: then "
-       "only less than 75 % of the speed before counts as slower, a line says what could not be "
-       "judged, and --fail-below RATIO sets another limit.",
+       "Shows which results differ between two files by more than their own spread. It compares "
+       "rows with the same size, type, operation and root. Output of nccl-tests has no spread. "
+       "Without a spread, a result counts as slower only below 75 % of its earlier speed "
+       "(--fail-below RATIO sets another limit), and a line names the results that could not be "
+       "judged.",
        {{"toprun bench compare before.json after.json", ""},
-        {"toprun bench compare before.log after.log --fail-below 0.9", "of nccl-tests' output"}},
+        {"toprun bench compare before.log after.log --fail-below 0.9",
+         "two outputs of nccl-tests"}},
        {{"BEFORE", Count::one, "FILE", "A file that bench import reads"},
         {"AFTER", Count::one, "FILE", "A file of the same collectives"}}},
       {Command::bench_import,
@@ -318,20 +315,19 @@ const std::vector<CommandLine>& lines_about_networks() {
        "Reads the results of toprun bench --save, nccl-tests (its printed table or its "
        "JSON), all_reduce_bench.py or SuperBench.",
        {{"toprun bench import all_reduce_perf.log --format markdown", ""}},
-       {{"FILE", Count::one, "FILE", "The file; toprun recognizes its kind by the content"}}},
+       {{"FILE", Count::one, "FILE",
+         "File with results; toprun recognizes its format by the content"}}},
       {Command::bench_history,
        "bench history",
-       "Compares each result that bench --history recorded with the median of the "
-       "earlier "
-       "ones. Reads bench.jsonl in $XDG_STATE_HOME/toprun or ~/.local/state/toprun.",
+       "Compares each result that bench --history recorded with the median of the earlier results. "
+       "Reads bench.jsonl in $XDG_STATE_HOME/toprun or ~/.local/state/toprun.",
        {{"toprun bench history --plot history.svg", ""}},
-       {{"FILE", Count::at_most_one, "FILE", "Another file of that kind"}}},
+       {{"FILE", Count::at_most_one, "FILE", "Another file to read instead"}}},
       {Command::doctor,
        "doctor",
        "Finds what is wrong with this machine, or with a job's hosts, for distributed training: "
-       "RDMA "
-       "ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
-       "traffic. It also compares the hosts and names one that differs from the others.",
+       "RDMA ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
+       "traffic. It also compares the hosts and names each host that differs from the others.",
        {{"toprun doctor", "this machine, or all nodes of the allocation around it"},
         {"toprun doctor --hosts 'n[0-511]'", "these hosts, by ssh"},
         {"toprun doctor --fix", "the commands that fix it"}}},
@@ -344,18 +340,18 @@ const std::vector<CommandLine>& lines_about_toprun() {
       {Command::config,
        "config",
        "Shows or writes the settings in toprun.toml.",
-       {{"toprun config show submit", "every setting that a submission uses"}},
+       {{"toprun config show submit", "every setting that submit uses"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::config_show,
        "config show",
-       "Shows which settings a verb takes from files and variables, and from where.",
+       "Shows the settings that a verb reads from files and variables, and where each comes from.",
        {{"toprun config show submit --profile debug", ""}},
-       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; without it run"}}},
+       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; default: run"}}},
       {Command::config_init,
        "config init",
-       "Writes a toprun.toml for this cluster: for Slurm its partitions, GPUs and limits, "
-       "of "
-       "Kubernetes its pools, operators, queues and claims, of Run:AI its pools and projects.",
+       "Writes a toprun.toml for this cluster: for Slurm with its partitions, GPUs and limits, for "
+       "Kubernetes with its pools, operators, queues and claims, for Run:AI with its pools and "
+       "projects.",
        {{"toprun config init", ""}, {"toprun config init --on runai", ""}}},
       {Command::store,
        "store",
@@ -369,7 +365,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        {{"eval \"$(toprun completion bash)\"", "in ~/.bashrc"},
         {"eval \"$(toprun completion zsh)\"", "in ~/.zshrc, after compinit"},
         {"toprun completion fish > ~/.config/fish/conf.d/toprun.fish",
-         "once; behind srun and mpirun too"},
+         "once; also works after srun and mpirun"},
         {"toprun completion tcsh >> ~/.tcshrc", "once"}},
        {{"SHELL", Count::one, "bash|zsh|fish|tcsh", "One of these"}}},
       {Command::man,
@@ -381,7 +377,8 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "help",
        "Shows the help of toprun or of one of its verbs.",
        {{"toprun help submit", "the same as toprun submit --help"}, {"toprun help topo order", ""}},
-       {{"VERB", Count::any, "", "A verb; after topo, net, bench or config one of theirs"}}},
+       {{"VERB", Count::any, "",
+         "A verb; after topo, net, bench or config also one of its verbs"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

@@ -20,29 +20,29 @@ constexpr Flag container(FlagId id, std::string_view name, std::string_view valu
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array launch_flags = {
-    torchrun(
-        FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement, set_nodes,
-        "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
-        "all nodes of the job step or allocation, all pods of the job, else 1"),
-    torchrun(
-        FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
-        Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
-        "Processes per node: a number, one per CPU or GPU; auto: per GPU, without GPUs per CPU",
-        "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
+    torchrun(FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement, set_nodes,
+             "Number of nodes; with MIN:MAX the job starts with at least MIN nodes and grows to at "
+             "most MAX",
+             "all nodes of the job step or allocation, all pods of the job, else 1"),
+    torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
+             Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
+             "Processes per node: a number; cpu or gpu: one per CPU or GPU; auto: one per GPU, or "
+             "one per CPU without GPUs",
+             "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
     only(costs, torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N", "PET_NPROC_PER_NODE",
                          Group::placement, "Processes per node", "1")),
     also(networks | of(Command::doctor),
          against("hostfile standalone node-rank rdzv-endpoint master-addr",
                  ours(FlagId::hosts, "--hosts", 0, "LIST", "TOPRUN_HOSTS", Group::placement,
                       put<&Options::hosts, not_empty>,
-                      "These hosts, as in a,b[3-9]:4 where :4 is the number of processes; a launch "
-                      "starts on them by ssh"))),
+                      "Use these hosts, as in a,b[3-9]:4, where :4 is the number of processes per "
+                      "host; a launch reaches them by ssh"))),
     also(of(Command::doctor),
          against("standalone node-rank rdzv-endpoint master-addr",
                  ours(FlagId::host_file, "--hostfile", 0, "FILE", "TOPRUN_HOSTFILE",
                       Group::placement, put<&Options::host_file, not_empty>,
-                      "The same from a file: Open MPI's or DeepSpeed's `host slots=N`, or only "
-                      "names"))),
+                      "Read the hosts from a file: lines `host slots=N` as for Open MPI or "
+                      "DeepSpeed, or only names"))),
     of_one_call(only(
         of(Command::run),
         against(
@@ -51,48 +51,45 @@ constexpr std::array launch_flags = {
             "container-root writable no-gpu",
             ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
                  put<&Options::in_job, not_empty>,
-                 "In the sleeping pods of this Kubernetes or Run:AI job (submit --interactive); "
-                 "each gets an agent by kubectl exec or runai exec")))),
-    of_one_call(only(of(Command::run),
-                     ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
-                          put<&Options::detach, parse_switch>,
-                          "With --in: print the run's id and exit; the run goes on in the pods "
-                          "without this terminal, toprun logs -f ID shows it"))),
+                 "Run in the sleeping pods of this Kubernetes or Run:AI job (submit "
+                 "--interactive); kubectl exec or runai exec starts an agent in each pod")))),
+    of_one_call(
+        only(of(Command::run), ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
+                                    put<&Options::detach, parse_switch>,
+                                    "With --in: print the run's id and exit; the run continues in "
+                                    "the pods, and toprun logs -f ID shows its output"))),
     of_one_call(torchrun(
         FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement, set_node_rank,
-        "Number of this node, from 0; fixes the order of the nodes unless --order is "
-        "given too. If two nodes give the same number under c10d, it is ignored. "
-        "From the variable, the number only identifies the node and fixes no order")),
+        "Number of this node, from 0; it fixes the order of the nodes unless --order is given too. "
+        "If two nodes have the same number under c10d, the numbers are ignored. A number from the "
+        "variable only identifies the node and fixes no order")),
     against("nnodes nodes node-rank rdzv-endpoint master-addr",
             torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
                      set_standalone,
-                     "Run on this node only, even in a job of several; the options of the "
+                     "Run on this node only, even in a job of several nodes; the options of the "
                      "rendezvous and --node-rank are then ignored")),
     ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
          Group::placement, set_order, "Order of the nodes; file: one host per line",
-         "topology where it is known, else the scheduler's, else by name"),
-    also(
-        networks | of(Command::cluster),
-        ours(
-            FlagId::topology, "--topology", 0,
-            "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
-            Group::placement, set_topology,
-            "Source of the network's topology: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
-            "nodes' names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, "
-            "topology.conf, topology.yaml (or one topology in it: FILE:NAME), what kubectl or "
-            "ibnetdiscover printed",
-            "auto")),
-    also(
-        networks_of_a_node,
-        ours(
-            FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
-            put<&Options::fabric, parse_fabric>,
-            "Set NCCL's variables for the network that is found (auto), not at all (off), or for a "
-            "named network (toprun help net env lists the names)",
-            "auto")),
+         "by topology if it is known, else the scheduler's order, else by name"),
+    also(networks | of(Command::cluster),
+         ours(FlagId::topology, "--topology", 0,
+              "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
+              Group::placement, set_topology,
+              "Source of the network's topology: Slurm, Kubernetes' labels, a cloud, nvidia-smi, "
+              "the nodes' names, or a file. The file contains lines `host /cluster/rack/host`, "
+              "TOML, JSON, YAML, a topology.conf, a topology.yaml (FILE:NAME selects one of its "
+              "topologies), or the output of kubectl or ibnetdiscover",
+              "auto")),
+    also(networks_of_a_node,
+         ours(FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
+              put<&Options::fabric, parse_fabric>,
+              "Network that NCCL's variables are set for: the one that toprun finds (auto), none "
+              "(off), or a named one (toprun help net env lists the names)",
+              "auto")),
     ours(FlagId::unasked, "--fabric-proof", 0, "auto|on|off", "TOPRUN_FABRIC_PROOF",
          Group::placement, put<&Options::fabric_proof, parse_fabric_proof>,
-         "Say at the end which network NCCL used, from its own lines and the adapters' counters",
+         "Print at the end which network NCCL used, according to NCCL's log lines and the "
+         "adapters' counters",
          "auto: in a job of several nodes with GPUs"),
     ours(FlagId::unasked, "--require-rdma", 0, "", "TOPRUN_REQUIRE_RDMA", Group::placement,
          put<&Options::require_rdma, parse_switch>,
@@ -101,7 +98,7 @@ constexpr std::array launch_flags = {
     also(of(Command::topo_order),
          ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
               Group::placement, put<&Options::topology_required, parse_switch>,
-              "Fail unless the place of every node is known")),
+              "Fail unless the place of every node in the network is known")),
     also(orders,
          ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
               put<&Options::segment, number<1, max_nodes>>,
@@ -111,8 +108,8 @@ constexpr std::array launch_flags = {
          against("order segment",
                  ours(FlagId::parallel, "--parallel", 0, "tp=N,pp=N,...", "TOPRUN_PARALLEL",
                       Group::placement, put<&PlanOptions::parallel, not_empty>,
-                      "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): "
-                      "nodes are ordered so that the costliest traffic takes the shortest way"))),
+                      "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): nodes "
+                      "are ordered so that the costliest traffic takes the shortest paths"))),
     also(costs, ours(FlagId::model, "--model", 0, "PARAMETERS", "TOPRUN_MODEL", Group::placement,
                      put<&PlanOptions::model, not_empty>,
                      "Number of the model's parameters, such as 70B, to estimate the traffic of "
@@ -123,57 +120,49 @@ constexpr std::array launch_flags = {
               "Bytes that each rank sends per step, such as dp=2G,tp=512M; overrides --model")),
     also(costs, repeatable(ours(FlagId::link, "--link", 0, "LEVEL=GBPS,...", "TOPRUN_LINK",
                                 Group::placement, add_links,
-                                "Bandwidth of one domain's uplink in each direction, such as "
-                                "rack=400, or rack=400:2 if it also adds 2 microseconds; host=3200 "
-                                "is for each node's adapters"))),
+                                "Bandwidth of one domain's uplink in each direction in Gbit/s, "
+                                "such as rack=400; rack=400:2 adds a latency of 2 microseconds; "
+                                "host=3200 is the bandwidth of all adapters of a node together"))),
     ours(FlagId::unasked, "--stable", 0, "", "TOPRUN_STABLE", Group::placement,
          put<&Options::stable, parse_switch>,
-         "After a loss of nodes the others keep their ranks where possible; a new node takes a "
-         "free place near them"),
+         "After nodes are lost, the other nodes keep their ranks where possible; a new node gets "
+         "free ranks near them in the network"),
     torchrun(FlagId::unasked, "--virtual-local-rank", 0, "", "PET_VIRTUAL_LOCAL_RANK",
              Group::placement, put<&Options::virtual_local_rank, parse_switch>,
              "Give every worker LOCAL_RANK=0 and only one GPU, with CUDA_VISIBLE_DEVICES"),
     torchrun(FlagId::unasked, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
-             "Bind worker I to CPUs near GPU I: those of the GPU's NUMA node, of its socket, an "
-             "exclusive share of its NUMA node, or cores that share a cache"),
-    only(
-        scripts,
-        optional_value(ours(
-            FlagId::unasked,
-            "--warm",
-            0, "off|MODULES", "TOPRUN_WARM", Group::program, put<&Options::warm, parse_imports>,
-            "Start ranks, and start them again after a failure, as forks of one Python per node "
-            "that "
-            "has imported these modules (torch if none is named) and those that the script imports "
-            "first",
-            "off"))),
+             "Bind worker I to CPUs near GPU I: all CPUs of the GPU's NUMA node, all of its "
+             "socket, an exclusive share of the NUMA node, or cores that share a cache"),
+    only(scripts, optional_value(ours(FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM",
+                                      Group::program, put<&Options::warm, parse_imports>,
+                                      "Start and restart ranks as forks of one Python process per "
+                                      "node; this process has already imported these modules "
+                                      "(torch if none is named) and the script's first imports",
+                                      "off"))),
     only(scripts,
          optional_value(ours(
              FlagId::unasked, "--prefetch", 0, "off|MODULES", "TOPRUN_PREFETCH", Group::program,
              put<&Options::prefetch, parse_imports>,
              "Each node reads the files of these modules (torch if none is named) into its page "
-             "cache before its ranks import them; a first run records which files these are",
+             "cache before its ranks import them; the first run records the list of files",
              "off"))),
+    only(scripts, ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
+                       put<&Options::stage, not_empty>,
+                       "Copy this environment (a venv, a conda environment, any folder, an image "
+                       "file) from the root's node to local disk or memory of the other nodes; "
+                       "nodes pass the copy on to each other, and ranks see it at the same path")),
     only(scripts,
-         ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
-              put<&Options::stage, not_empty>,
-              "Copy this environment (a venv, a conda environment, any folder, an image file) from "
-              "the root's node to local disk or memory of the other nodes, from one to the next; "
-              "ranks see "
-              "the copy at the same path")),
-    only(scripts, ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
-                       put<&Options::stage_to, not_empty>,
-                       "Folder for these copies on each node; toprun adds a subfolder per user",
-                       "TMPDIR, else /tmp; /dev/shm if that is on a file server")),
-    only(
-        scripts,
-        ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,
-             put<&Options::ranks_in_place, parse_switch>,
-             "This process is for one rank, not for a node: join the others and start the script "
-             "once. "
-             "A Slurm step with more tasks than nodes does so by itself; where no engine is known, "
-             "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR say which rank")),
+         ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
+              put<&Options::stage_to, not_empty>,
+              "Folder for the copies of --stage on each node; toprun adds a subfolder per user",
+              "TMPDIR, else /tmp; /dev/shm if that folder is on a network file system")),
+    only(scripts, ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
+                       Group::placement, put<&Options::ranks_in_place, parse_switch>,
+                       "Start the script once, as one rank: srun or mpirun has started one toprun "
+                       "per rank instead of one per node. This is the default in a Slurm step with "
+                       "more tasks than nodes; outside a known engine, RANK, WORLD_SIZE, "
+                       "LOCAL_RANK and MASTER_ADDR identify the rank")),
     ours(FlagId::unasked, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
          put<&Options::via, one_of>,
          "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
@@ -194,25 +183,24 @@ constexpr std::array launch_flags = {
              "found by the engine; 127.0.0.1 on one node"),
     torchrun(FlagId::unasked, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
              put<&Options::master_port, number<0, max_port>>, "Port on that host",
-             "the kernel's choice on one node; by job and step in Slurm, else 29500"),
+             "a free port on one node; derived from job and step in Slurm; else 29500"),
     torchrun(FlagId::unasked, "--rdzv-endpoint", 0, "HOST[:PORT]", "PET_RDZV_ENDPOINT",
              Group::rendezvous, unless_empty<put<&Options::rdzv_endpoint, parse_endpoint>>,
              "Address where the nodes meet; write an IPv6 address in brackets"),
     torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
              Group::rendezvous, put<&Options::rdzv_backend, parse_backend>,
-             "torchrun's way to meet; here it only sets the default port (29400 for c10d) and "
-             "which nodes may "
-             "be the root",
+             "torchrun's rendezvous backend; in toprun it only decides the default port (29400 for "
+             "c10d) and which nodes may be the root",
              "static"),
     torchrun(FlagId::unasked, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
              unless_empty<put<&Options::rdzv_id, as_it_is>>,
-             "Name of the job, which all its nodes must share", "none"),
+             "Name of the job; it must be the same on all nodes", "none"),
     torchrun(FlagId::rdzv_conf, "--rdzv-conf", 0, "K=V,...", "PET_RDZV_CONF", Group::rendezvous,
              set_rendezvous_settings,
              "Settings of the rendezvous, such as is_host=1 or join_timeout=600 (seconds)"),
     torchrun(FlagId::unasked, "--local-addr", 0, "HOST", "PET_LOCAL_ADDR", Group::rendezvous,
              unless_empty<put<&Options::local_addr, parse_host>>,
-             "Address at which other nodes reach this one", "found by the route to them"),
+             "Address at which other nodes reach this one", "the address on the route to them"),
 
     against("no-python",
             only(scripts, torchrun(FlagId::unasked, "--module", 'm', "", "PET_MODULE",
@@ -221,9 +209,10 @@ constexpr std::array launch_flags = {
     only(scripts, torchrun(FlagId::unasked, "--no-python", 0, "", "PET_NO_PYTHON", Group::program,
                            put<&RunDraft::no_python, parse_switch>,
                            "SCRIPT is a program to run as it is, looked up in PATH")),
-    repeatable(
-        only(starting, ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program, add_variable,
-                            "Set a variable on every node; K alone takes its value from here"))),
+    repeatable(only(
+        starting,
+        ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program, add_variable,
+             "Set a variable on every node; K without =V copies the value from this environment"))),
     against("conda", only(ranks, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV",
                                       Group::program, put<&Activation::venv, not_empty>,
                                       "Run in this virtual environment, with its Python"))),
@@ -238,23 +227,24 @@ constexpr std::array launch_flags = {
     only(scripts,
          ours(FlagId::unasked, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
               Group::program, put<&Options::accelerate_config, not_empty>,
-              "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
-              "launcher would; toprun still decides which rank runs where")),
-    only(starting,
-         ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
-              put<&Activation::before, not_empty>,
-              "Run this in bash on every node, after --modules, and keep its environment, "
-              "such as 'source /opt/site/env.sh'")),
+              "Give the ranks the settings in this config file of Hugging Face's accelerate, as "
+              "accelerate launch would; toprun still decides which rank runs where")),
+    only(starting, ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
+                        put<&Activation::before, not_empty>,
+                        "Run this in bash on every node after --modules, such as 'source "
+                        "/opt/site/env.sh', and start the ranks in the resulting environment")),
     only(scripts,
          torchrun(FlagId::unasked, "--role", 0, "NAME", "PET_ROLE", Group::program,
                   put<&Options::role, as_it_is>,
-                  "Name of this group of workers, also in the prefix of their lines", "default")),
+                  "Name of this group of workers; it is also in the prefix of their output lines",
+                  "default")),
     only(scripts, torchrun(FlagId::unasked, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
                            put<&RunDraft::run_path, parse_switch>,
                            "SCRIPT is a path for Python to run, even with -m or --no-python")),
     ours(FlagId::unasked, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
          put<&Options::preflight, off_switch>,
-         "Skip the pre-flight checks, which find before the start what would fail a minute later"),
+         "Skip the pre-flight checks, which detect before the start what would make the job fail "
+         "later"),
 
     container(FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
               put<&Request::image, parse_image_option>,
@@ -262,14 +252,14 @@ constexpr std::array launch_flags = {
               "a reference such as docker://pytorch/pytorch:latest"),
     container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
               put<&Request::environment, not_empty>,
-              "The same from an environment definition file (EDF) of CSCS, with its mounts and "
-              "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
+              "Run in the container that an environment definition file (EDF) of CSCS describes, "
+              "with its mounts and variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
     container(FlagId::container_runtime, "--container-runtime",
               "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
               put<&Request::runtime, one_of>,
-              "Runtime of the container; auto takes the first installed one that accepts the "
-              "image. The commands for pyxis, enroot, "
-              "singularity and docker were checked against their documented grammar but never run",
+              "Runtime of the container; auto selects the first installed runtime that accepts the "
+              "image. The commands for pyxis, enroot, singularity and docker were checked against "
+              "their documented grammar but never run",
               "auto"),
     repeatable(
         container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND", add_binds,
@@ -284,27 +274,27 @@ constexpr std::array launch_flags = {
         "Pass these variables of the host, such as NCCL_*, even if the image sets them too")),
     container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
               put<&Request::name, parse_container_name>,
-              "Keep the container under this name on each node, and use it again the next time"),
+              "Keep the container under this name on each node after the job, and reuse it in "
+              "later jobs"),
     container(FlagId::container_root, "--container-root", "", "TOPRUN_CONTAINER_ROOT",
               put<&Request::root, parse_switch>, "Run as root in the container"),
     container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
               put<&Request::writable, parse_switch>,
-              "Allow changes to the image's own folders; without --container-name they are lost at "
-              "the end"),
+              "Allow changes to the image's own folders; without --container-name the changes are "
+              "lost at the end"),
     container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU", put<&Request::gpu, off_switch>,
               "Give the container no GPUs, even if the node has some"),
 
     torchrun(FlagId::unasked, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
              put<&Options::max_restarts, number<0, std::numeric_limits<int>::max()>>,
-             "How often to restart all workers after a failure; a rank that exits with 93 ends "
-             "the job without a restart",
+             "Maximum number of restarts of all workers after failures; a rank that exits with 93 "
+             "ends the job without a restart",
              "0"),
     ours(FlagId::unasked, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
          set_grow,
-         "With --nnodes MIN:MAX: when to take in a node that arrives later, which restarts all "
-         "workers: "
-         "at the next restart, at once as torchrun does, or when you run "
-         "`toprun grow JOB`",
+         "With --nnodes MIN:MAX: when a node that arrives later joins the job: at the next "
+         "restart, at once as in torchrun, or when you run `toprun grow JOB`. All workers restart "
+         "when it joins",
          "at-restart"),
     torchrun(FlagId::unasked, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
              Group::stopping, put<&Options::signals_to_handle, parse_signals>,
@@ -317,9 +307,9 @@ constexpr std::array launch_flags = {
              "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
     ours(FlagId::unasked, "--hang-timeout", 0, "SECONDS", "TOPRUN_HANG_TIMEOUT", Group::stopping,
          set_hang_timeout,
-         "Ranks hang if they make no progress for this long while one waits for another: toprun "
-         "says "
-         "which rank keeps the others waiting, and at which line of code",
+         "Ranks count as hanging if they make no progress for this long while one waits for "
+         "another; toprun then prints which rank the others wait for, and at which line of code it "
+         "is",
          "no limit"),
     ours(FlagId::unasked, "--on-hang", 0, "report|restart|abort", "TOPRUN_ON_HANG", Group::stopping,
          set_on_hang,
@@ -328,18 +318,20 @@ constexpr std::array launch_flags = {
          "the job",
          "report"),
 
-    also(of(Command::setup),
-         torchrun(FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output, set_log_dir,
-                  "Keep the workers' output and error files below DIR, laid out as torchrun does")),
+    also(
+        of(Command::setup),
+        torchrun(
+            FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output, set_log_dir,
+            "Write the workers' output and error files below DIR, in the same layout as torchrun")),
     torchrun(FlagId::redirects, "--redirects", 'r', "STREAMS", "PET_REDIRECTS", Group::output,
              put<&Options::redirects, parse_streams>,
-             "Write streams to files instead: 0 none, 1 stdout, 2 stderr, 3 both, or by local rank "
-             "as in 0:3,1:1",
+             "Write streams to files instead of the terminal: 0 none, 1 stdout, 2 stderr, 3 both, "
+             "or by local rank as in 0:3,1:1",
              "0"),
     torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
              put<&Options::tee, parse_streams>,
-             "Write streams to files as well as here: 0 none, 1 stdout, 2 stderr, 3 both, or by "
-             "local rank as in 0:3,1:1",
+             "Write streams to files and to the terminal: 0 none, 1 stdout, 2 stderr, 3 both, or "
+             "by local rank as in 0:3,1:1",
              "0"),
     torchrun(FlagId::unasked, "--log-line-prefix-template", 0, "TEXT",
              "PET_LOG_LINE_PREFIX_TEMPLATE", Group::output,
@@ -357,49 +349,48 @@ constexpr std::array launch_flags = {
              "double comma stands for a comma in a text"),
     torchrun(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", 0, "LIST",
              "PET_DUPLICATE_STDERR_FILTERS", Group::output,
-             put<&Options::duplicate_stderr_filters, parse_filters>, "The same for stderr"),
+             put<&Options::duplicate_stderr_filters, parse_filters>,
+             "The same as --duplicate-stdout-filters, for stderr"),
     ours(FlagId::unasked, "--gather-output", 0, "", "TOPRUN_GATHER_OUTPUT", Group::output,
          put<&Options::gather_output, parse_switch>,
          "Show the output of all nodes on the terminal of the node with rank 0"),
     ours(FlagId::unasked, "--fold", 0, "", "TOPRUN_FOLD", Group::output,
          put<&Options::fold, parse_switch>,
-         "Show a line that many ranks print only once, with their numbers before it"),
+         "If several ranks print the same line, show it once, after their rank numbers"),
     ours(FlagId::unasked, "--no-progress", 0, "", "TOPRUN_NO_PROGRESS", Group::output,
-         put<&Options::progress, off_switch>,
-         "Do not show the progress line of the launch on a terminal"),
+         put<&Options::progress, off_switch>, "Do not show the progress line while ranks start"),
     ours(FlagId::unasked, "--log-max-size", 0, "SIZE", "TOPRUN_LOG_MAX_SIZE", Group::output,
          put<&Options::log_max_bytes, parse_size>,
-         "Start a new log file before one grows above SIZE bytes, such as 500K, 64M or 2G"),
+         "Start a new log file before the current one exceeds SIZE bytes, such as 500K, 64M or 2G"),
     ours(FlagId::unasked, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
          put<&Options::prefix, parse_switch>, "Put role and local rank before every line"),
     ours(FlagId::unasked, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
          put<&Options::node_log, not_empty>,
-         "Let every node also append its output to DIR/HOST.out; in Run:AI's pods %j is the "
-         "JOB_UUID"),
+         "Let every node also append its output to DIR/HOST.out; in Run:AI's pods, toprun replaces "
+         "%j in DIR by the variable JOB_UUID"),
     optional_value(ours(FlagId::unasked, "--web", 0, "ADDR:PORT", "TOPRUN_WEB", Group::output,
                         put<&Options::web, parse_listening>,
-                        "Serve a web page with the state of all ranks while the job "
-                        "runs; its address, which holds a secret, is printed once",
+                        "Serve a web page with the state of all ranks while the job runs; toprun "
+                        "prints the page's address, which contains a secret, once",
                         "127.0.0.1 and a free port, if --web is given")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
          "Write what happens in the job to FILE as JSON, updated at every phase and complete at "
-         "the end; %j in "
-         "FILE as for --node-log"),
+         "the end; in Run:AI's pods, %j in FILE stands for JOB_UUID"),
     repeatable(ours(FlagId::unasked, "--notify", 0, "CMD|URL", "TOPRUN_NOTIFY", Group::output,
                     add_notify,
-                    "Tell a command (on its stdin) or a URL (by curl) as JSON when the job starts "
-                    "again, hangs or ends")),
+                    "When the job restarts, hangs or ends, send a JSON object to this command's "
+                    "stdin, or to this URL by curl")),
 
     of_one_call(only(
         of(Command::run, Command::bench),
         ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
-             put<&Options::dry_run, parse_switch>, "Print what would be run, and run nothing"))),
+             put<&Options::dry_run, parse_switch>, "Print what would be run without running it"))),
     also(networks | of(Command::cluster, Command::config_show),
          of_one_call(only(starting, ours(FlagId::profile, "--profile", 0, "PROFILE",
                                          "TOPRUN_PROFILE", Group::general,
                                          "Also use the options of [profile.PROFILE] in toprun.toml",
-                                         "its default-profile")))),
+                                         "the default-profile in toprun.toml")))),
     also(
         networks | of(Command::cluster, Command::config_show),
         of_one_call(only(starting, ours(FlagId::config_file, "--config-file", 0, "FILE",
@@ -409,9 +400,9 @@ constexpr std::array launch_flags = {
     also(
         networks | of(Command::cluster, Command::config_show),
         of_one_call(only(starting, ours(FlagId::no_config, "--no-config", 0, "", "TOPRUN_NO_CONFIG",
-                                        Group::general, "Read no toprun.toml at all")))),
+                                        Group::general, "Do not read any toprun.toml")))),
     only(starting, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
-                        "Say what toprun decided and why")),
+                        "Print what toprun decided and why")),
     of_one_call(only(of(Command::run), torchrun(FlagId::print_completion, "--print-completion", 0,
                                                 "bash|zsh|fish|tcsh", "", Group::general,
                                                 "Print a completion script for that shell"))),
@@ -422,18 +413,19 @@ constexpr std::array launch_flags = {
                                             "Show the version of toprun"))),
 
     torchrun(FlagId::unasked, "--monitor-interval", 0, "SECONDS", "PET_MONITOR_INTERVAL",
-             Group::without_effect, check_interval, "toprun learns of a worker's end at once"),
+             Group::without_effect, check_interval, "toprun notices a worker's end at once"),
     torchrun(FlagId::unasked, "--start-method", 0, "spawn|fork|forkserver", "PET_START_METHOD",
              Group::without_effect, check_choice,
-             "toprun starts every worker as a program of its own"),
+             "toprun starts every worker as a separate program"),
     torchrun(FlagId::unasked, "--use-env", 0, "", "", Group::without_effect,
              "toprun always passes LOCAL_RANK to the workers in the environment"),
     torchrun(FlagId::unasked, "--event-log-handler", 0, "null|console", "PET_EVENT_LOG_HANDLER",
              Group::without_effect, check_event_log_handler,
-             "toprun's --report FILE tells what happened", "null"),
+             "toprun writes events to the file of --report instead", "null"),
 
     of_one_call(torchrun(FlagId::unasked, "--logs-specs", 0, "NAME", "", Group::plugins,
-                         refuse_plugin, "--log-dir, --tee and --redirects say what goes where")),
+                         refuse_plugin,
+                         "--log-dir, --tee and --redirects decide where the output goes")),
 
 };
 

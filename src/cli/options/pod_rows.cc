@@ -14,16 +14,14 @@ constexpr Flag pods(std::string_view name, std::string_view value, std::string_v
 // Options of `submit --on kubernetes` and `--on runai` beside those that they share with Slurm's.
 constexpr std::array pod_flags = {
     pods("--operator", "auto|pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
-         "Operator that owns the job; auto: the first of these "
-         "that the cluster has",
-         "auto"),
+         "Operator that manages the job; auto: the first of these that the cluster has", "auto"),
     pods("--namespace", "NAME", "TOPRUN_NAMESPACE", "Namespace of the job",
          "that of kubectl's context"),
     pods("--queue", "NAME", "TOPRUN_QUEUE",
-         "Queue in which the job waits until all pods fit: one of Kueue, unless --scheduler names "
-         "another scheduler"),
+         "Queue in which the job waits until all pods fit: a Kueue queue, unless --scheduler "
+         "selects another scheduler"),
     pods("--scheduler", "kueue|volcano|kai|runai", "TOPRUN_SCHEDULER",
-         "Scheduler that starts all pods of the job together or none",
+         "Scheduler that starts all pods of the job together (gang scheduling)",
          "kueue with --queue, else the cluster's"),
     pods(
         "--priority-class", "NAME", "",
@@ -36,26 +34,26 @@ constexpr std::array pod_flags = {
     against("preferred-topology-key", pods("--required-topology-key", "KEY", "",
                                            "Place all pods on nodes with the same value of this "
                                            "label, such as nvidia.com/gpu.clique")),
-    against("required-topology-key",
-            pods("--preferred-topology-key", "KEY", "",
-                 "The same as far as possible: pods that do not fit go to other nodes")),
+    against("required-topology-key", pods("--preferred-topology-key", "KEY", "",
+                                          "The same as --required-topology-key where possible: "
+                                          "pods that do not fit run on other nodes")),
     of_one_call(
-        only(of(Command::submit),
-             ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
-                  "Start pods that sleep, without a SCRIPT: toprun run --in JOB SCRIPT runs "
-                  "one in them"))),
+        only(of(Command::submit), ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
+                                       "Start pods that sleep, without a SCRIPT; `toprun run --in "
+                                       "JOB SCRIPT` then runs a script in them"))),
     repeatable(
         pods("--pvc", "NAME:PATH[:ro]", "", "Mount this PersistentVolumeClaim in every pod")),
-    repeatable(
-        pods("--annotation", "KEY=VALUE", "",
-             "Annotation of every pod, such as k8s.v1.cni.cncf.io/networks=kube-system/roce")),
+    repeatable(pods(
+        "--annotation", "KEY=VALUE", "",
+        "Add this annotation to every pod, such as k8s.v1.cni.cncf.io/networks=kube-system/roce")),
     pods("--project", "NAME", "TOPRUN_PROJECT", "Run:AI project of the job",
-         "the one that `runai` has selected"),
+         "the project that is selected in `runai`"),
     pods("--runai-cli", "v1|v2", "TOPRUN_RUNAI_CLI",
-         "Generation of the runai command: v1 has submit-dist pytorch, v2 training pytorch submit",
-         "what `runai version` says"),
+         "Generation of the runai command: v1 has `submit-dist pytorch`, v2 has `training pytorch "
+         "submit`",
+         "the version that `runai version` prints"),
     repeatable(pods("--extended-resource", "NAME=N", "",
-                    "Extended resource that every pod asks for, such as rdma/rdma=1")),
+                    "Extended resource that every pod requests, such as rdma/rdma=1")),
     pods("--gpu-resource", "NAME", "",
          "Resource name of a GPU in the cluster, such as amd.com/gpu or habana.ai/gaudi",
          "nvidia.com/gpu"),
@@ -71,19 +69,21 @@ constexpr std::array pod_flags = {
                  "Path of toprun in the pods, such as /scratch/bin/toprun on a mounted claim",
                  "toprun in the image's PATH")),
     pods("--runtime", "[trainingruntime/]NAME", "",
-         "Training runtime of a TrainJob: the cluster's, or with trainingruntime/ the namespace's",
+         "Training runtime of a TrainJob: NAME is a ClusterTrainingRuntime, trainingruntime/NAME a "
+         "TrainingRuntime in the namespace",
          "torch-distributed"),
     repeatable(
         only(of(Command::submit),
              ours(FlagId::secret_env, "--secret-env", 0, "NAME[=SECRET:KEY]", "", Group::pods,
-                  "Set a variable from a secret: from this environment, or from a key of a Secret "
-                  "in the namespace; its value appears in no job object, script or command line"))),
+                  "Set a secret variable: its value comes from this environment, or from a key of "
+                  "a Secret in the namespace, and does not appear in any job object, script or "
+                  "command line"))),
     repeatable(pods("--env-from", "SECRET", "", "Set all keys of this Secret as variables")),
     pods("--service-account", "NAME", "", "Service account of the pods", "the namespace's default"),
     repeatable(pods("--image-pull-secret", "SECRET", "", "Secret to pull the image with")),
     pods("--restricted", "", "",
          "Make pods that satisfy the Pod Security level `restricted`: not root, no capabilities",
-         "what the namespace's label says"),
+         "as the namespace's label requires"),
     pods("--run-as", "UID[:GID]", "", "User and group that the pods' processes run as",
          "those of the image"),
     pods("--patch", "FILE", "",

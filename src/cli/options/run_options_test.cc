@@ -428,10 +428,10 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
   using Notes = std::vector<std::string>;
   EXPECT_EQ(parse("toprun --nnodes 1 --event-log-handler null --run-path s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --monitor-interval 0.5 s")->notes,
-            Notes{"--monitor-interval 0.5 has no effect: toprun learns of a worker's end at once"});
+            Notes{"--monitor-interval 0.5 has no effect: toprun notices a worker's end at once"});
   EXPECT_EQ(parse("torchrun --event-log-handler console s")->notes,
-            Notes{"--event-log-handler console has no effect: toprun's --report FILE tells what "
-                  "happened"});
+            Notes{"--event-log-handler console has no effect: toprun writes events to the file "
+                  "of --report instead"});
   EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
             Notes{"--rdzv-conf: rank has no effect; --node-rank says which node this is"});
   EXPECT_EQ(parse("toprun --rdzv-conf timeout=5' --rdzv-backend c10d s")->notes,
@@ -444,8 +444,8 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
             Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
                   "in the environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
-            Notes{"PET_START_METHOD=fork has no effect: toprun starts every worker as a program of "
-                  "its own"});
+            Notes{"PET_START_METHOD=fork has no effect: toprun starts every worker as a separate "
+                  "program"});
 }
 
 TEST(RunOptions, LogsThatNobodyWants) {
@@ -461,10 +461,10 @@ TEST(RunOptions, LogsThatNobodyWants) {
 TEST(RunOptions, PluginsAreRefusedByName) {
   EXPECT_EQ(error_of("torchrun --event-log-handler mine s"),
             "--event-log-handler mine: toprun does not load Python code as torchrun does; leave it "
-            "out: toprun's --report FILE tells what happened");
+            "out: toprun writes events to the file of --report instead");
   EXPECT_EQ(error_of("toprun --logs_specs mine s"),
             "--logs-specs mine: toprun does not load Python code as torchrun does; "
-            "leave it out: --log-dir, --tee and --redirects say what goes where");
+            "leave it out: --log-dir, --tee and --redirects decide where the output goes");
   EXPECT_EQ(error_of("toprun --rdzv-backend zeus s"),
             "--rdzv-backend zeus: toprun supports static and c10d, and not a rendezvous in Python; "
             "use one of the two");

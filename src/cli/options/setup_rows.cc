@@ -8,41 +8,40 @@ namespace {
 constexpr std::array setup_flags = {
     only(of(Command::setup),
          ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::building,
-              "Build a virtual environment in DIR, for --venv of the other verbs")),
+              "Build a virtual environment in DIR, for the option --venv of the other verbs")),
     repeatable(only(of(Command::setup),
                     ours(FlagId::requirement, "--requirement", 'r', "FILE", "", Group::building,
-                         "Install what this file lists, as pip's option does"))),
+                         "Install what this requirements file lists, as `pip install -r` does"))),
     repeatable(only(of(Command::setup),
                     ours(FlagId::import_test, "--import", 0, "NAME,...", "", Group::building,
                          "Python modules that must be importable at the end",
                          "those of the requested packages"))),
     only(of(Command::setup),
          ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
-              "Python to make the environment with", "see below, after --modules")),
+              "Python that creates the environment", "see below; looked up after --modules")),
     only(of(Command::setup),
          ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "", Group::building,
               "Let the environment see the packages that are installed for that Python")),
     only(of(Command::setup), ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
                                   "Upgrade pip, setuptools and wheel first")),
     only(of(Command::setup),
-         optional_value(
-             ours(FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
-                  "Build Horovod last, for the torch that is installed by then: with NCCL "
-                  "for GPUs, or Gloo or MPI alone"))),
+         optional_value(ours(FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
+                             "Build Horovod after all other packages, for the installed torch: "
+                             "with NCCL for GPUs, or with Gloo or MPI only"))),
     only(of(Command::setup), ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
                                   "Folder of NCCL for Horovod, if the compiler does not find it")),
-    only(
-        of(Command::setup),
-        ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
-             "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot, whose command "
-             "was checked against its grammar and never run), for --container of the other verbs")),
+    only(of(Command::setup),
+         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
+              "With --from: build this image for the option --container of the other verbs: a .sif "
+              "by Apptainer or a .sqsh by enroot. The enroot command was checked against its "
+              "documented grammar but never run")),
     of_one_call(
         only(of(Command::setup),
              ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
                   "Source of the image: docker://NAME:TAG, or a .tar file of docker save"))),
-    of_one_call(
-        only(of(Command::setup), ours(FlagId::force, "--force", 0, "", "", Group::building,
-                                      "Build again what toprun setup has already built there"))),
+    of_one_call(only(of(Command::setup),
+                     ours(FlagId::force, "--force", 0, "", "", Group::building,
+                          "Build again, and replace what toprun setup has built there"))),
 
 };
 

@@ -24,21 +24,22 @@ constexpr Flag limit(std::string_view name, std::string_view unit, std::string_v
 constexpr std::array verb_flags = {
     own(of(Command::jobs), FlagId::all, "--all", 'a', "", "Show all users' jobs"),
     own(of(Command::jobs), FlagId::recent, "--recent", 'r', "",
-        "Show your last 20 jobs that have ended, and why they ended: those that the engine "
-        "remembers or that left files in this folder"),
+        "Show your last 20 jobs that have ended, and why they ended. They come from the engine's "
+        "records and from the files in this folder"),
     json(Command::jobs, "Print one JSON object: toprun.jobs/1, or with --recent toprun.recent/1"),
     json(Command::status, "Print one JSON object, toprun.status/1"),
     own(of(Command::logs), FlagId::follow, "--follow", 'f', "",
         "Show new lines until the job ends, and exit with its exit code"),
     own(of(Command::logs), FlagId::rank, "--rank", 0, "RANK",
-        "Show only this rank's files (which --redirects or --tee write)"),
+        "Show only this rank's files, which --redirects or --tee wrote"),
     own(of(Command::logs), FlagId::node, "--node", 0, "HOST", "Show only this host's output"),
     own(of(Command::stacks), FlagId::dumps, "--dumps", 0, "DIR",
         "Instead of a running job, read the dumps that PyTorch's flight recorder left in DIR after "
         "a time-out"),
     json(Command::stacks, "Print one JSON object, toprun.stacks/1; with --dumps toprun.dumps/1"),
     own(of(Command::report), FlagId::html, "--html", 0, "",
-        "Write an HTML page, which needs no other file and no network, instead of JSON"),
+        "Write an HTML page instead of JSON; the page works without other files and without a "
+        "network"),
     own(of(Command::report), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "-"),
     json(Command::top, "Print one JSON object per line, toprun.live/1, until the job ends"),
@@ -52,14 +53,14 @@ constexpr std::array verb_flags = {
     own(of(Command::topo_show), FlagId::all, "--all", 0, "",
         "Show a line for each domain, even where more than 16 are alike"),
     own(orders, FlagId::requested_nodes, "--nnodes", 0, "N",
-        "Number of nodes that the job needs: show which are used and which stay idle"),
+        "Number of nodes that the job needs; the output shows which nodes are used and which stay "
+        "idle"),
     own(orders, FlagId::earlier_order, "--stable", 0, "FILE",
-        "File with an earlier order of the job, as --format hosts prints it: hosts that stay "
-        "keep "
-        "their places"),
+        "File with an earlier order of the job, in the format of --format hosts; hosts that are "
+        "still in the job keep their positions"),
     own(of(Command::topo_draw), FlagId::drawn_order, "--order", 0,
         "topology|given|name|torchrun|FILE",
-        "Order whose ring is drawn: one of these, or a file with host names", "topology"),
+        "Order of the nodes in the ring: one of these, or a file with host names", "topology"),
     own(of(Command::topo_draw), FlagId::groups, "--groups", 0, "tp|cp|ep|etp|dp|edp|pp",
         "Groups of --parallel that get a colour each", "the costliest ones that span nodes"),
     own(of(Command::topo_draw), FlagId::output, "--output", 'o', "FILE",
@@ -71,7 +72,7 @@ constexpr std::array verb_flags = {
         "Format of the output, see below", "table"),
     json(Command::topo_order, "The same as --format json"),
     optional_value(own(of(Command::topo_order), FlagId::explain, "--explain", 0, "HOST",
-                       "Explain why each node, or only HOST, stands where it does")),
+                       "Explain the position of each node, or only of HOST")),
     own(of(Command::topo_score), FlagId::message_size, "--size", 0, "SIZE",
         "Bytes that each node sends, such as 16M", "64M"),
     own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "FILE",
@@ -79,12 +80,12 @@ constexpr std::array verb_flags = {
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
     json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),
     own(of(Command::topo_convert), FlagId::form, "--to", 0, "topology.conf|topology.yaml|labels",
-        "Form of the output, see below", "the one that fits -o's file name"),
+        "Format of the output, see below", "according to the file name of --output"),
     own(of(Command::topo_convert), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "-"),
 
     own(networks_of_a_node | of(Command::doctor), FlagId::root, "--root", 0, "DIR",
-        "Read /sys, /proc, /etc and /dev below DIR, a copy from another machine"),
+        "Read /sys, /proc, /etc and /dev below DIR, for example in a copy from another machine"),
     own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
         "Version of NCCL to assume"),
     own(networks_of_a_node, FlagId::other_host, "--to", 0, "HOST",
@@ -103,8 +104,8 @@ constexpr std::array verb_flags = {
          "Print one JSON object on one line: toprun.doctor/1, for several hosts "
          "toprun.doctor_hosts/1"),
     own(of(Command::doctor), FlagId::json_lines, "--json-lines", 0, "",
-        "As --here, but print a JSON object per finding, each short enough for srun to keep on one "
-        "line"),
+        "Like --here, but print one JSON object per finding; each is short enough that srun does "
+        "not split its line"),
     json(Command::net_env, "Print one JSON object, toprun.net_env/1"),
 
     json(Command::config_show, "Print one JSON object, toprun.config/1"),
@@ -117,7 +118,8 @@ constexpr std::array verb_flags = {
     limit("--max-key", "BYTES", "Size of the longest key", "8K"),
     limit("--max-value", "BYTES", "Size of the longest value in a request", "8M"),
     limit("--max-keys-per-request", "N",
-          "Maximum number of keys in a request, and of keys that a connection watches", "131072"),
+          "Maximum number of keys in one request, and of keys that one connection watches",
+          "131072"),
     limit("--max-request", "BYTES", "Size of the longest request", "1G"),
     limit("--max-memory", "BYTES",
           "Maximum memory for keys, values, pending requests and buffers together", "4G"),

@@ -17,7 +17,7 @@ std::string code_text(int code) {
 }
 
 constexpr int signal_base = 128;
-constexpr std::string_view wrong_words = "the command line is wrong, or there is no such script";
+constexpr std::string_view wrong_words = "the command line is wrong, or the script does not exist";
 
 const std::vector<ExitCode>& codes_of_run() {
   static const std::vector<ExitCode> codes = {
@@ -25,11 +25,11 @@ const std::vector<ExitCode>& codes_of_run() {
       {"N", "the exit code of the rank that failed first"},
       {fmt::format("{}+N", signal_base), "signal N ended that rank"},
       {code_text(exit_failure),
-       "toprun itself failed: nodes did not meet, a node was lost, a port was in use"},
+       "toprun itself failed: nodes did not meet, a node was lost, or a port was in use"},
       {code_text(exit_usage), wrong_words},
       {code_text(exit_preempted), "Slurm preempted or requeued the job"},
       {code_text(run::no_restart_exit_code),
-       "a rank asked for no restart by exiting with this code (see --max-restarts)"},
+       "a rank exited with this code to prevent a restart (see --max-restarts)"},
       {code_text(engines::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
        "interrupted (Ctrl-C), or ended by SIGTERM"},
@@ -40,7 +40,7 @@ const std::vector<ExitCode>& codes_of_run() {
 const std::vector<ExitCode>& codes_of_submit() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait or --follow, every rank ended with 0"},
-      {"N", "with --wait or --follow the job's exit code, as toprun itself returns it"},
+      {"N", "with --wait or --follow: the exit code of the job's toprun"},
       {code_text(exit_failure), "Slurm refused the job or did not answer"},
       {code_text(exit_usage), wrong_words},
       {code_text(engines::exit_not_started),
@@ -61,7 +61,7 @@ const std::vector<ExitCode>& codes_of_shell() {
 const std::vector<ExitCode>& codes_of_setup() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait, --follow or --on local: built"},
-      {code_text(exit_failure), "it could not be built, or Slurm refused the job"},
+      {code_text(exit_failure), "the build failed, or Slurm refused the job"},
       {code_text(exit_usage), "the command line is wrong, or the folder already exists"},
   };
   return codes;
@@ -70,21 +70,21 @@ const std::vector<ExitCode>& codes_of_setup() {
 const std::vector<ExitCode>& codes_of_others() {
   static const std::vector<ExitCode> codes = {
       {"0", "done"},
-      {code_text(exit_failure), "it failed; one line on stderr says why"},
-      {code_text(exit_usage), "the command line or a file that it names is wrong"},
+      {code_text(exit_failure), "the command failed; one line on stderr says why"},
+      {code_text(exit_usage), "the command line or a file on it is wrong"},
   };
   return codes;
 }
 
 const std::vector<ExitCode>& codes_of_compare() {
   static const std::vector<ExitCode> codes = {
-      {"0", "nothing was found to be slower; a line on stderr says what could not be judged"},
+      {"0", "no result became slower; a line on stderr names the results that could not be judged"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage),
-       "the command line or a file that it names is wrong, or the two have no row in common"},
+       "the command line or a file on it is wrong, or the two files have no row in common"},
       {code_text(model::exit_found),
-       "a result became slower by more than its spread; if the spread is not known, by more than "
-       "a quarter; with --fail-below, by more than that allows"},
+       "a result became slower by more than its spread; without a known spread, by more than a "
+       "quarter; with --fail-below, by more than this option allows"},
   };
   return codes;
 }
@@ -95,7 +95,8 @@ std::vector<ExitCode> codes_of_measurement(std::string_view found) {
       {"0", "measured, and no problem was found"},
       {code_text(exit_failure),
        "the measurement failed: a rank stalled or was lost, or nodes did not meet"},
-      {code_text(exit_usage), "the command line is wrong, or asks for what the job does not have"},
+      {code_text(exit_usage),
+       "the command line is wrong, or requests something that the job does not have"},
       {code_text(model::exit_found), found},
       {code_text(exit_preempted), "Slurm preempted or requeued the job"},
       {code_text(engines::exit_time_limit), "the job's time limit was reached"},
@@ -106,8 +107,8 @@ std::vector<ExitCode> codes_of_measurement(std::string_view found) {
 
 const std::vector<ExitCode>& codes_of_bench() {
   static const std::vector<ExitCode> codes = codes_of_measurement(
-      "a problem was found: busbw below --expect-busbw, nodes that make it hang (--bisect), or "
-      "wrong elements");
+      "a problem was found: busbw below --expect-busbw, nodes that make the collective hang "
+      "(--bisect), or wrong elements");
   return codes;
 }
 
@@ -119,11 +120,11 @@ const std::vector<ExitCode>& codes_of_pairs() {
 
 const std::vector<ExitCode>& codes_of_doctor() {
   static const std::vector<ExitCode> codes = {
-      {"0", "nothing worse than a note was found"},
+      {"0", "only notes, or nothing, were found"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage), "the command line is wrong"},
-      {code_text(doctor::exit_warning), "a warning: jobs run, but slower or at a risk"},
-      {code_text(doctor::exit_error), "an error: jobs will fail here"},
+      {code_text(doctor::exit_warning), "a warning was found: jobs run, but slower or at a risk"},
+      {code_text(doctor::exit_error), "an error was found: jobs will fail here"},
   };
   return codes;
 }
@@ -131,7 +132,7 @@ const std::vector<ExitCode>& codes_of_doctor() {
 const std::vector<ExitCode>& codes_of_logs() {
   static const std::vector<ExitCode> codes = [] {
     std::vector<ExitCode> all = codes_of_others();
-    all.insert(all.begin(), {"N", "with -f the job's exit code, as toprun itself returns it"});
+    all.insert(all.begin(), {"N", "with -f: the exit code of the job's toprun"});
     return all;
   }();
   return codes;

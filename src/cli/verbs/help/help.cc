@@ -29,15 +29,15 @@ struct Heading {
   std::string_view title;
 };
 constexpr std::array headings = {
-    Heading{options::Group::building, "What is built"},
+    Heading{options::Group::building, "What to build"},
     Heading{options::Group::allocation,
-            "What the job gets (Slurm's options, with Slurm's meaning)"},
+            "Resources of the job (Slurm's options, with Slurm's meaning)"},
     Heading{options::Group::submission, "How it is submitted"},
     Heading{options::Group::pods, "Pods of Kubernetes and Run:AI"},
     Heading{options::Group::placement, "Processes, nodes and their order"},
     Heading{options::Group::rendezvous,
-            "How the nodes meet (an engine such as Slurm needs none of these)"},
-    Heading{options::Group::program, "What is run"},
+            "How the nodes meet (not needed with an engine such as Slurm)"},
+    Heading{options::Group::program, "What to run"},
     Heading{options::Group::container, "In a container"},
     Heading{options::Group::stopping, "Restarts, signals and the end"},
     Heading{options::Group::output, "Output"},
@@ -119,8 +119,8 @@ const std::vector<Row>& pythons() {
   static const std::vector<Row> rows = {
       {"$PYTHON_EXEC", "if it is set"},
       {"python3, python",
-       "the first of them beside the toprun that was called, in $VIRTUAL_ENV/bin, "
-       "in $CONDA_PREFIX/bin or in $PATH"},
+       "the first of them in the folder of the toprun that was called, in $VIRTUAL_ENV/bin, in "
+       "$CONDA_PREFIX/bin or in $PATH"},
   };
   return rows;
 }
@@ -169,7 +169,7 @@ std::vector<Table> tables_before(const options::CommandLine& line) {
   }
   if (is_family(line.command)) {
     return {
-        {fmt::format("Verbs (toprun help {} VERB tells more)", line.name), verb_rows(line.name)}};
+        {fmt::format("Verbs (toprun help {} VERB shows more)", line.name), verb_rows(line.name)}};
   }
   Table operands{"Arguments", {}};
   for (const options::Operand& operand : line.operands) {
@@ -270,8 +270,8 @@ std::string short_help(options::Command command) {
     rows.push_back({options::left_side(option_of(*flag, command)), std::string(flag->help)});
   }
   out += "\nMost used:\n" + options::table(rows);
-  if (is_run) out += "\nVerbs (toprun help VERB tells more):\n" + options::table(verb_rows(""));
-  return out + fmt::format("\n{} --help has everything.\n", text.name);
+  if (is_run) out += "\nVerbs (toprun help VERB shows more):\n" + options::table(verb_rows(""));
+  return out + fmt::format("\n{} --help shows all options.\n", text.name);
 }
 
 std::string full_help(options::Command command) {

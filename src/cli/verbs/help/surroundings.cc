@@ -36,16 +36,17 @@ OptionsOfVariables options_of_variables() {
 std::vector<Row> variables_without_option() {
   return {
       {"PYTHON_EXEC", "the Python that runs scripts"},
-      {"VIRTUAL_ENV, CONDA_PREFIX, PATH", "where it is looked for otherwise"},
+      {"VIRTUAL_ENV, CONDA_PREFIX, PATH", "where toprun looks for Python otherwise"},
       {"TOPRUN_SECRET, TOPRUN_SECRET_FILE",
-       "by hand on several nodes: a text that is the same on all, or a file with it; an agent "
-       "without it cannot join"},
-      {"TOPRUN_WEB_TOKEN", "the token that the page of --web asks for, instead of a random one"},
+       "for a start by hand on several nodes: a secret that is the same on all nodes, or a file "
+       "with it; an agent without the secret cannot join"},
+      {"TOPRUN_WEB_TOKEN",
+       "the token that the web page of --web requires, instead of a random one"},
       {"TOPRUN_ENGINE_TIMEOUT",
-       "seconds that Slurm's commands, kubectl or runai may take to answer (30)"},
-      {"KUBECONFIG, SLURM_CONF", "which cluster kubectl and Slurm's commands ask"},
+       "time limit in seconds for Slurm's commands, kubectl and runai (default: 30)"},
+      {"KUBECONFIG, SLURM_CONF", "the cluster that kubectl and Slurm's commands use"},
       {"XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR, TMPDIR",
-       "where the files below lie"},
+       "the folders of the files below"},
       {"NO_COLOR", "if it is not empty: no colours"},
   };
 }
@@ -67,11 +68,13 @@ std::vector<Row> file_rows() {
       {name, "of the project: in the working directory or the nearest folder above it"},
       {"~/.config/toprun/" + name, "of the user"},
       {std::string(config::system_config), "of the machine"},
-      {"logs/JOB/", "of a job that toprun submit or shell started: script, output, report.json"},
-      {"~/.local/state/toprun/bench.jsonl", "what toprun bench --history measured"},
-      {"~/.cache/toprun/", "what --prefetch recorded; on hosts reached by ssh, toprun itself"},
+      {"logs/JOB/",
+       "files of a job that toprun submit or shell started: script, output, report.json"},
+      {"~/.local/state/toprun/bench.jsonl", "results of toprun bench --history"},
+      {"~/.cache/toprun/",
+       "the records of --prefetch; on hosts reached by ssh, also toprun itself"},
       {"/run/user/UID/toprun/, /tmp/toprun-UID/",
-       "sockets by which toprun top, stacks and others ask running jobs of this machine"},
+       "sockets through which toprun top, stacks and others query running jobs on this machine"},
   };
 }
 
