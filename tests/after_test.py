@@ -161,8 +161,8 @@ class Secrets(SubmitCase):
         self.assertIn("SEEN=17", script)
         refused = self.submit("--slurm-arg=--export=NONE", *words, cwd=folder)
         self.assertEqual(refused.code, 2, refused)
-        self.assert_one_line(refused, r"-e MY_TOKEN: secrets go to the job by the environment, which "
-                                      r"--export=NONE keeps back; .*")
+        self.assert_one_line(refused, r"-e MY_TOKEN: secrets reach the job through the environment, and "
+                                      r"--export=NONE does not pass it on; .*")
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ class Bisection(cluster.SlurmCase):
                  f'LD_LIBRARY_PATH={fakes} FAKE_NCCL_DIR={self.folder()} exec "$@"')
         done = self.bisect("sh", "-c", start, "sh", TOPRUN, "bench", "all_reduce", "--backend",
                            "nccl")
-        self.assertEqual(done.out, "n6: all_reduce hangs with it, and not without it\n")
+        self.assertEqual(done.out, "n6: all_reduce hangs with this node, and not without it\n")
         self.assertRegex(done.err, r"8 nodes \(n0, .*\) hung: ")
 
     def test_nothing_hangs(self):

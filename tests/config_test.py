@@ -131,8 +131,8 @@ class Local(support.TestCase):
                 path.chmod(mode)
                 finished = self.call("--dry-run", "--no-python", "true")
                 self.assert_ok(finished)
-                line = (f"toprun: {path} is ignored: {why}; --config-file {path} takes it all the "
-                        "same\n")
+                line = (f"toprun: {path} is ignored: {why}; --config-file {path} reads it "
+                        "anyway\n")
                 self.assertEqual(line in finished.err, why is not None, finished.err)
                 self.assertIn(("project", str(path), "read" if why is None else "ignored"),
                               self.files())
@@ -209,7 +209,7 @@ class Local(support.TestCase):
         finished = self.call("--no-python", "true")
         self.assertEqual(finished.code, 2)
         self.assert_one_line(finished, f"cannot read {path}: larger than 1048576 bytes; "
-                                       "--no-config goes without it")
+                                       "--no-config ignores it")
 
     def test_no_project_has_a_say_under_torchruns_name(self):
         self.project_file("no such key = 1")

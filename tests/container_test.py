@@ -257,7 +257,7 @@ class Python(containers.PodmanCase):
         env = {"PYTHON_EXEC": "/opt/of/the/host/python"}
         done = self.contained("-v", "train.py", cwd=self.here, env=env)
         self.assertEqual((done.code, done.out), (0, "ran\n"), done)
-        note = "PYTHON_EXEC=/opt/of/the/host/python is the host's and stays outside"
+        note = "PYTHON_EXEC=/opt/of/the/host/python is a path on the host and has no effect in the container"
         self.assertIn(note, done.err)
         self.assertIn(note, self.contained("--dry-run", "train.py", cwd=self.here, env=env).out)
         named = self.contained("-v", "-e", "PYTHON_EXEC=/usr/bin/python3", "train.py", cwd=self.here, env=env)

@@ -198,7 +198,7 @@ HANDED = {("shell", "--chdir"): "--chdir=below", "--slurm-arg": "--nice=7", "--l
 # Told instead of done, in words that name it.
 REFUSED = {
     "submit": {"--hosts": "it lists hosts for ssh", "--hostfile": "it lists hosts for ssh",
-               "--node-rank": "the same command runs on every node", "--interactive": "a job of Slurm's is a shell's",
+               "--node-rank": "the same command runs on every node", "--interactive": "Slurm has no jobs of sleeping pods",
                "--logs-specs": "toprun does not load Python code"}}
 ESSENTIAL = ("--from",)  # what they go along with is no call without them
 # Not handed on, and told.

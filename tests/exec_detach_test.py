@@ -32,7 +32,7 @@ class Detached(SleepingJob):
         finished = self.verb("run", "--in", JOB, "--detach", *words, "--no-python", "sh", "-c", WAITS.format(self.go))
         self.assert_ok(finished)
         self.assertRegex(finished.out, r"\Ajob/[0-9a-f]{8}\n\Z")
-        self.assertRegex(finished.err, r"\Atoprun: run job/\w+ goes on in the pods .*\n\Z")
+        self.assertRegex(finished.err, r"\Atoprun: run job/\w+ continues in the pods .*\n\Z")
         self.addCleanup(self.kept.kill_all)
         return finished.out.strip(), self.kept
 
@@ -141,7 +141,7 @@ class Detached(SleepingJob):
     def test_ids_that_are_none(self):
         self.sleeping(2)
         for id, code, said in [
-                (f"{JOB}/0123", 1, "run job/0123: pod job-master-0 has none of that name; .*"),
+                (f"{JOB}/0123", 1, "run job/0123: pod job-master-0 has no run with this id; .*"),
                 ("other/0123", 1, "run other/0123: Kubernetes has no .*"),
                 (f"{JOB}/x", 2, "run job/x: it is not of the form JOB/RUN; .*")]:
             for verb in (("logs",), ("logs", "-f"), ("status",), ("cancel",)):
@@ -160,7 +160,7 @@ class Shell(SleepingJob):
                 run = self.begin(*self.cluster.on("ctl", "sh", "-c", line), env=self.env)
                 finished = run.wait(SOON_S)
                 self.assertEqual((finished.code, finished.out), (5, f"on {pod}\n"), finished)
-                self.assertIn(f"a shell in pod {pod}: what runs in it ends with this connection", finished.err)
+                self.assertIn(f"a shell in pod {pod}: its programs end with this connection", finished.err)
         finished = self.launch("shell", "--attach", f"{JOB}/2")
         self.assertEqual(finished.code, 2)
         self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and this is not one of them; .*")

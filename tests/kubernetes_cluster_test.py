@@ -452,7 +452,7 @@ class BadInput(KubernetesCase):
                 self.assert_ok(done)
                 self.assertIn(f"kind: {kind}\n", done.out)
         self.plane.api.absent = {"pytorchjobs", "trainjobs", "jobsets"}
-        self.refused(("--operator", "auto"), "--operator auto: the cluster has none of .*; ask for the training operator, .*")
+        self.refused(("--operator", "auto"), "--operator auto: the cluster has none of .*; ask the administrator to install the training operator, .*")
 
     def test_names(self):
         self.refused(("--namespace", "nowhere"), r'.*namespaces "nowhere" not found.*kubectl get namespaces.*')
@@ -463,7 +463,7 @@ class BadInput(KubernetesCase):
     def test_a_trial_by_the_cluster(self):
         done = self.submit("--operator", "auto", "--dry-run=server", *shows("RANK"))
         self.assert_ok(done)
-        self.assertEqual(done.err, "toprun: Kubernetes would take it\n")
+        self.assertEqual(done.err, "toprun: Kubernetes would accept it\n")
         self.assertEqual(self.objects.list("pytorchjobs"), [])
 
 

@@ -254,7 +254,7 @@ class InKueue(KubernetesCase):
         self.plane.kueue = None
         name = self.submitted(*shows("RANK"))
         self.objects.find("pytorchjobs", "default", name)["spec"].setdefault("runPolicy", {})["suspend"] = True
-        wait_for(lambda: "Suspended: its pods are taken away for now" in self.call("status", name).out, "suspended")
+        wait_for(lambda: "Suspended: its pods are deleted until it is resumed" in self.call("status", name).out, "suspended")
         self.assertIn("no job of yours waits", self.call("eta").err)
 
 
@@ -315,7 +315,7 @@ class KueueByItsObjects(ServerCase):
     def test_without_kueue(self):
         self.api.absent = {"workloads", "localqueues"}
         done = self.call("status", "kq")
-        self.assertIn("Suspended: its pods are taken away for now", done.out)
+        self.assertIn("Suspended: its pods are deleted until it is resumed", done.out)
 
 
 class ThousandsOfPods(ServerCase):

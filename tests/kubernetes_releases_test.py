@@ -157,14 +157,14 @@ class Secrets(ReleasesCase):
     def test_where_none_may_be_made_the_job_is_taken_back(self):
         self.api.refuse = lambda verb, plural, item: Refusal(
             403, "Forbidden", "secrets is forbidden: User \"ada\" cannot create") if plural == "secrets" else None
-        self.refused(*self.WORDS, HF_TOKEN="hush", said="--secret-env: .*secrets is forbidden.*; the job is taken back; .*")
+        self.refused(*self.WORDS, HF_TOKEN="hush", said="--secret-env: .*secrets is forbidden.*; the job is deleted again; .*")
         self.assertEqual(self.api.objects.list("jobsets"), [])
         self.refused(*self.WORDS, "--dry-run=server", HF_TOKEN="hush", said="--secret-env: .*secrets is forbidden.*")
 
     def test_a_trial_makes_nothing(self):
         finished = self.submit(*self.WORDS, "--dry-run=server", HF_TOKEN="hush")
         self.assert_ok(finished)
-        self.assertIn("# A Secret with HF_TOKEN is made beside it", finished.out)
+        self.assertIn("# A Secret with HF_TOKEN is created with this object", finished.out)
         self.assertEqual(self.api.objects.list("secrets") + self.api.objects.list("jobsets"), [])
 
     def test_accounts(self):
@@ -189,7 +189,7 @@ class Namespaces(ReleasesCase):
                 self.assertEqual(pods_of(job)["containers"][0]["securityContext"], {
                     "runAsUser": 1000, "runAsGroup": 100, "runAsNonRoot": True, "allowPrivilegeEscalation": False,
                     "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
-                self.assertIn("this namespace takes restricted pods alone", finished.err)
+                self.assertIn("this namespace accepts only restricted pods", finished.err)
                 _, finished = self.made("jobsets", "--operator", "jobset", *words, "--restricted")
                 self.assertNotIn("this namespace", finished.err)
                 self.api.objects.find("namespaces", None, "default")["metadata"]["labels"] = {}
@@ -232,7 +232,7 @@ class Sizes(ReleasesCase):
             with self.subTest(operator):
                 finished = self.submit("--operator", operator, script=("train.py", *words))
                 self.assertEqual(finished.code, 2, finished)
-                self.assert_one_line(finished, r"the job's object, of \d+ bytes: the cluster keeps 1500000 at most; .*file")
+                self.assert_one_line(finished, r"the job's object, of \d+ bytes: the cluster stores 1500000 at most; .*file")
 
     def test_a_word_that_no_program_can_be_given(self):
         words = self.folder() / "toprun.toml"

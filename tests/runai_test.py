@@ -49,7 +49,7 @@ class Runs(RunaiCase):
                 kept = self.kept(claim)
                 self.assertEqual(sorted(kept), [f"sums-{version}-master-0.out", f"sums-{version}-worker-0.out"])
                 self.assertEqual("".join(kept.values()).count("sum=6"), 4, kept)
-                self.assertIn(f"{claim}/toprun/sums-{version}.%j, %j is its JOB_UUID", finished.err)
+                self.assertIn(f"{claim}/toprun/sums-{version}.%j, where %j stands for its JOB_UUID", finished.err)
                 report = json.loads((claim / f"toprun/sums-{version}.{UUID}/report.json").read_text())
                 self.assertEqual(report["exit_code"], 0)
 
@@ -292,7 +292,7 @@ class Refusals(RunaiCase):
                     (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--job-name", f"twice-{version}", "a.py"),
                      r"runai submit: job twice-v. already exists, .*; choose another --job-name.*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
-                     "runai submit: project forbidden does not exist, .*; runai list projects tells yours.*"),
+                     "runai submit: project forbidden does not exist, .*; runai list projects lists your projects.*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI cannot limit .*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai does not have an option .*"),
                     (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:

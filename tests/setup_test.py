@@ -99,8 +99,8 @@ class Local(support.TestCase):
         mark = self.work / "env/mark"
         mark.touch()
         self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it already exists, "
-                          r"built on \S+ at \S+ with demo==1.2, which this call does not name; --force "
-                          "builds it again as this call says", code=2)
+                          r"built on \S+ at \S+ with demo==1.2, which this command line does not name; --force "
+                          "builds it again as this command line says", code=2)
         (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
         again = self.setup("--venv", "env", "-r", "requirements.txt")
         self.assert_ok(again)
@@ -108,8 +108,8 @@ class Local(support.TestCase):
                              r"is built \(--force builds it again\)")
         (self.work / "requirements.txt").write_text("demo==1.3\n")
         self.assert_fails(self.setup("--venv", "env", "-r", "requirements.txt"),
-                          ".* with demo==1.2, which this call does not name, and without demo==1.3, which this "
-                          "call names; .*", code=2)
+                          ".* with demo==1.2, which this command line does not name, and without demo==1.3, which this "
+                          "command line names; .*", code=2)
         self.assertTrue(mark.exists())
         self.assert_ok(self.setup("--force", "--venv", "env"))
         self.assertFalse(mark.exists())
@@ -161,7 +161,7 @@ class Local(support.TestCase):
                           r"'no_such_library'; load what it needs .*")
         self.assertEqual(record_of(self.work / "env")["state"], "failed")
         self.assert_fails(self.setup("--venv", "env", "dead"), r"importing in .*: it ended with exit code "
-                          r"134; last it said: .*")
+                          r"134; its last line: .*")
         self.assert_fails(self.setup("--venv", "env", "--import", "json,nowhere", "sick"),
                           "importing in [^;]*: nowhere: ModuleNotFoundError: [^;]*; load what it needs .*")
         self.assert_ok(self.setup("--venv", "env", "--import", "json,demo", "sick", "demo"))
@@ -170,11 +170,11 @@ class Local(support.TestCase):
     def test_one_that_was_killed_is_incomplete(self):
         run = self.start("--venv", "env", "slow")
         wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
-        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds there right "
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup is building there "
                           "now; wait for its end", code=2)
         run.signal(signal.SIGKILL)
         run.process.wait()
-        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds .*", code=2)
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup is building .*", code=2)
         left = run.processes()
         run.kill_all()
         wait_for(lambda: not any(map(support.is_running, left)), "the end of what was killed", LIMIT_S)
@@ -237,8 +237,8 @@ class Local(support.TestCase):
             ([], "nothing to build: no --venv is given; .*"),
             (["--venv", "env", "demo", "--force"], "--force: comes after the packages; .*"),
             (["--venv", "env", "-r", "none.txt"], "--requirement none.txt: there is no such file; .*"),
-            (["--venv", "env", "--import", "a,,b"], "--import a,,b: must be modules with commas .*"),
-            (["--venv", "env", "--import", "a b"], "--import a b: must be modules with commas .*"),
+            (["--venv", "env", "--import", "a,,b"], "--import a,,b: must be modules separated by commas.*"),
+            (["--venv", "env", "--import", "a b"], "--import a b: must be modules separated by commas.*"),
             (["--venv", "env", "--nodes", "2"], "unknown option --nodes.*"),
             (["--on", "moon", "--venv", "env"], "--on moon: toprun builds on slurm or local; .*"),
         ]:
@@ -251,8 +251,8 @@ class Local(support.TestCase):
     def test_images_that_cannot_be_built(self):
         (self.work / "there.sif").touch()
         for words, code, pattern in [
-            (["--from", "docker://demo"], 2, "--from docker://demo: no --container says which file to make"
-                                             " of it; as in --container pytorch.sif"),
+            (["--from", "docker://demo"], 2, "--from docker://demo: --container FILE is missing, the image"
+                                             " to build; as in --container pytorch.sif"),
             (["--from", "docker://demo", "--container", "t.img"], 2,
              "--container t.img: must end in .sif or .sqsh; .*"),
             (["--from", "none.tar", "--container", "t.sif"], 2,

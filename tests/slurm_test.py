@@ -365,8 +365,8 @@ class Slurm(cluster.SlurmCase):
                 os.kill(int((folder / "pid.2").read_text()), signal.SIGKILL)
                 finished = run.wait(60)
                 self.assertEqual(finished.code, 1, finished)
-                advice = (r"\n  next        n\d of the Slurm job has no part: with --max-restarts N such nodes wait as "
-                          r"spares, and take the place of a lost one\n")
+                advice = (r"\n  next        n\d of the Slurm job has no ranks: with --max-restarts N such nodes wait as "
+                          r"spares, and replace a lost node\n")
                 (self.assertRegex if advised else self.assertNotRegex)(finished.err, advice)
                 for path in folder.iterdir():
                     path.unlink()
@@ -473,11 +473,11 @@ class Slurm(cluster.SlurmCase):
         self.assertEqual(set(column(rows, "MASTER_ADDR")), {"10.77.0.1"})
         self.assertEqual(out.count("connected"), 4)
         self.assertEqual(out.count("127.0.1.1"), 1, out)
-        self.assertIn("toprun: --rdzv-endpoint 127.0.1.1 is an address of each host's own, at which no other "
-                      "node finds the root: it is at n0 instead", out)
+        self.assertIn("toprun: --rdzv-endpoint 127.0.1.1 is a local address on every host, so no other "
+                      "node can reach the root there: the root is at n0 instead", out)
 
     def test_endpoints_of_each_host_s_own(self):
-        said = "of each host's own"
+        said = "is a local address on every host"
         worker = shows("RANK", "WORLD_SIZE", "MASTER_ADDR", then=CONNECTS)
         limit = ["--rdzv-conf", "join_timeout=20"]
         c10d = ["--nnodes", "4", "--rdzv-backend", "c10d", *limit]

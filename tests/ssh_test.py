@@ -234,11 +234,11 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
 
     def test_the_dry_run_says_how_many_processes(self):
         for words, said in [
-            (["n0,n1"], "one per GPU of the node, or one where there is none"),
+            (["n0,n1"], "one per GPU of the node, or one if it has no GPU"),
             (["n0,n1", "--nproc-per-node", "4"], "4 per node (--nproc-per-node)"),
             (["n0,n1", "--nproc-per-node", "gpu"], "--nproc-per-node gpu, as each node finds them"),
             (["n0:2,n1:2,n2:3"], "2 on n[0-1], 3 on n2 (the list of hosts)"),
-            (["n0:2,n1"], "2 on n0 (the list of hosts), else one per GPU of the node, or one where there is none"),
+            (["n0:2,n1"], "2 on n0 (the list of hosts), else one per GPU of the node, or one if it has no GPU"),
         ]:
             with self.subTest(words):
                 dry = self.on("ctl", TOPRUN, "--dry-run", "--hosts", *words, "--no-python", "true")
@@ -382,10 +382,10 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         for options, end, advice in [
             (["--nnodes", "3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
              "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
-             "spares, and take the place of a lost one"),
+             "spares, and replace a lost node"),
             (["--nnodes", "3:3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
              "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
-             "spares, and take the place of a lost one"),
+             "spares, and replace a lost node"),
             (["--nnodes", "2:3"], "without n1, 1 of the 2 nodes that it takes at least is left",
              "a smaller MIN than 2 in --nnodes lets the job go on with fewer hosts"),
         ]:
@@ -480,7 +480,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
             mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm""")).wait(20)
         self.assert_ok(made)
         finished = self.launch("--hosts", "n0,n3", "--no-python", "echo", "started")
-        self.assert_failed(finished, 1, "no agent on n3: no place for toprun's program",
+        self.assert_failed(finished, 1, "no agent on n3: no space for toprun's program",
                            f"{cache}/toprun: No space left on device",
                            "/var/tmp/toprun-root: mounted noexec",
                            "/dev/shm/toprun-root: No space left on device")

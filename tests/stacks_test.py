@@ -221,7 +221,7 @@ class Dumps(support.TestCase):
         stale.write_bytes(pickle.dumps(dump(reduces[:1], 0, 2), protocol=2))
         os.utime(stale, (1, 1))
         done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
-        self.assertEqual(done.out, "all ranks came to the same calls, and all have ended\n")
+        self.assertEqual(done.out, "all ranks made the same calls, and all calls have ended\n")
         self.assertRegex(done.err, r"^toprun: passes over .*/nccl_trace_rank_1: rank 1 is in comm_lib_trace_rank_1 too\n$")
 
     def test_what_is_no_dump(self):

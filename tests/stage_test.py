@@ -282,7 +282,7 @@ class BadTargets(OnHosts):
         self.sh("n0", "mkdir /run/alone; echo a > /run/alone/file")
         finished = [run.wait(60) for run in self.agents(stage="/run/alone", command=("--no-python", "true"))]
         self.assertEqual(finished[0].code, 1, finished)
-        self.assertRegex(finished[0].err, r"n[123] has no copy of /run/alone, which is not there itself either: "
+        self.assertRegex(finished[0].err, r"n[123] has neither the original of /run/alone nor a copy: "
                                           r"cannot mount over /run/alone: No such file")
 
     def test_a_source_that_changes(self):

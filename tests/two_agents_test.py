@@ -151,7 +151,7 @@ class Failing(TwoAgents):
         runs[0].signal(signal.SIGCONT)
         stopped, _ = self.ends(runs, 60)
         self.assertEqual((stopped.code, other.code), (1, 1))
-        self.assertRegex(other.err, r"lost the root agent at \S+: no word for [3-9]\.\d s")
+        self.assertRegex(other.err, r"lost the root agent at \S+: no message for [3-9]\.\d s")
 
     def test_interrupting_one_agent_stops_both(self):
         for node_rank, number, code in ((0, signal.SIGINT, 130), (1, signal.SIGTERM, 143)):

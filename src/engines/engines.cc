@@ -115,7 +115,7 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
     }
     return std::move(*found);
   }
-  return fail("no engine knows where this is");
+  return fail("no engine recognizes this process");
 }
 
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,

@@ -180,8 +180,8 @@ TEST(Detect, NotesWhatOthersMustDo) {
             "--nnodes 2 without --rdzv-endpoint or --master-addr: the other nodes' toprun must be "
             "started on this host"},
            {"srun forgotten", batch_script, by_hand(4, "--rdzv-endpoint"),
-            "this starts one node of 4 and waits for the others; to have toprun start all of them, "
-            "drop --rdzv-endpoint and --node-rank"},
+            "this toprun starts one node of 4 and waits for the others; to start all nodes, drop "
+            "--rdzv-endpoint and --node-rank"},
            {"all said", laptop, by_hand(2, "--rdzv-endpoint"), ""},
            {"all said in Slurm", one_each, by_hand(4, "--rdzv-endpoint"), ""},
        }) {

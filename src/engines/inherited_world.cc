@@ -31,24 +31,25 @@ std::string where_to_meet(const Environment& environment) {
 
 Error contradiction(const Variables& set) {
   return {fmt::format("RANK={} and WORLD_SIZE={}", set.rank.value_or(""), set.size.value_or("")),
-          "these cannot be a process's number and how many there are",
-          "correct them, or unset both", exit_usage};
+          "these are not a valid process number and a valid number of processes",
+          "correct or unset both variables", exit_usage};
 }
 
 // The error for N processes that would each train alone with a result that looks complete.
 Error many_worlds(const Environment& environment, const Variables& set) {
   const bool launched = environment.has("TORCHELASTIC_RUN_ID");
-  return {fmt::format("RANK={} and WORLD_SIZE={} are set", *set.rank, *set.size),
-          launched
-              ? "this is a process of another torchrun or toprun, and each of them would "
-                "train on its own"
-              : fmt::format("another program has started {} processes, and each toprun would train "
-                            "on its own",
-                            *set.size),
-          fmt::format("one per node: --nnodes {} --node-rank {}{}; one per rank: --ranks-in-place; "
-                      "if it is to be on its own: --standalone, or unset them",
-                      *set.size, *set.rank, where_to_meet(environment)),
-          exit_usage};
+  return {
+      fmt::format("RANK={} and WORLD_SIZE={} are set", *set.rank, *set.size),
+      launched
+          ? "another torchrun or toprun started this process, and each of its processes would "
+            "train on its own"
+          : fmt::format("another program has started {} processes, and each toprun would train "
+                        "on its own",
+                        *set.size),
+      fmt::format("for one toprun per node: --nnodes {} --node-rank {}{}; for one per rank: "
+                  "--ranks-in-place; to train on its own: --standalone, or unset both variables",
+                  *set.size, *set.rank, where_to_meet(environment)),
+      exit_usage};
 }
 
 Result<int> number_of(const Environment& environment, const char* name) {
@@ -82,12 +83,12 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
     error = many_worlds(environment, set);
   } else {
     return fmt::format(
-        "WORLD_SIZE={} is set but no RANK: this is one node on its own; for "
-        "several give --nnodes N and --rdzv-endpoint",
+        "WORLD_SIZE={} is set but RANK is not: toprun starts one node on its own; for several "
+        "nodes give --nnodes N and --rdzv-endpoint",
         *set.size);
   }
   if (hints.called_torchrun || hints.counts_processes) {
-    return fmt::format("{}; goes on, because {}", error->line(),
+    return fmt::format("{}; toprun continues, because {}", error->line(),
                        hints.called_torchrun ? "torchrun does" : "--nproc-per-node is given");
   }
   return std::unexpected(std::move(*error));
@@ -101,7 +102,7 @@ std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& envir
   };
   const auto say = [](std::string_view engine, int nodes, std::string_view by,
                       std::string_view fix) {
-    return fmt::format("the {} job has {} nodes ({}), and this starts one; for all of them {}",
+    return fmt::format("the {} job has {} nodes ({}), and this toprun starts one; for all nodes {}",
                        engine, nodes, by, fix);
   };
   if (const int nodes = number("SKYPILOT_NUM_NODES"); nodes > 1) {

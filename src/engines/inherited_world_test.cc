@@ -45,9 +45,17 @@ TEST(InheritedWorld, WhoIsRefused) {
       {"a pod on its own", pod, alone, "", ""},
       {"a pod, called torchrun", pod, torchrun, "said: RANK=1 and WORLD_SIZE=2 are set", ""},
       {"in a torchrun", nested, {}, "refused: RANK=1", "another torchrun or toprun"},
-      {"no rank", {{"WORLD_SIZE", "8"}}, {}, "said: WORLD_SIZE=8 is set but no RANK", "--nnodes"},
+      {"no rank",
+       {{"WORLD_SIZE", "8"}},
+       {},
+       "said: WORLD_SIZE=8 is set but RANK is not",
+       "--nnodes"},
       {"rank too large", too_large, {}, "refused: RANK=2 and WORLD_SIZE=2: these cannot", "unset"},
-      {"no number", {{"RANK", "0"}, {"WORLD_SIZE", "all"}}, {}, "refused: RANK=0", "correct them"},
+      {"no number",
+       {{"RANK", "0"}, {"WORLD_SIZE", "all"}},
+       {},
+       "refused: RANK=0",
+       "correct or unset"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
@@ -72,30 +80,30 @@ TEST(InheritedWorld, ManyNodesOfAnEngineThatIsNoneHere) {
   } rows[] = {
       {{{"LSB_MCPU_HOSTS", "a 4 b 4"}},
        {},
-       "the LSF job has 2 nodes (LSB_MCPU_HOSTS), and this starts one; for all of them add --hosts "
-       "\"$LSB_MCPU_HOSTS\""},
+       "the LSF job has 2 nodes (LSB_MCPU_HOSTS), and this toprun starts one; for all nodes add "
+       "--hosts \"$LSB_MCPU_HOSTS\""},
       {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, reported, ""},
       {{{"LSB_MCPU_HOSTS", "a 4 b 4"}}, alone, ""},
       {{{"LSB_MCPU_HOSTS", "a 4"}}, {}, ""},
       {{{"PBS_NODEFILE", "/x"}},
        with_file,
-       "the PBS job has 3 nodes (PBS_NODEFILE), and this starts one; for all of them add "
+       "the PBS job has 3 nodes (PBS_NODEFILE), and this toprun starts one; for all nodes add "
        "--hostfile $PBS_NODEFILE"},
       {{{"PBS_NUM_NODES", "2"}},
        {},
-       "the PBS job has 2 nodes (PBS_NUM_NODES), and this starts one; for all of them add "
+       "the PBS job has 2 nodes (PBS_NUM_NODES), and this toprun starts one; for all nodes add "
        "--hostfile $PBS_NODEFILE"},
       {{{"PBS_NUM_NODES", "1"}}, {}, ""},
       {{{"SM_HOSTS", "[\"algo-1\",\"algo-2\"]"}},
        {},
-       "the SageMaker job has 2 nodes (SM_HOSTS), and this starts one; for all of them add "
+       "the SageMaker job has 2 nodes (SM_HOSTS), and this toprun starts one; for all nodes add "
        "--nnodes 2 --rdzv-backend c10d --rdzv-endpoint algo-1"},
       {{{"SM_HOSTS", "[\"algo-1\"]"}}, {}, ""},
       {{{"SKYPILOT_NUM_NODES", "4"}},
        {},
-       "the SkyPilot job has 4 nodes (SKYPILOT_NUM_NODES), and this starts one; for all of them "
-       "add --nnodes $SKYPILOT_NUM_NODES --node-rank $SKYPILOT_NODE_RANK --master-addr $(echo "
-       "\"$SKYPILOT_NODE_IPS\" | head -n 1)"},
+       "the SkyPilot job has 4 nodes (SKYPILOT_NUM_NODES), and this toprun starts one; for all "
+       "nodes add --nnodes $SKYPILOT_NUM_NODES --node-rank $SKYPILOT_NODE_RANK --master-addr "
+       "$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)"},
       {{{"SKYPILOT_NUM_NODES", "1"}}, {}, ""},
   };
   for (const auto& row : rows) {

@@ -54,17 +54,16 @@ Result<void> take_index_in_job(const Environment& environment, Allocation& alloc
   const auto found = std::ranges::find(nodes, environment.get("SLURMD_NODENAME").value_or(""));
   if (found != nodes.end()) {
     allocation.my_node = static_cast<int>(found - nodes.begin());
-    allocation.reasons.push_back(
-        fmt::format("node {} by {}'s place in SLURM_JOB_NODELIST", *allocation.my_node, *found));
+    allocation.reasons.push_back(fmt::format("node {} by the position of {} in SLURM_JOB_NODELIST",
+                                             *allocation.my_node, *found));
   }
   allocation.nodes = named(nodes);
   return {};
 }
 
 constexpr const char* started_alone_note =
-    "this starts one node of {} and waits for the others; to have toprun start all of them, drop "
-    "{} "
-    "and --node-rank";
+    "this toprun starts one node of {} and waits for the others; to start all nodes, drop {} and "
+    "--node-rank";
 
 // nullopt if the Slurm engine has better information.
 Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment,

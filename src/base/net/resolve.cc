@@ -163,7 +163,7 @@ boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(Pool& pool, 
   if (found) co_return *std::move(found);
   co_return fail(fmt::format("cannot resolve host name \"{}\"", name),
                  found.error() == Pool::NoAnswer::late
-                     ? "the resolver hangs, or a file system with its files"
+                     ? "the resolver hangs, or the file system of its configuration files hangs"
                      : Pool::words_for(found.error(), timeout));
 }
 

@@ -82,14 +82,14 @@ std::string found_line(const Names& names, std::string_view collective, std::siz
     case Bisection::Kind::nothing:
       return fmt::format("{}: {} does not hang", counted(nodes, "node"), collective);
     case Bisection::Kind::node:
-      return fmt::format("{}: {} {} with it, and not without it", names.of(found.nodes[0]),
+      return fmt::format("{}: {} {} with this node, and not without it", names.of(found.nodes[0]),
                          collective, does);
     case Bisection::Kind::pair:
       return fmt::format("{} – {}: {} {} between them{}", names.of(found.nodes[0]),
                          names.of(found.nodes[1]), collective, does,
                          nodes > 2 ? ", and not with others" : "");
     case Bisection::Kind::group:
-      return fmt::format("{}: {} {} with all of these, and with no two of them",
+      return fmt::format("{}: {} {} with all of these nodes, but not with any two of them",
                          names.of(found.nodes), collective, does);
   }
   return {};
@@ -104,7 +104,7 @@ Result<void> check_bisect(const options::Call& call, const BenchRequest& request
       return usage(argument->label(), "--bisect runs one collective and does not compare");
   }
   if (request.measured.backends.size() > 1) {
-    return usage("--backend", "--bisect works with one of them");
+    return usage("--backend", "--bisect works with one backend only");
   }
   return {};
 }

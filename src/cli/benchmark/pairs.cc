@@ -152,10 +152,10 @@ void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>&
   if (groups.size() > named.size()) {
     named.push_back(fmt::format("and {} more", groups.size() - named.size()));
   }
-  say(
-      fmt::format("no racks are known (--topology FILE names them), so nodes that are faster among "
-                  "themselves are taken for racks: {}; {:.2g} Gbps inside, {:.2g} between",
-                  join(named, ", "), bench::median(inside), bench::median(outside)));
+  say(fmt::format(
+      "no racks are known (--topology FILE names them), so toprun treats groups of nodes that are "
+      "faster among themselves as racks: {}; {:.2g} Gbps inside, {:.2g} between",
+      join(named, ", "), bench::median(inside), bench::median(outside)));
 }
 
 // What both passes say: findings in words, and hosts to leave out.
@@ -216,14 +216,14 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
   if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::DomainPath::empty)) {
-    say("no racks are known, and nodes behind a slow or shared uplink look the same: before you "
-        "leave a node out, give --topology FILE, which names the racks, and measure again");
+    say("no racks are known, and nodes behind a slow or shared uplink look like slow nodes: before "
+        "you exclude a node, give --topology FILE, which names the racks, and measure again");
   }
   const auto missed = static_cast<std::size_t>(
       std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
   if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");
   if (missed > 0) {
-    say(fmt::format("nothing is known of {}: a rank of each was still busy with an earlier pair",
+    say(fmt::format("nothing is known about {}: a rank of each was still busy with an earlier pair",
                     counted(missed, "pair")));
   }
   for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {

@@ -187,7 +187,7 @@ Result<BenchRequest> bench_request(const Call& call) {
             .take(FlagId::fail_below, expected.fail_below, positive)
             .done());
     if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
-      return usage("--expect-busbw usual", "what others published is of 1 GiB and more",
+      return usage("--expect-busbw usual", "the published results are for 1 GiB and more",
                    "add --minbytes 1G");
     }
   }

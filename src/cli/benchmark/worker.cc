@@ -103,8 +103,9 @@ void find_rates(BenchRequest& request, const measure::Group& group) {
   if (request.rates.node || !request.measured.fabrics.empty()) return;
   request.rates.node = link.line_gbps;
   if (!request.rates.node) return;
-  say(fmt::format("{} Gbps is the line rate of {} by its kernel; --link-gbps sets another",
-                  *request.rates.node, self.host));
+  say(fmt::format(
+      "{} Gbps is the line rate of {} according to its kernel; --link-gbps sets another rate",
+      *request.rates.node, self.host));
 }
 
 Result<int> measure_cells(BenchRequest request, measure::Group& group,

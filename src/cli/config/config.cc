@@ -129,8 +129,8 @@ void tell(const std::vector<options::ParsedOption>& options) {
 void tell_ignored(const Config& config) {
   for (const ConfigPlaceLooked& looked : config.looked) {
     if (looked.state != ConfigPlaceLooked::State::ignored) continue;
-    say(fmt::format("{} is ignored: {}; --config-file {} takes it all the same", looked.path,
-                    looked.why, looked.path));
+    say(fmt::format("{} is ignored: {}; --config-file {} reads it anyway", looked.path, looked.why,
+                    looked.path));
   }
 }
 

@@ -171,7 +171,8 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
     const auto near = nearest_key(name);
     if (!near && node.is_table()) {
       return usage(where(key.source()), fmt::format("unknown section {}", name),
-                   "the only sections are [profile.NAME] and [env]: write its keys without one");
+                   "the only sections are [profile.NAME] and [env]: move this section's keys above "
+                   "the first section");
     }
     return usage(where(key.source()), fmt::format("unknown key {}", name),
                  near

@@ -134,8 +134,8 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"evn = {}", "toprun.toml:1:1: unknown key evn; did you mean env?"},
       {"\n  [links]\n", "toprun.toml:2:4: unknown key links; did you mean link?"},
       {"[submit]\nnodes = 2",
-       "toprun.toml:1:2: unknown section submit; the only sections are [profile.NAME] and "
-       "[env]: write its keys without one"},
+       "toprun.toml:1:2: unknown section submit; the only sections are [profile.NAME] and [env]: "
+       "move this section's keys above the first section"},
       {"[env]\nA = '1'\n[submit]", "toprun.toml:3:2: unknown section submit; "},
       {"zebra = 1", "toprun.toml:1:1: unknown key zebra; keys are long options"},
       {"--nodes = 8", "toprun.toml:1:1: unknown key --nodes; did you mean nodes?"},

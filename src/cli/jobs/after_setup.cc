@@ -52,7 +52,7 @@ Result<std::string> awaited_job(const Record& record, const Environment& environ
   return fail("--after setup", "the environment is incomplete: " + setup::state_words(record),
               record.job.empty()
                   ? "run toprun setup again"
-                  : "toprun logs " + record.job + " shows what it said; run toprun setup again");
+                  : "toprun logs " + record.job + " shows its output; run toprun setup again");
 }
 
 }  // namespace

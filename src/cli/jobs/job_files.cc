@@ -149,8 +149,8 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
   if (!found.empty()) return found;
   if (hosts.empty()) {
     return fail("no output of node " + node, "there is no HOST.out in " + files.folder,
-                "jobs of toprun submit keep one per host; leave out --node to see the output that "
-                "the engine kept");
+                "jobs from toprun submit write one such file per host; leave out --node to see the "
+                "output that the engine kept");
   }
   const auto meant = did_you_mean(node, hosts);
   return usage(

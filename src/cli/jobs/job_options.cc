@@ -151,14 +151,14 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
     request.options.push_back({"--dependency", join(all, ","), "--after"});
   } else if (argument->value->find('?') != std::string::npos) {
     return usage("--after and --dependency",
-                 "one requires all of its jobs, the other only one of them (?)",
+                 "one requires all of its jobs, the other (with ?) only one of them",
                  "put everything into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
   }
   if (!request.has_raw("--kill-on-invalid-dep")) {
     request.options.push_back(
-        {"--kill-on-invalid-dep", "yes", "a job that can never begin does not wait for ever"});
+        {"--kill-on-invalid-dep", "yes", "Slurm cancels the job if it can never begin"});
   }
   return {};
 }
@@ -225,8 +225,8 @@ bool has_spares(const JobRequest& request, const plan::Options& run) {
 
 std::string idle_note(const JobRequest& request, const plan::Options& run) {
   return fmt::format(
-      "{} {} of {} nodes: the others stay idle; with --max-restarts 1 they are "
-      "spares, which take the place of a lost node",
+      "{} {} of {} nodes: the others stay idle; with --max-restarts 1 they are spares, which "
+      "replace a lost node",
       run.nnodes.source, *run.nnodes.value, *most_nodes(request));
 }
 
@@ -318,15 +318,16 @@ std::string note_of_options_behind(const plan::Options& run) {
   if (found.empty()) return {};
   const bool is_one = found.size() == 1;
   return fmt::format(
-      "{} {} behind the script, so that {} the script's; those of the job stand before it",
+      "{} {} after the script, so {} the script's; write options of the job before the script",
       join(found, ", "), is_one ? "stands" : "stand", is_one ? "it is" : "they are");
 }
 
 // The job keeps one report, and the verbs look for it in the job's folder.
 std::string report_note(const std::string& path) {
   return fmt::format(
-      "--report {0}: toprun report, status and jobs --recent do not find it by the job's id; name "
-      "the file, as in toprun status {0}, or leave --report out: the job keeps its own",
+      "--report {0}: toprun report, status and jobs --recent do not find this file by the job's "
+      "id; give the file, as in toprun status {0}, or leave --report out: the job then writes a "
+      "report in its own folder",
       path);
 }
 

@@ -122,11 +122,11 @@ TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {
   };
   const Behind rows[] = {
       {{"a.py", "-N", "2"},
-       "-N 2 stands behind the script, so that it is the script's; those of the job stand before "
-       "it"},
+       "-N 2 stands after the script, so it is the script's; write options of the job before the "
+       "script"},
       {{"a.py", "--nodes=2", "--lr", "1", "--partition", "gpu", "--exclusive"},
-       "--nodes=2, --partition gpu, --exclusive stand behind the script, so that they are the "
-       "script's; those of the job stand before it"},
+       "--nodes=2, --partition gpu, --exclusive stand after the script, so they are the script's; "
+       "write options of the job before the script"},
       {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 stands behind the script, "},
       {{"-m", "pkg.train", "-t", "30"}, "-t 30 stands behind the script, "},
       {{"a.py", "-c", "config.yaml", "-t", "text", "-p", "x", "-v", "-m", "8", "-"}, ""},
@@ -206,10 +206,10 @@ TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
 
 TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
   const auto notes = [](std::vector<std::string> words) { return submit(words).value().notes; };
-  EXPECT_EQ(notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
-            std::vector<std::string>{
-                "--nnodes 2 of 3 nodes: the others stay idle; with --max-restarts 1 they are "
-                "spares, which take the place of a lost node"});
+  EXPECT_EQ(
+      notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
+      std::vector<std::string>{"--nnodes 2 of 3 nodes: the others stay idle; with --max-restarts 1 "
+                               "they are spares, which replace a lost node"});
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2", "--max-restarts", "1", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2:3", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "3", "a.py"}).empty());

@@ -58,9 +58,9 @@ void keep_script(const std::string& script, const fs::path& folder) {
 Result<void> check_secrets(const JobRequest& request) {
   for (const auto& words : {engines::option_words(request), request.run_options, request.program}) {
     if (const auto word = word_with_secret(words)) {
-      return usage(
-          *word, "other users may be able to read the job's script, and with it a secret",
-          "give it by a variable: -e NAME hands it on unseen (TOPRUN_NOTIFY for --notify)");
+      return usage(*word, "other users may be able to read the job's script, and with it a secret",
+                   "put the secret into a variable: -e NAME passes it on without showing it "
+                   "(TOPRUN_NOTIFY for --notify)");
     }
   }
   return {};

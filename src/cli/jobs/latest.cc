@@ -77,7 +77,7 @@ Result<std::string> latest_job_here(const Environment& environment) {
   }
   const std::string id = latest_of({submitted.begin(), submitted.end()});
   if (id.empty()) {
-    return fail("no job of yours was submitted from this folder, as far as its files tell",
+    return fail("no job of yours was submitted from this folder, according to its files",
                 queue ? "" : queue.error().line(),
                 "give the job's id; list yours with toprun jobs");
   }

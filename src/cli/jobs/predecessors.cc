@@ -54,10 +54,10 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   if (fate == Fate::ended) {
     return fail(
         label,
-        fmt::format("it is not known how job {} ended: {} has forgotten it, and its "
-                    "files do not tell",
-                    id, (*queue)->engine_in_words()),
-        fmt::format("look at it with toprun status {}; --after {}:any takes it as it is", id, id));
+        fmt::format(
+            "it is not known how job {} ended: {} has forgotten it, and its files do not say how",
+            id, (*queue)->engine_in_words()),
+        fmt::format("see toprun status {}; --after {}:any accepts any end", id, id));
   }
   return fail(label, fmt::format("job {} {}", id, words_of(known)),
               after.demand == Demand::ok
@@ -75,7 +75,8 @@ Result<After> parse_after(const std::string& text) {
   auto id = engines::parse_job_id(std::string_view(text).substr(0, colon));
   const bool is_one = id && !id->text.contains('+') && !id->task.starts_with('[');
   if (!is_one || demand == demands.end() || parse_int(id->number).value_or(0) < 1) {
-    return usage("--after " + text, "must be a job's number, with :ok, :any or :notok behind it",
+    return usage("--after " + text,
+                 "must be a job's number, optionally followed by :ok, :any or :notok",
                  "as in --after 1234 or --after 1234:any");
   }
   return After{*std::move(id), demand->demand};

@@ -48,7 +48,7 @@ Result<Site> compare(const std::string& built, const Record& known,
   const std::string others = setup::contents_differences(known.asked, asked);
   if (others.empty()) return Site::finished;
   return taken(built, fmt::format("{} {}", why, others),
-               "--force builds it again as this call says");
+               "--force builds it again as this command line says");
 }
 
 std::string os_release() {
@@ -95,9 +95,9 @@ Result<Site> look_at_site(const std::string& built, const std::vector<std::strin
   if (alive ? !*alive : force) return Site::free;
   if (!alive) {
     return taken(built,
-                 fmt::format("job {} was to build it, and may still do so: {}", known.job,
+                 fmt::format("job {} was submitted to build it, and may still do so: {}", known.job,
                              alive.error().line()),
-                 "--force builds it all the same");
+                 "--force builds it anyway");
   }
   return taken(built, fmt::format("job {} is about to build it", known.job),
                fmt::format("toprun status {0}; toprun cancel {0} ends it", known.job));
@@ -120,7 +120,7 @@ Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built) {
   Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file) return fail_errno("cannot open " + folder);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return taken(built, "another toprun setup builds there right now", "wait for its end");
+    return taken(built, "another toprun setup is building there now", "wait for its end");
   }
   return std::make_unique<SiteLock>(std::move(file));
 }

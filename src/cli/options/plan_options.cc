@@ -14,7 +14,7 @@ Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
     const std::size_t equals = part.find('=');
     const auto kind = cost::find_kind(trim(part.substr(0, equals)));
     if (!kind || equals == std::string_view::npos) {
-      return usage(label, "it names no kind of parallelism and its bytes",
+      return usage(label, "it must contain kinds of parallelism and their bytes",
                    "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M");
     }
     const auto bytes =

@@ -40,12 +40,12 @@ TEST(PlanOptions, Refuse) {
            {{"tp=8", "7", {}, {}},
             "--model 7: not a valid number of parameters; write it with M, B or T, as in 70B"},
            {{"tp=8", {}, "dp", {}},
-            "--traffic dp: it names no kind of parallelism and its bytes; " + form},
+            "--traffic dp: it must contain kinds of parallelism and their bytes; " + form},
            {{"tp=8", {}, "xp=1G", {}},
-            "--traffic xp=1G: it names no kind of parallelism and its bytes; " + form},
+            "--traffic xp=1G: it must contain kinds of parallelism and their bytes; " + form},
            {{"tp=8", {}, "dp=1G,dp=2G", {}}, "--traffic dp=2G: dp is given twice; give it once"},
            {{"tp=8", {}, "dp=2GB", {}},
-            "--traffic 2GB: must be a number of bytes of at least 1, or one with K, M or G as in "
+            "--traffic 2GB: must be a number of bytes, at least 1; K, M or G may follow it, as in "
             "64M"},
        }) {
     const auto plan = parse_plan(options);

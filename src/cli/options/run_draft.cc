@@ -87,7 +87,7 @@ Result<void> set_topology(RunDraft& draft, const Flag&, const Argument& argument
   const bool is_pipe = path == "-" || path.starts_with("/dev/");
   if (!topology::names_source(argument.value) && is_pipe) {
     return usage(argument.label(),
-                 "a launch reads it several times, and this can be read only once",
+                 "a launch reads the topology several times, and this input can be read only once",
                  "save it in a file");
   }
   if (!topology::names_source(argument.value) && !draft.is_file(path)) {

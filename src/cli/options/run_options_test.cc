@@ -229,8 +229,8 @@ TEST(RunOptions, OptionsOfOurOwn) {
             "--topology ibm: it is neither a file nor a source of topology; the sources are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
   EXPECT_EQ(error_of("toprun --topology - s"),
-            "--topology -: a launch reads it several times, and this can be read only once; save "
-            "it in a file");
+            "--topology -: a launch reads the topology several times, and this input can be read "
+            "only once; save it in a file");
   EXPECT_EQ(good_options("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 

@@ -57,9 +57,8 @@ std::string_view instead_of_slurms(std::string_view name, Command command) {
 // What shows the same of a launch. Empty: no such option.
 std::string_view instead_of_launchs(std::string_view name, Command command) {
   if (command != Command::topo_order || name != "--order") return {};
-  return "it shows the order by topology; toprun --dry-run --order ORDER shows another, toprun "
-         "topo "
-         "score compares them";
+  return "this verb shows the order by topology; toprun --dry-run --order ORDER shows another "
+         "order, toprun topo score compares orders";
 }
 
 // `flag`: the option of `toprun run` with this name, or null.

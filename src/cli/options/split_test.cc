@@ -298,8 +298,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; write it in full"},
       {Command::topo_order,
        {"--order", "name"},
-       "unknown option --order; it shows the order by topology; toprun --dry-run --order ORDER "
-       "shows another, toprun topo score compares them"},
+       "unknown option --order; this verb shows the order by topology; toprun --dry-run --order "
+       "ORDER shows another order, toprun topo score compares orders"},
       {Command::jobs,
        {"--ntasks"},
        "unknown option --ntasks; toprun jobs --help lists the options"},

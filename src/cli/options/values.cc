@@ -337,7 +337,7 @@ Result<std::uint64_t> parse_size(const Argument& argument) {
   const auto number = parse_int(digits);
   if (!number || *number < 1 || *number > (std::numeric_limits<std::int64_t>::max() >> shift)) {
     return refuse(argument,
-                  "must be a number of bytes of at least 1, or one with K, M or G as in 64M");
+                  "must be a number of bytes, at least 1; K, M or G may follow it, as in 64M");
   }
   return static_cast<std::uint64_t>(*number) << shift;
 }

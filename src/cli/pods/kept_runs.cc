@@ -64,17 +64,18 @@ Result<RunTarget> target_of(const RunId& id, const Environment& environment) {
   }
   const engines::JobPod& first = found.pods.front();
   if (!first.trouble.empty()) {
-    return fail(text_of(id),
-                fmt::format("pod {}, which keeps it, does not run: {}", first.name, first.trouble),
-                "toprun status " + id.job);
+    return fail(
+        text_of(id),
+        fmt::format("its files are in pod {}, which does not run: {}", first.name, first.trouble),
+        "toprun status " + id.job);
   }
   auto command = found.queue->exec_command(found.job, first, engines::Terminal::no);
   return RunTarget{std::move(found), std::move(command)};
 }
 
 Error no_run(const RunId& id, const RunTarget& target) {
-  return {text_of(id), fmt::format("pod {} has none of that name", target.pod()),
-          "it is kept only as long as the pod is", exit_failure};
+  return {text_of(id), fmt::format("pod {} has no run with this id", target.pod()),
+          "a run's files are lost when its pod is deleted", exit_failure};
 }
 
 std::vector<std::string> shell(const RunTarget& target, std::string text) {

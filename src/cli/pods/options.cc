@@ -300,7 +300,7 @@ Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& c
   const std::string path = plain_path(claim.path);
   const std::string other_path = "give another path";
   if (path == engines::kubernetes::shared_memory_folder) {
-    return usage(argument.label(), "the shared memory of the pods is at this path", other_path);
+    return usage(argument.label(), "the pods' shared memory is mounted at this path", other_path);
   }
   if (path == engines::kubernetes::toprun_folder && !job.toprun_image.empty()) {
     return usage(argument.label(), "--toprun-image puts the binary at this path", other_path);
@@ -308,7 +308,7 @@ Result<void> check_path(const Workload& job, const engines::kubernetes::Claim& c
   for (std::size_t i = 0; i < job.claims.size(); ++i) {
     if (plain_path(job.claims[i].path) != path) continue;
     return usage(fmt::format("{} and {}", all[i].label(), argument.label()),
-                 "a pod mounts one claim at a path", "give them different paths");
+                 "only one claim can be mounted at a path", "give them different paths");
   }
   return {};
 }
@@ -376,9 +376,9 @@ void note_outputs(PodOptions& out, const options::Split& split) {
     const auto* const claim =
         claim_at(out.job, is_absolute ? argument->value : out.job.folder + '/' + argument->value);
     if (claim == nullptr) {
-      out.notes.push_back(argument->label() +
-                          " is on no claim of the job (--pvc): what is written there is lost with "
-                          "the pods");
+      out.notes.push_back(
+          argument->label() +
+          " is not on a claim of the job (--pvc): the files there are lost with the pods");
     } else if (claim->read_only) {
       out.notes.push_back(argument->label() +
                           " is on a claim that the pods may only read: leave :ro out of its --pvc");
@@ -398,7 +398,7 @@ Result<void> set_path(PodOptions& out, const OptionReader& reader) {
   if (job.command.front() == "toprun") job.command.front() = argument->value;
   if (claim_at(job, argument->value) == nullptr) {
     out.notes.push_back(argument->label() +
-                        " is on no claim of the job (--pvc): the image has to have it there");
+                        " is not on a claim of the job (--pvc): the image must contain it");
   }
   return {};
 }
@@ -426,8 +426,8 @@ void note_gpus(PodOptions& out, const OptionReader& reader) {
       out.job.resources, [](const auto& resource) { return is_accelerator(resource.first); });
   if (reader.has("--gpus-per-node") || has_others || !out.patch.empty()) return;
   out.notes.push_back(
-      "no GPU is asked for: --gpus-per-node N asks for N in each pod, --gpus-per-node 0 is for "
-      "jobs without");
+      "no GPU is requested: --gpus-per-node N requests N in each pod, --gpus-per-node 0 is for "
+      "jobs without GPUs");
 }
 
 void note_image(PodOptions& out, const OptionReader& reader) {
@@ -448,7 +448,7 @@ void note_script(PodOptions& out, const plan::Options& run) {
   const std::string folder = job.claims.empty() ? "/PATH" : job.claims.front().path;
   out.notes.push_back(
       fmt::format("image {} has no {} unless you have put it there, and the pods do not see this "
-                  "machine's files: put it on a claim and name it there, as in {}{}/{}",
+                  "machine's files: put it on a claim and give its path there, as in {}{}/{}",
                   job.image, run.script, job.claims.empty() ? "--pvc NAME:/PATH " : "",
                   folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder,
                   std::filesystem::path(run.script).filename().string()));

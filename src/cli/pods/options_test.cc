@@ -243,8 +243,8 @@ TEST(PodOptions, WhereTheScriptIs) {
   for (const auto& [words, note] : std::vector<std::pair<Strings, std::string>>{
            {{"--container=python:3", "code/x.py"},
             "image python:3 has no code/x.py unless you have put it there, and the pods do not see "
-            "this machine's files: put it on a claim and name it there, as in --pvc NAME:/PATH "
-            "/PATH/x.py"},
+            "this machine's files: put it on a claim and give its path there, as in --pvc "
+            "NAME:/PATH /PATH/x.py"},
            {{"--container=python:3", "--pvc=s:/scratch", "x.py"}, "as in /scratch/x.py"},
            {{"--container=python:3", "--pvc=s:/scratch", "/home/me/x.py"}, "as in /scratch/x.py"},
            {{"--container=python:3", "--pvc=s:/scratch", "/scratch/x.py"}, ""},
@@ -371,10 +371,10 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
 TEST(PodOptions, WhatThePodsCannotHoldTwiceIsSaidInOneLine) {
   for (const auto& [line, said] : std::vector<std::pair<const char*, const char*>>{
            {"--pvc a:/s --pvc b:/s/ x.py",
-            "--pvc a:/s and --pvc b:/s/: a pod mounts one claim at a path; give them different "
-            "paths"},
+            "--pvc a:/s and --pvc b:/s/: only one claim can be mounted at a path; give them "
+            "different paths"},
            {"--pvc a:/dev/shm x.py",
-            "--pvc a:/dev/shm: the shared memory of the pods is at this path; give another path"},
+            "--pvc a:/dev/shm: the pods' shared memory is mounted at this path; give another path"},
            {"--pvc a:/toprun.io --toprun-image b x.py",
             "--pvc a:/toprun.io: --toprun-image puts the binary at this path; give another path"},
            {"--pvc Bad_Name:/s x.py",
@@ -402,23 +402,23 @@ TEST(PodOptions, WhatIsGivenLastIsAVariablesValue) {
 TEST(PodOptions, OutputOnNoClaimIsNoted) {
   for (const auto& [line, note] : std::vector<std::pair<const char*, const char*>>{
            {"--pvc s:/s --log-dir /logs x.py",
-            "--log-dir /logs is on no claim of the job (--pvc): what is written there is lost with "
+            "--log-dir /logs is not on a claim of the job (--pvc): the files there are lost with "
             "the pods"},
            {"--pvc s:/s --log-dir logs --chdir /opt x.py",
-            "--log-dir logs is on no claim of the job (--pvc): what is written there is lost with "
+            "--log-dir logs is not on a claim of the job (--pvc): the files there are lost with "
             "the pods"},
            {"--pvc s:/s:ro --log-dir /s/logs x.py",
             "--log-dir /s/logs is on a claim that the pods may only read: leave :ro out of its "
             "--pvc"},
            {"--pvc s:/s --node-log /n x.py",
-            "--node-log /n is on no claim of the job (--pvc): what is written there is lost with "
-            "the pods"},
+            "--node-log /n is not on a claim of the job (--pvc): the files there are lost with the "
+            "pods"},
            {"--pvc s:/s --report /r.json x.py",
-            "--report /r.json is on no claim of the job (--pvc): what is written there is lost "
-            "with the pods"},
+            "--report /r.json is not on a claim of the job (--pvc): the files there are lost with "
+            "the pods"},
            {"--pvc s:/s --log-dir /s x.py", ""},
            {"--pvc s:/s --log-dir /s/../logs x.py",
-            "--log-dir /s/../logs is on no claim of the job (--pvc): what is written there is lost "
+            "--log-dir /s/../logs is not on a claim of the job (--pvc): the files there are lost "
             "with the pods"},
            {"--pvc s:/s --log-dir logs --chdir /s/me --report /s/r.json x.py", ""}}) {
     Strings argv{"--container=r.io/a", "--gpus-per-node=0"};

@@ -65,7 +65,7 @@ Result<runai::Client> client_of(const PodOptions& options, const Environment& en
     return fail("--on runai", "there is no runai in PATH",
                 "install it, or print the command with --dry-run");
   }
-  say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows the other's");
+  say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows that of v1");
   return runai::Client{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
 }
 
@@ -73,7 +73,8 @@ int after_submission(const PodOptions& options, const Workload& job, const std::
                      const Environment& environment) {
   const int printed = options.follow ? 0 : print(job.name + '\n');
   say(next_words(options, job.name));
-  if (!folder.empty()) say(fmt::format("its output stays in {}, %j is its JOB_UUID", folder));
+  if (!folder.empty())
+    say(fmt::format("its output is in {}, where %j stands for its JOB_UUID", folder));
   if (options.follow) {
     const auto code = follow_pods(job.name, {}, environment);
     return code ? *code : give_up(code.error());

@@ -36,11 +36,10 @@ Result<SecretVariable> parse_secret(const Argument& argument) {
   out.secret = place.substr(0, colon);
   out.key = colon == std::string::npos ? "" : place.substr(colon + 1);
   if (engines::kubernetes::is_object_name(out.secret) && is_key(out.key)) return out;
-  return usage(
-      of_name.label() + "=…", "is not NAME=SECRET:KEY",
-      "name the key of a Secret, as HF_TOKEN=tokens:hf: a Secret's name has small letters, "
-      "digits, - and ., a key capital letters and _ as well; a value of your own goes by "
-      "the environment: --secret-env NAME");
+  return usage(of_name.label() + "=…", "is not NAME=SECRET:KEY",
+               "give the key of a Secret, as in HF_TOKEN=tokens:hf: a Secret's name has lower-case "
+               "letters, digits, - and ., a key also upper-case letters and _; for a variable of "
+               "this environment give --secret-env NAME");
 }
 
 std::unexpected<Error> refuse(std::string what) {

@@ -49,8 +49,8 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   words.insert(words.end(), {"sh", "-c", best_shell});
   if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(
-      fmt::format("a shell in pod {}: what runs in it ends with this connection; toprun run --in "
-                  "{} --detach does not",
+      fmt::format("a shell in pod {}: its programs end with this connection; a run of toprun run "
+                  "--in {} --detach continues",
                   pod.name, job));
   const auto ended = TRY(engines::run_on_terminal(words, environment, {}));
   return ended.code;

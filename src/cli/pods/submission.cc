@@ -70,7 +70,7 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
   if (!options.secrets.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, value] : options.secrets) names.push_back(name);
-    out += fmt::format("# A Secret with {} is made beside it, and taken away with it.\n",
+    out += fmt::format("# A Secret with {} is created with this object, and deleted with it.\n",
                        join(names, ", "));
   }
   return out + kubernetes::yaml(object);
@@ -109,7 +109,7 @@ Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::
   const std::size_t bytes = json_text(object).size();
   if (bytes <= most_object_bytes) return {};
   return usage(fmt::format("the job's object, of {} bytes", bytes),
-               fmt::format("the cluster keeps {} at most", most_object_bytes),
+               fmt::format("the cluster stores {} at most", most_object_bytes),
                "pass the script's arguments in a file");
 }
 
@@ -164,8 +164,8 @@ void look_at_the_namespace(kubernetes::Workload& job, const Environment& environ
                            std::chrono::milliseconds limit) {
   if (job.restricted || !kubernetes::asks_for_restricted(job.space, environment, limit)) return;
   job.restricted = true;
-  say("this namespace takes restricted pods alone: they are (not root, no capabilities); --run-as "
-      "UID names their user where the image's is root");
+  say("this namespace accepts only restricted pods, so these pods are restricted (not root, no "
+      "capabilities); --run-as UID sets their user if the image's user is root");
 }
 
 // The training operator gives Workers beside a Master an init container of its own, which is
@@ -180,8 +180,9 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
     say("restricted pods: no PyTorchJob, because its workers get an init container that is not "
         "restricted");
   } else {
-    say("a PyTorchJob's workers get an init container of the training operator's, which is "
-        "restricted only by its --pytorch-init-container-template-file; else --operator jobset");
+    say("a PyTorchJob's workers get an init container from the training operator, and only the "
+        "operator's --pytorch-init-container-template-file can make it restricted; otherwise use "
+        "--operator jobset");
   }
 }
 
@@ -192,7 +193,7 @@ Result<void> check_namesake(Operator which, const kubernetes::Workload& job,
   if (!other) return {};
   return usage("--job-name " + job.name,
                fmt::format("a {} has this name, and toprun finds jobs by their names", *other),
-               "choose another, or toprun cancel it");
+               "choose another name, or end that job with toprun cancel");
 }
 
 // The first operator whose version has all fields that the job needs.
@@ -232,8 +233,8 @@ Result<void> create_secret(const PodOptions& options, const kubernetes::Workload
   std::string after;
   if (owner != nullptr) {
     const auto taken = kubernetes::remove(*owner, job.space, environment, limit);
-    after =
-        taken ? "; the job is taken back" : "; the job waits for it: toprun cancel " + owner->name;
+    after = taken ? "; the job is deleted again"
+                  : "; the job waits for it: toprun cancel " + owner->name;
   }
   return fail("--secret-env", made.error().why + after,
               "have one created, and use --secret-env NAME=SECRET:KEY");
@@ -257,7 +258,7 @@ int try_out(const PodOptions& options, const kubernetes::Workload& job,
   if (!made) return give_up(made.error());
   const auto secret = create_secret(options, job, nullptr, environment, limit);
   if (!secret) return give_up(secret.error());
-  say("Kubernetes would take it");
+  say("Kubernetes would accept it");
   return print_bytes(printed(options, object));
 }
 

@@ -52,9 +52,9 @@ Result<void> check_runtime(const Workload& job) {
                  "use --secret-env NAME=SECRET:KEY for each, or --operator jobset");
   }
   if (job.host_network) {
-    return usage(
-        "--host-network", "a TrainJob cannot change the network of its runtime's pods",
-        "use --operator jobset, or leave it out and choose with --runtime a runtime that has it");
+    return usage("--host-network", "a TrainJob cannot change the network of its runtime's pods",
+                 "use --operator jobset, or leave it out and choose a runtime with this network by "
+                 "--runtime");
   }
   if (!placement.priority_class.empty() && placement.placer != Placer::kueue) {
     return usage("--priority-class " + placement.priority_class,

@@ -316,7 +316,7 @@ void set_state_by_pods(Job& job, std::span<const PodFacts* const> pods) {
   }
   const std::int64_t requested = job.least_nodes > 0 ? job.least_nodes : job.nodes;
   if (job.state != JobState::running || begun >= requested) return;
-  const Reason rest = coming.empty() ? Reason{"the others are to be made", {}} : coming.joined();
+  const Reason rest = coming.empty() ? Reason{"the others are not made yet", {}} : coming.joined();
   job.state = JobState::starting;
   job.state_word = "Starting";
   set_reason(job,

@@ -26,8 +26,9 @@ constexpr std::array advices = {
     Advice{"Forbidden",
            "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
     Advice{"no matches for kind",
-           "this operator is not installed: kubectl api-resources tells which are, see --operator"},
-    Advice{"namespaces", "kubectl get namespaces tells what there is, see --namespace"},
+           "this operator is not installed: kubectl api-resources lists the installed ones, "
+           "--operator chooses one"},
+    Advice{"namespaces", "kubectl get namespaces lists the namespaces, --namespace chooses one"},
     Advice{"Unauthorized", "log in to the cluster again"},
     Advice{"provide credentials", "log in to the cluster again"},
     Advice{"You must be logged in", "log in to the cluster again"},
@@ -36,7 +37,7 @@ constexpr std::array advices = {
     Advice{"was refused", "check the cluster's address: kubectl config view --minify"},
     Advice{"Unable to connect", "check the cluster's address: kubectl config view --minify"},
     Advice{"unknown field",
-           "this operator's version is another than toprun knows: choose another --operator"},
+           "toprun does not know this version of the operator: choose another --operator"},
     Advice{"is invalid", "toprun submit --dry-run prints the manifest"},
 };
 

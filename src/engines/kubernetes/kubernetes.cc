@@ -50,8 +50,8 @@ Error unknown_count(const Environment& environment, const Hints& hints, const Po
   }
   if (!meets) fix += ", HOST the name of pod 0 in a headless service";
   return {this_pod(pod),
-          "its variables do not tell how many pods there are, and each would train on its own",
-          fix + "; if it is to be on its own: --standalone", exit_usage};
+          "its variables do not contain the number of pods, and each pod would train on its own",
+          fix + "; for a pod that trains on its own: --standalone", exit_usage};
 }
 
 // The user's word goes before the pod's, and what they disagree on is said.
@@ -107,8 +107,8 @@ Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocatio
   if (names_each_pod(hints, pod)) {
     if (allocation.my_node == 0) {
       allocation.notes.push_back(fmt::format(
-          "{} {} is different in each pod, so other pods cannot find pod 0 there: used {} from {} "
-          "instead",
+          "{} {} is different in each pod, so other pods cannot find pod 0 there: toprun uses {} "
+          "from {} instead",
           hints.endpoint_source, hints.endpoint_host, pod.root->value, pod.root->source));
     }
   } else if (!hints.endpoint_source.empty()) {
@@ -116,8 +116,8 @@ Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocatio
   }
   if (!pod.root && pod.kind == PodKind::jobset && !allocation.my_node) {
     return usage(this_pod(pod), "in a JobSet the pods of each Job are numbered from 0",
-                 "give --node-rank INDEX, counted over all of them, and --master-addr HOST of pod "
-                 "0; or put all pods into one Job: replicas 1, completions N");
+                 "give --node-rank INDEX, counted over all Jobs, and --master-addr HOST of pod 0; "
+                 "or put all pods into one Job: replicas 1, completions N");
   }
   if (!pod.root) {
     return usage(this_pod(pod), "its variables do not name the address where the pods meet",

@@ -32,7 +32,7 @@ using nlohmann::json;
 constexpr const char* unfinished =
     "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
 constexpr std::size_t names_at_a_time = 64;  // in one address, of at most 63 bytes each
-constexpr std::string_view rights = "kubectl auth can-i --list tells your rights";
+constexpr std::string_view rights = "kubectl auth can-i --list shows your rights";
 
 using PodsByJob = std::map<std::string, std::vector<PodFacts>>;  // by the job's number
 

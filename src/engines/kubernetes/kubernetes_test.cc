@@ -53,22 +53,22 @@ TEST(Kubernetes, WhatIsRefused) {
       {"an indexed Job tells no count",
        indexed_pod,
        {},
-       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
-       "how many pods there are, and each would train on its own; give --nnodes PODS --master-addr "
-       "HOST, HOST the name of pod 0 in a headless service; if it is to be on its own: "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not contain the "
+       "number of pods, and each pod would train on its own; give --nnodes PODS --master-addr "
+       "HOST, HOST the name of pod 0 in a headless service; for a pod that trains on its own: "
        "--standalone"},
       {"… with a headless service",
        indexed_with_service,
        {},
-       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
-       "how many pods there are, and each would train on its own; give --nnodes PODS; if it is to "
-       "be on its own: --standalone"},
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not contain the "
+       "number of pods, and each pod would train on its own; give --nnodes PODS; for a pod that "
+       "trains on its own: --standalone"},
       {"… with a WORLD_SIZE that nobody explains",
        with(indexed_with_service, "WORLD_SIZE", "4"),
        {},
-       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
-       "how many pods there are, and each would train on its own; give --nnodes PODS (PODS is 4 if "
-       "WORLD_SIZE counts pods); if it is to be on its own: --standalone"},
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not contain the "
+       "number of pods, and each pod would train on its own; give --nnodes PODS (PODS is 4 if "
+       "WORLD_SIZE counts pods); for a pod that trains on its own: --standalone"},
       {"… with --nnodes and no service", indexed_pod, nnodes(2),
        "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not name the "
        "address where the pods meet; name a headless service in spec.template.spec.subdomain, or "
@@ -77,37 +77,37 @@ TEST(Kubernetes, WhatIsRefused) {
       {"the second Job of a JobSet",
        {"set-w-1-0", {{"JOB_COMPLETION_INDEX", "0"}}, "set.default.svc.cluster.local"},
        {},
-       "this is a pod of a JobSet (host set-w-1-0): its variables do not tell how many pods there "
-       "are, and each would train on its own; give --nnodes PODS --node-rank INDEX --master-addr "
-       "HOST, HOST the name of pod 0 in a headless service; if it is to be on its own: "
-       "--standalone"},
+       "this is a pod of a JobSet (host set-w-1-0): its variables do not contain the number of "
+       "pods, and each pod would train on its own; give --nnodes PODS --node-rank INDEX "
+       "--master-addr HOST, HOST the name of pod 0 in a headless service; for a pod that trains on "
+       "its own: --standalone"},
       {"… that was told how many there are",
        {"set-w-1-0",
         {{"JOB_COMPLETION_INDEX", "0"}, {"PET_NNODES", "4"}},
         "set.default.svc.cluster.local"},
        {},
        "this is a pod of a JobSet (host set-w-1-0): in a JobSet the pods of each Job are numbered "
-       "from 0; give --node-rank INDEX, counted over all of them, and --master-addr HOST "
-       "of pod 0; or put all pods into one Job: replicas 1, completions N"},
+       "from 0; give --node-rank INDEX, counted over all Jobs, and --master-addr HOST of pod 0; or "
+       "put all pods into one Job: replicas 1, completions N"},
       {"a StatefulSet, pod 0 too",
        stateful,
        {},
-       "this is a pod of a StatefulSet (host web-0): its variables do not tell how many pods there "
-       "are, and each would train on its own; give --nnodes PODS; if it is to be on its own: "
-       "--standalone"},
+       "this is a pod of a StatefulSet (host web-0): its variables do not contain the number of "
+       "pods, and each pod would train on its own; give --nnodes PODS; for a pod that trains on "
+       "its own: --standalone"},
       {"a parallel workload of Run:AI",
        {"job-1", {{"JOB_UUID", "5f"}, {"POD_UUID", "7"}, {"POD_INDEX", "1"}}},
        {},
-       "this is a pod of a Run:AI workload (POD_INDEX=1): its variables do not tell how many pods "
-       "there are, and each would train on its own; give --nnodes PODS --master-addr HOST, HOST "
-       "the name of pod 0 in a headless service; if it is to be on its own: --standalone"},
+       "this is a pod of a Run:AI workload (POD_INDEX=1): its variables do not contain the number "
+       "of pods, and each pod would train on its own; give --nnodes PODS --master-addr HOST, HOST "
+       "the name of pod 0 in a headless service; for a pod that trains on its own: --standalone"},
       {"Volcano's tasks of two kinds",
        {"job-ps-0", {{"VC_PS_HOSTS", "job-ps-0.job"}, {"VC_WORKER_HOSTS", "job-worker-0.job"}}},
        {},
-       "this is a pod of a Volcano job (VC_ variables): its variables do not tell how many pods "
-       "there are, and each would train on its own; give --nnodes PODS --node-rank INDEX "
-       "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
-       "own: --standalone"},
+       "this is a pod of a Volcano job (VC_ variables): its variables do not contain the number of "
+       "pods, and each pod would train on its own; give --nnodes PODS --node-rank INDEX "
+       "--master-addr HOST, HOST the name of pod 0 in a headless service; for a pod that trains on "
+       "its own: --standalone"},
       {"MASTER_ADDR was taken away",
        with(worker_pod, "MASTER_ADDR", ""),
        {},
@@ -116,10 +116,10 @@ TEST(Kubernetes, WhatIsRefused) {
       {"Volcano's list is empty",
        {"job-train-0", {{"VC_TASK_INDEX", "0"}, {"VC_TRAIN_HOSTS", " ,"}}},
        {},
-       "this is a pod of a Volcano job (VC_ variables): its variables do not tell how many pods "
-       "there are, and each would train on its own; give --nnodes PODS --node-rank INDEX "
-       "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
-       "own: --standalone"},
+       "this is a pod of a Volcano job (VC_ variables): its variables do not contain the number of "
+       "pods, and each pod would train on its own; give --nnodes PODS --node-rank INDEX "
+       "--master-addr HOST, HOST the name of pod 0 in a headless service; for a pod that trains on "
+       "its own: --standalone"},
       {"a number that is none",
        with(worker_pod, "WORLD_SIZE", "all"),
        {},
@@ -161,7 +161,7 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
       {"… on pod 0", with(worker_pod, "RANK", "0"), at(nnodes(4), "localhost"), 4, 0,
        "job-master-0",
        "--master-addr localhost is different in each pod, so other pods cannot find pod 0 there: "
-       "used job-master-0 from MASTER_ADDR instead"},
+       "toprun uses job-master-0 from MASTER_ADDR instead"},
       {"… from an operator", worker_pod, at(nnodes(4), "localhost", "PET_MASTER_ADDR"), 4, 1, "",
        ""},
       {"the recipe for 1.6 under 1.7: WORLD_SIZE is not pods", with(worker_pod, "PET_NNODES", "2"),

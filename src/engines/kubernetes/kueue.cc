@@ -90,7 +90,7 @@ std::string why_it_waits(const Admission& admission) {
            (admission.checks.empty() ? std::string() : ": " + join(admission.checks, "; "));
   }
   const bool is_reported = admission.reserved && !admission.reserved->message.empty();
-  if (!is_reported) return evicted.empty() ? "it has not looked at this job yet" : evicted;
+  if (!is_reported) return evicted.empty() ? "it has not processed this job yet" : evicted;
   const std::string& why = admission.reserved->message;
   return evicted.empty() || evicted.ends_with(why) ? why : fmt::format("{}; {}", why, evicted);
 }

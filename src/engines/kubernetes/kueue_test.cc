@@ -32,7 +32,7 @@ TEST(Kueue, WhyAJobWaits) {
     std::string conditions, spec, status, said;
   };
   for (const Case& one : std::vector<Case>{
-           {"", "", "", "it has not looked at this job yet"},
+           {"", "", "", "it has not processed this job yet"},
            {condition_text("QuotaReserved", "False", "Pending", "8 more needed"), "", "",
             "8 more needed"},
            {condition_text("QuotaReserved", "False", "Pending", "8 more needed") + "," + evicted,
@@ -91,7 +91,7 @@ TEST(Kueue, NonsenseIsUnset) {
        {"{}", R"({"items":[1,null,[]]})", R"({"items":[{"metadata":{"ownerReferences":7},
           "spec":{"active":"x"},"status":{"conditions":[7],"admissionChecks":{"a":1}}}]})"}) {
     for (const Admission& one : admissions_in(json_in(text))) {
-      EXPECT_EQ(why_it_waits(one), "it has not looked at this job yet") << text;
+      EXPECT_EQ(why_it_waits(one), "it has not processed this job yet") << text;
       EXPECT_FALSE(is_of(one, Job(), kinds[0])) << text;
     }
   }

@@ -55,7 +55,7 @@ Result<std::vector<Operator>> find_operators(const Environment& environment,
   std::vector<std::string> names;
   for (const Kind& kind : kinds) names.emplace_back(kind.resource);
   return fail("--operator auto", "the cluster has none of " + join(names, ", "),
-              "ask for the training operator, the trainer or JobSet to be installed");
+              "ask the administrator to install the training operator, the trainer or JobSet");
 }
 
 }  // namespace toprun::engines::kubernetes

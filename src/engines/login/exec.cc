@@ -16,7 +16,7 @@ constexpr std::string_view no_shell_fix =
 // could not execute. The first match counts.
 constexpr KnownTrouble exec_troubles[] = {
     {"cannot create resource \"pods/exec\"", "you have no right to execute commands in pods",
-     "ask the cluster's administrator; kubectl auth can-i create pods/exec tells"},
+     "ask the cluster's administrator; kubectl auth can-i create pods/exec shows your right"},
     {"(forbidden)", "",
      "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
     {"executable file not found", "its image has no sh", no_shell_fix},
@@ -24,15 +24,18 @@ constexpr KnownTrouble exec_troubles[] = {
     {"container not found", "its container does not run", "see toprun status, and try again"},
     {"cannot exec into a container in a completed pod", "the pod has ended",
      "submit the job again"},
-    {"(notfound)", "the pod is gone", "it may be started again: see toprun status, and try again"},
+    {"(notfound)", "the pod is gone",
+     "the job may start another pod: see toprun status, and try again"},
     {"you must be logged in", "", "log in to the cluster again"},
     {"unauthorized", "", "log in to the cluster again"},
-    {"unable to upgrade connection", "", "is the pod's node up, and does a proxy let it through?"},
+    {"unable to upgrade connection", "",
+     "check that the pod's node is up, and that no proxy blocks the connection"},
     {"error dialing backend", "", "is the pod's node up?"},
     {"unable to connect to the server", "", "check the cluster's address: kubectl config view"},
     {"connection refused", "", "check the cluster's address: kubectl config view"},
     {"was refused", "", "check the cluster's address: kubectl config view"},
-    {"unknown flag", "", "this program's exec has another grammar than toprun knows: update it"},
+    {"unknown flag", "",
+     "toprun does not know the exec options of this program's version: update it"},
 };
 
 // Of a login's script too: the last counts.

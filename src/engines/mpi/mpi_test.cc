@@ -150,20 +150,19 @@ TEST(Mpi, Detects) {
                 with_variable(hydra_world("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
                 "OMPI_COMM_WORLD_RANK", "0"),
             {},
-            "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: the variables of Open MPI's mpirun and MPICH's "
-            "mpiexec both claim to have started this process; start toprun with one of them, and "
-            "remove the variables of the other (env -u)"},
+            "OMPI_COMM_WORLD_SIZE=4 but PMI_SIZE=2: the variables of Open MPI's mpirun and those "
+            "of MPICH's mpiexec are set, but only one of them can have started this process; start "
+            "toprun with one of them, and remove the variables of the other (env -u)"},
            {"a rank beyond the size",
             open_mpi_world("4", "4", "0", "1", "4"),
             {},
-            "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun sets it to 0 to 3 together with its "
-            "other variables; "
-            "pass on all of its variables or none"},
+            "OMPI_COMM_WORLD_RANK=\"4\": Open MPI's mpirun sets it to a number from 0 to 3 "
+            "together with its other variables; pass on all of its variables or none"},
            {"no local rank",
             with_variable(prrte("1", "2", "0", "1"), "OMPI_COMM_WORLD_LOCAL_RANK", ""),
             {},
-            "OMPI_COMM_WORLD_LOCAL_RANK is not set: Open MPI's mpirun sets it to 0 to 0 together "
-            "with its other variables; pass on all of its variables or none"},
+            "OMPI_COMM_WORLD_LOCAL_RANK is not set: Open MPI's mpirun sets it to a number from 0 "
+            "to 0 together with its other variables; pass on all of its variables or none"},
            {"PMI of a launcher that we do not know",
             {{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}},
             {},

@@ -30,7 +30,7 @@ Result<int> number(const Environment& environment, const Names& names, const cha
   const auto value = text ? parse_int(*text) : std::nullopt;
   if (value && *value >= least && *value <= most) return static_cast<int>(*value);
   return fail(text ? fmt::format("{}=\"{}\"", name, *text) : fmt::format("{} is not set", name),
-              fmt::format("{} sets it to {} to {} together with its other variables",
+              fmt::format("{} sets it to a number from {} to {} together with its other variables",
                           names.launcher, least, most),
               "pass on all of its variables or none");
 }
@@ -156,7 +156,8 @@ Result<void> check_one_launcher(const Environment& environment) {
     const auto other = environment.non_empty(theirs);
     if (!one || !other || *one == *other) continue;
     return fail(fmt::format("{}={} but {}={}", ours, *one, theirs, *other),
-                fmt::format("the variables of {} and {} both claim to have started this process",
+                fmt::format("the variables of {} and those of {} are set, but only one of them can "
+                            "have started this process",
                             open_mpi.launcher, hydra.launcher),
                 "start toprun with one of them, and remove the variables of the other (env -u)");
   }

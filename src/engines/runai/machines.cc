@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* version_fix = "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is";
+constexpr const char* version_fix = "set TOPRUN_RUNAI_CLI to v1 or v2, the version of this runai";
 constexpr std::string_view separator = "│";
 
 std::vector<std::string_view> groups_of(std::string_view line) {

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* list_fix = "runai list tells whether it works";
+constexpr const char* list_fix = "check with runai list that it works";
 
 // Words of both programs' states, in lower case, and what they mean.
 struct State {
@@ -29,15 +29,15 @@ struct State {
 constexpr std::array states = {
     State{"pending", JobState::pending, ""},
     State{"creating", JobState::pending, "its pods are being made"},
-    State{"initializing", JobState::starting, "its pods begin"},
-    State{"containercreating", JobState::starting, "its pods begin"},
+    State{"initializing", JobState::starting, "its pods are starting"},
+    State{"containercreating", JobState::starting, "its pods are starting"},
     State{"resuming", JobState::starting, ""},
     State{"running", JobState::running, ""},
     State{"updating", JobState::running, ""},
     State{"degraded", JobState::running, "some of its pods do not run"},
     State{"stopping", JobState::completing, ""},
-    State{"stopped", JobState::suspended, "stopped: its pods are taken away for now"},
-    State{"suspended", JobState::suspended, "suspended: its pods are taken away for now"},
+    State{"stopped", JobState::suspended, "stopped: its pods are deleted until it is resumed"},
+    State{"suspended", JobState::suspended, "suspended: its pods are deleted until it is resumed"},
     State{"preempted", JobState::pending, "another job has taken its GPUs"},
     State{"terminating", JobState::completing, ""},
     State{"deleting", JobState::completing, ""},
@@ -46,9 +46,9 @@ constexpr std::array states = {
     State{"failed", JobState::failed, "failed"},
     State{"error", JobState::failed, "failed"},
     // What kubelet says of a container that does not begin.
-    State{"imagepullbackoff", JobState::pending, "a pod's image cannot be had"},
-    State{"errimagepull", JobState::pending, "a pod's image cannot be had"},
-    State{"crashloopbackoff", JobState::starting, "a pod ends again and again"},
+    State{"imagepullbackoff", JobState::pending, "a pod's image cannot be pulled"},
+    State{"errimagepull", JobState::pending, "a pod's image cannot be pulled"},
+    State{"crashloopbackoff", JobState::starting, "a pod ends repeatedly"},
 };
 
 const State* state_of(std::string_view word) {

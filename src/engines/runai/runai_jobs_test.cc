@@ -95,8 +95,8 @@ TEST(RunaiJobs, RefuseWhatIsOfAnotherForm) {
     EXPECT_FALSE(parse_description(text)) << text;
   }
   EXPECT_EQ(parse_list("Please log in\n").error().line(),
-            "cannot ask Run:AI: runai did not print JSON: Please log in\\n; "
-            "runai list tells whether it works");
+            "cannot ask Run:AI: runai did not print JSON: Please log in\\n; check with runai list "
+            "that it works");
   // Of wrong types nothing is taken.
   const auto odd = parse_description(R"({"general": 7, "podsInfo": [1], "name": {}})");
   ASSERT_TRUE(odd);

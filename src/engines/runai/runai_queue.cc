@@ -27,9 +27,11 @@ constexpr std::array advices = {
     Advice{"logged in", "log in: runai login"},
     Advice{"Unauthorized", "log in: runai login"},
     Advice{"token", "log in: runai login"},
-    Advice{"unknown flag", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
-    Advice{"unknown command", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
-    Advice{"project", "runai list projects tells yours, see --project"},
+    Advice{"unknown flag",
+           "runai has another version than toprun detected: set TOPRUN_RUNAI_CLI to v1 or v2"},
+    Advice{"unknown command",
+           "runai has another version than toprun detected: set TOPRUN_RUNAI_CLI to v1 or v2"},
+    Advice{"project", "runai list projects lists your projects, --project chooses one"},
 };
 
 // Without v2's notice about old options, which would stand before its JSON.

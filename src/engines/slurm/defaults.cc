@@ -234,7 +234,7 @@ void choose_switches(JobRequest& job, const SlurmFacts& facts) {
   const int switches = least_switches(facts.leaf_nodes, nodes);
   if (switches == 0 || switches >= std::ssize(facts.leaf_nodes)) return;  // nothing to choose from
   add(job, "--switches", fmt::format("{}@{}", switches, switches_wait),
-      fmt::format("topology/tree: {} can hold {} nodes; worth waiting {} (min:s) for",
+      fmt::format("topology/tree: {} can hold {} nodes; the job waits up to {} (min:s) for that",
                   counted(switches, "leaf switch"), nodes, switches_wait));
 }
 
@@ -247,7 +247,8 @@ void choose_segment(JobRequest& job, const SlurmFacts& facts) {
   while (nodes % size != 0) --size;
   if (size < 2) return;
   add(job, "--segment", fmt::format("{}", size),
-      fmt::format("topology/block: a block has {} nodes, and {} is the largest part of {} in one",
+      fmt::format("topology/block: a block has {} nodes, and {} is the largest divisor of {} that "
+                  "fits into a block",
                   facts.block_nodes, size, nodes));
 }
 

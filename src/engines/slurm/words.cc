@@ -13,7 +13,7 @@ constexpr State states[] = {
     {"RESIZING", "RS", JobState::running, "running, about to change its size"},
     {"SIGNALING", "SI", JobState::running, "running, being sent a signal"},
     {"SUSPENDED", "S", JobState::suspended,
-     "suspended: it keeps its nodes, its CPUs are given away"},
+     "suspended: it keeps its nodes, and other jobs may use its CPUs"},
     {"STOPPED", "ST", JobState::suspended, "stopped by a signal: it keeps its nodes and CPUs"},
     {"COMPLETING", "CG", JobState::completing, "ending: its nodes are being cleared up"},
     {"STAGE_OUT", "SO", JobState::completing, "ended, its files are being copied out"},
@@ -39,7 +39,7 @@ constexpr State states[] = {
 
 // Slurm sets the start time of a requeued job about two minutes ahead, also without --begin.
 constexpr std::string_view pause_after_requeue =
-    "it was put back into the queue, and Slurm pauses (some 2 min) before it starts it again";
+    "it was put back into the queue, and Slurm waits about 2 min before it starts the job again";
 
 struct Reason {
   std::string_view start;  // of the reason's name; the first row that fits counts
@@ -52,11 +52,11 @@ constexpr Reason reasons[] = {
     {"Resources", "the nodes or GPUs that it asks for are in use; it is next when they are free"},
     {"Priority", "jobs with a higher priority are ahead of it"},
     {never_satisfied,
-     "a job that it depends on has ended otherwise than demanded: it will never start, cancel it"},
+     "a job that it depends on did not end as required, so it can never start: cancel it"},
     {"Dependency", "a job that it depends on has not ended yet"},
     {begin_time, "its start time (--begin) has not come yet"},
     {"JobHeldUser", "its owner holds it: scontrol release ID frees it"},
-    {"JobHeldAdmin", "an administrator holds it: only they can release it"},
+    {"JobHeldAdmin", "an administrator holds it, and only an administrator can release it"},
     {"JobArrayTaskLimit", "as many tasks of this array run as its %N allows"},
     {"ReqNodeNotAvail",
      "a node that it needs is down, drained or reserved (often a maintenance that begins before "
@@ -72,7 +72,7 @@ constexpr Reason reasons[] = {
     {"ReservationDeleted", "its reservation was deleted"},
     {"Reservation", "its reservation has not begun"},
     {"InvalidAccount", "its account does not exist or is not yours: give another --account"},
-    {"InvalidQOS", "its QOS is not allowed to it: give another --qos"},
+    {"InvalidQOS", "it may not use its QOS: give another --qos"},
     {"AccountNotAllowed", "its account may not use this partition"},
     {"QOSNotAllowed", "its QOS may not be used with this account or partition"},
     {"QOSJobLimit", "as many jobs run under its QOS as the QOS allows"},
@@ -89,14 +89,14 @@ constexpr Reason reasons[] = {
     {"QOSMaxCpuPerUserLimit", "you use as many CPUs as the QOS allows one user"},
     {"QOSMaxCpuPerJobLimit", "it asks for more CPUs than the QOS allows one job"},
     {"QOSMaxMemoryPer", "it asks for, or you use, as much memory as the QOS allows"},
-    {"QOSMinGRES", "it asks for fewer GPUs than the QOS wants"},
+    {"QOSMinGRES", "it asks for fewer GPUs than the QOS requires"},
     {"QOSGrpGRES", "all jobs of the QOS together use as many GPUs as it allows"},
     {"QOSGrpNodeLimit", "all jobs of the QOS together use as many nodes as it allows"},
     {"QOSGrpCpuLimit", "all jobs of the QOS together use as many CPUs as it allows"},
     {"QOSGrpJobsLimit", "as many jobs of the QOS run as it allows"},
     {"QOSGrp", "all jobs of the QOS together have reached a limit of it"},
     {"QOSMax", "a limit of its QOS for one user or job is reached"},
-    {"QOSMin", "it asks for less than its QOS wants"},
+    {"QOSMin", "it asks for less than its QOS requires"},
     {"AssociationJobLimit", "as many jobs of its account run as are allowed"},
     {"AssociationResourceLimit", "its account has reached a limit on resources"},
     {"AssociationTimeLimit", "its account has used up its time"},
@@ -107,7 +107,7 @@ constexpr Reason reasons[] = {
     {"AssocGrpNodeLimit", "all jobs of the account together use as many nodes as it may"},
     {"AssocGrpCpuLimit", "all jobs of the account together use as many CPUs as it may"},
     {"AssocGrpCPUMinutesLimit", "the account has used up its CPU time"},
-    {"AssocGrpBillingMinutes", "the account's budget is used up, or would be by its jobs"},
+    {"AssocGrpBillingMinutes", "the account's budget is used up, or its jobs would use it up"},
     {"AssocGrpGRESMinutes", "the account has used up its GPU time"},
     {"AssocGrpJobsLimit", "as many jobs of the account run as it may"},
     {"AssocGrp", "all jobs of the account together have reached a limit of it"},
@@ -117,13 +117,13 @@ constexpr Reason reasons[] = {
     {"MaxJobsPerAccount", "the account runs as many jobs as the QOS allows it"},
     {"MaxCpuPerAccount", "the account uses as many CPUs as the QOS allows it"},
     {"Cleaning", "it was queued again and its earlier run is still being cleared up"},
-    {"Prolog", "the preparation of its nodes runs"},
+    {"Prolog", "its nodes are still being prepared"},
     {"WaitingForScheduling", "Slurm has not looked at it yet"},
     {"None", "Slurm has not said why yet"},
     {"FedJobLock", "another cluster of the federation may be starting it"},
     {"FrontEndDown", "no front-end node is up"},
     {"BurstBuffer", "its burst buffer is being prepared"},
-    {"SchedDefer", "it asked for an immediate start, and the scheduler defers those"},
+    {"SchedDefer", "it asked for an immediate start, and the scheduler defers such jobs"},
     {"DeadLine", "it can no longer end before its deadline"},
     {"AccountingPolicy", "a limit of its account or QOS is reached"},
     {"JobLaunchFailure", "it could not be started: a file system or a path may be missing there"},

@@ -213,7 +213,7 @@ std::optional<Error> root_has_ended(const plan::Job& job, probes::PresenceWatch&
   return Error{
       fmt::format("{} has ended before this node, {}, could join", job.root_host,
                   job.place.node_name),
-      "the root agent was to be there, and the engine has no process of this run on that host",
+      "the root agent should be on that host, but the engine has no process of this run there",
       "see its messages above, and check that toprun is installed there", exit_failure};
 }
 
@@ -339,8 +339,8 @@ asio::awaitable<Result<RunRole>> take_role(Session& session) {
   if (!is_root && job.is_root_if_no_other && !co_await another_becomes_root(session)) {
     is_root = session.leaves_endpoint = true;
     say(
-        fmt::format("no node of the job has become its root at {} within {} s: the others find the "
-                    "root here, on {}, where rank 0 is",
+        fmt::format("no node of the job has become its root at {} within {} s: the root, with rank "
+                    "0, is on {} instead",
                     job.root_host, owner_limit.count(), job.place.node_name));
   } else if (is_root && !here && !job.root_beside_endpoint.empty()) {
     session.leaves_endpoint = true;
@@ -379,7 +379,7 @@ asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orde
   auto chosen = co_await session.pool.answer<Result<Secret>>(std::move(choose), secret_limit);
   if (chosen) co_return *std::move(chosen);
   co_return fail("the secret of the job", Pool::words_for(chosen.error(), secret_limit),
-                 "see whether munge, or the file system of TOPRUN_SECRET_FILE, hangs");
+                 "check whether munge, or the file system of TOPRUN_SECRET_FILE, hangs");
 }
 
 asio::awaitable<int> give_up(Session& session, const Error& error) {

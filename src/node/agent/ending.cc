@@ -54,8 +54,8 @@ std::string advice_on_idle_nodes(const plan::Job& job) {
   const auto others = engines::slurm::other_nodes_of_own_job(job.environment, nodes);
   if (nodes.empty() || others.empty()) return {};
   return fmt::format(
-      "{} of the Slurm job {} no part: with --max-restarts N such nodes wait as spares, and take "
-      "the place of a lost one",
+      "{} of the Slurm job {} no ranks: with --max-restarts N such nodes wait as spares, and "
+      "replace a lost node",
       hosts::short_list(others), others.size() == 1 ? "has" : "have");
 }
 
@@ -73,13 +73,12 @@ std::string advice_on_loss(const plan::Job& job) {
   const std::string fewer = fmt::format("--nnodes {}:{} lets the job go on with fewer {}",
                                         std::max(1, job.nnodes - 1), job.nnodes, nodes_word(job));
   if (!job.each_node_comes_once()) {
-    return fmt::format("{}; --max-restarts N lets it wait for another in the lost one's place",
+    return fmt::format("{}; --max-restarts N lets it wait for a node that replaces the lost one",
                        fewer);
   }
   return fmt::format(
-      "{}; or give more {} than --nnodes {}{}: they wait as spares, and take the "
-      "place of a lost one",
-      fewer, nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
+      "{}; or give more {} than --nnodes {}{}: they wait as spares, and replace a lost node", fewer,
+      nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
 }
 
 // The row that report::failure_report() has no advice for, once the run is over.

@@ -123,10 +123,9 @@ asio::awaitable<NodeFacts> NodeSurvey::seen() {
   const auto state = state_;
   while (state->unanswered > 0) co_await state->over.async_wait(use_nothrow_awaitable);
   if (!state->is_whole()) {
-    say(
-        fmt::format("{}: a file system hangs, so this node joins without a look at its script and "
-                    "environment",
-                    job_->place.node_name));
+    say(fmt::format(
+        "{}: a file system hangs, so this node joins without a check of its script and environment",
+        job_->place.node_name));
   }
   co_return joined(state->around.value_or(NodeFacts()), state->network.value_or(nullptr));
 }

@@ -39,7 +39,7 @@ fabric::Route route_of(const std::vector<hosts::LocalAddress>& own,
 
 void say_setting(const fabric::Setting& setting) {
   say(setting.value ? fmt::format("{}={}: {}", setting.name, *setting.value, setting.reason)
-                    : fmt::format("{} is left alone: {}", setting.name, setting.reason));
+                    : fmt::format("{} is not changed: {}", setting.name, setting.reason));
 }
 
 // The variables with which the workers' NCCL, Gloo and UCX use the right network.

@@ -61,7 +61,7 @@ std::string processes_by_login(const plan::Job& job) {
   }
   if (!parts.empty()) parts.back() += " (the list of hosts)";
   if (others > 0) {
-    parts.push_back(fmt::format("{}one per GPU of the node, or one where there is none",
+    parts.push_back(fmt::format("{}one per GPU of the node, or one if it has no GPU",
                                 parts.empty() ? "" : "else "));
   }
   return join(parts, ", ");
@@ -139,7 +139,7 @@ Result<std::string> describe(const plan::Job& job) {
   }
   if (!job.in_container()) line("each worker", shown_command(job.program));
   if (job.options.prefetch) {
-    line("prefetch", fmt::format("each node reads first what importing {} reads",
+    line("prefetch", fmt::format("each node first reads the files that importing {} reads",
                                  join(*job.options.prefetch, ", ")));
   }
   if (job.stages()) {

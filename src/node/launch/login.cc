@@ -191,10 +191,10 @@ void Login::obey(std::string_view line) {
     path_ = line.substr(static_cast<std::size_t>(parts[5].data() - line.data()));
     become(State::starting, login_program_limit);
   } else if (parts[0] == "refused") {
-    trouble_ = LoginTrouble{fmt::format("no place for toprun's program ({} bytes): {}",
-                                        program_()->size(), trim(line.substr(parts[0].size()))),
-                            "make room there, or set XDG_CACHE_HOME on HOST to a folder that has "
-                            "it"};
+    trouble_ = LoginTrouble{
+        fmt::format("no space for toprun's program ({} bytes): {}", program_()->size(),
+                    trim(line.substr(parts[0].size()))),
+        "free some space there, or set XDG_CACHE_HOME on HOST to a folder with enough space"};
   } else if (parts[0] == "up") {
     if (parts.size() > 1 && server_.empty()) server_ = parts[1];
     become(State::up, {});
@@ -274,10 +274,11 @@ LoginTrouble Login::why_not_up() const {
   }
   const std::string last =
       by_ssh ? last_words(complaint_) : last_words(engines::without_exec_end(complaint_));
-  return {fmt::format("the copy of toprun at {} does not run: {}", path_, last),
-          lower(last).contains("exec format error")
-              ? "HOST has another architecture than this machine: start toprun on one like HOST"
-              : fmt::format("remove it there: rm {}", path_)};
+  return {
+      fmt::format("the copy of toprun at {} does not run: {}", path_, last),
+      lower(last).contains("exec format error")
+          ? "HOST has another architecture than this machine: start toprun on a machine like HOST"
+          : fmt::format("remove it there: rm {}", path_)};
 }
 
 }  // namespace toprun::launch

@@ -415,8 +415,8 @@ void tell_kept(const std::string& job, const std::string& run) {
   const std::string id = fmt::format("{}/{}", job, run);
   [[maybe_unused]] const int printed = print(id + '\n');
   say(
-      fmt::format("run {0} goes on in the pods until its end, theirs or toprun cancel {0}; toprun "
-                  "logs -f {0} shows it",
+      fmt::format("run {0} continues in the pods until it ends, its pods end or toprun cancel {0} "
+                  "ends it; toprun logs -f {0} shows its output",
                   id));
 }
 

@@ -402,7 +402,7 @@ void Channel::pass(std::chrono::steady_clock::time_point now,
   // process that is late all the time still notices the silence, if later.
   if (late > patience_.beat) last_read_ = std::min(now, last_read_ + late);
   if (now - last_read_ > patience_.silence) {
-    return lose({model::Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
+    return lose({model::Loss::Kind::silent, "no message for " + duration_text(patience_.silence)});
   }
   // Other messages replace the heartbeat.
   if (now - last_write_ < patience_.beat || closing_) return;

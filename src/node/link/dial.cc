@@ -102,7 +102,7 @@ struct Round {
 constexpr std::string_view choose_another_port =
     "choose another port with --rdzv-endpoint or --master-port on all nodes";
 constexpr std::string_view holder_is_named_there =
-    "; `ss -ltnp` on that host names the program, and so does its toprun";
+    "; `ss -ltnp` and toprun on that host print the program's name";
 
 class Dialer {
  public:
@@ -294,7 +294,7 @@ Round Dialer::turned_away(const TurnedAway& turned) const {
               fmt::format("give all agents the same --rdzv-id, or {}", choose_another_port),
               {}};
     case Turned::busy:
-      return {Round::End::busy, "too many others are at its port at this moment", {}, {}};
+      return {Round::End::busy, "too many processes are connecting to its port now", {}, {}};
     case Turned::not_root:
       break;
   }
@@ -416,7 +416,7 @@ asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, model::
   auto found = co_await race<hosts::Address>(io, candidates.size(), attempt);
   if (found) co_return found->second;
   co_return fail(
-      fmt::format("{} cannot reach {}, which is to hold rank 0, at port {}", hosts::host_name(),
+      fmt::format("{} cannot reach {}, the host for rank 0, at port {}", hosts::host_name(),
                   store.host, store.port),
       "tried " + join(store.addresses, ", "),
       "check the firewall between the nodes, or name a reachable address with --local-addr there");

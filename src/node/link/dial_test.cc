@@ -27,7 +27,7 @@ TEST(Dialing, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
       {identity("job", "9.9.9"), Secret::given("s"), "an agent of toprun 0.1.0 answers"},
       {identity(), Secret::given("other"), "a different secret"},
       {identity(), Secret::derived("job"), "another kind of secret"},
-      {identity(), Secret::munge_member("job", "/nowhere"), "does not prove itself by munge"},
+      {identity(), Secret::munge_member("job", "/nowhere"), "the root agent does not use munge"},
       // The job is compared first: another job may have any version.
       {identity("other", "9.9.9"), Secret::given("s"), "an agent of another job answers"},
   };
@@ -126,7 +126,9 @@ TEST(Dialing, ABusyRootIsNotTakenForAnotherProgram) {
       dial(io, fake_root.port(), identity(), Secret::given("s"), join_as("b"), false, 7s);
   ASSERT_FALSE(failed->has_value());
   const std::string line = failed->error().line();
-  EXPECT_NE(line.find("within 7.0 s: too many others are at its port"), std::string::npos) << line;
+  EXPECT_NE(line.find("within 7.0 s: too many processes are connecting to its port"),
+            std::string::npos)
+      << line;
 }
 
 // In 4 s a member dials some 20 times, in 20 s more than 30 times.

@@ -137,7 +137,7 @@ std::string Secret::proof(bool root) const {
 Result<std::string> Secret::against(std::string_view root_proof) const {
   if (origin_ == Origin::munge) {
     if (!root_proof.starts_with(munge_prefix)) {
-      return fail("the root agent does not prove itself by munge, which this node has",
+      return fail("the root agent does not use munge, and this node does",
                   fmt::format("it offers \"{}\"", root_proof.substr(0, root_proof.find(':'))),
                   "make munge's socket visible on all nodes or on none, or set TOPRUN_SECRET");
     }

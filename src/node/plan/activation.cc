@@ -141,7 +141,7 @@ Result<Environment> with_command(const std::string& command, Environment environ
   const std::string said = first_error(done->err);
   return fail(what,
               fmt::format("it ended with code {}{}{}", done->code, said.empty() ? "" : ": ", said),
-              "add \"|| true\" where that does not matter");
+              "add \"|| true\" to commands that may fail");
 }
 
 std::vector<fs::path> conda_roots(const Environment& environment) {

@@ -107,10 +107,9 @@ TEST_F(Activating, ACommandIsRunAndItsEnvironmentTakenOver) {
 }
 
 TEST_F(Activating, ACommandThatFailsIsShownWithItsWords) {
-  EXPECT_EQ(
-      error_of({.before = "echo 'error: no licence' >&2; exit 3"}),
-      "--before echo 'error: no licence' >&2; exit 3 on host n0: it ended with code 3: error: no "
-      "licence; add \"|| true\" where that does not matter");
+  EXPECT_EQ(error_of({.before = "echo 'error: no licence' >&2; exit 3"}),
+            "--before echo 'error: no licence' >&2; exit 3 on host n0: it ended with code 3: "
+            "error: no licence; add \"|| true\" to commands that may fail");
   EXPECT_TRUE(
       error_of({.before = "source /no/such"}).contains("/no/such: No such file or directory"));
   EXPECT_EQ(error_of({.before = "false || true"}), "no error");

@@ -189,7 +189,7 @@ std::optional<std::string> differs_from_tasks(const std::vector<Join>& members,
   if (others == 0) return std::nullopt;
   return fmt::format(
       "--order scheduler: {} of {} ranks have another number than their task, because the ranks of "
-      "a node follow each other; lay the tasks out in blocks",
+      "a node have consecutive numbers; distribute the tasks in blocks",
       others, members.size());
 }
 

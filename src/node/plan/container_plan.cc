@@ -183,8 +183,8 @@ std::string python_exec_note(const Options& options, const Environment& environm
     return {};
   }
   return fmt::format(
-      "PYTHON_EXEC={} is the host's and stays outside: the image's own Python is used "
-      "(-e PYTHON_EXEC=… names one inside)",
+      "PYTHON_EXEC={} is a path on the host and has no effect in the container: the image's own "
+      "Python is used (-e PYTHON_EXEC=… sets another one there)",
       *own);
 }
 

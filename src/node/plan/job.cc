@@ -388,7 +388,8 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   if (job.nnodes > 1 && (options.master_port.value == 0 ||
                          (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port == 0))) {
-    return usage("port 0", fmt::format("{} nodes cannot know what the kernel chooses", job.nnodes),
+    return usage("port 0",
+                 fmt::format("{} nodes cannot know which port the kernel chooses", job.nnodes),
                  "give a port from 1 to 65535");
   }
   if (job.place.stance == Stance::in_place) {
@@ -402,7 +403,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                           job.place.local_rank.value_or(0) == 0;
     if (!options.stage.empty() && is_first) {
       job.place.notes.push_back(
-          "--stage has no effect: the engine starts each rank by itself, beside no agent of its "
+          "--stage has no effect: the engine starts each rank separately, without an agent per "
           "node");
     }
     job.tasks = job.place.tasks;

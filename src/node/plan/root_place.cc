@@ -97,8 +97,8 @@ RootPlace place_root(const Options& options, const Allocation& place, hosts::Rea
     root.endpoint_is_meant = false;
     if (!place.root_node) {
       root.note = fmt::format(
-          "{} {} is an address of each host's own, at which no other node finds the root: it is "
-          "at {} instead",
+          "{} {} is a local address on every host, so no other node can reach the root there: the "
+          "root is at {} instead",
           endpoint->source, endpoint->host, of_engine.front());
     }
     endpoint.reset();

@@ -31,7 +31,7 @@ constexpr std::chrono::minutes recording_limit = probe_limit + finding_limit;
 
 std::optional<std::string> why_never_ahead(const plan::Job& job) {
   if (job.options.program == plan::Program::executable) {
-    return "--no-python starts a program, and only what Python imports is known";
+    return "--no-python starts a program, and toprun knows only the files of Python imports";
   }
   if (job.in_container()) return "its ranks run in a container, whose files are out of reach";
   if (!prefetch::folder_of(job.environment)) return "neither HOME nor XDG_CACHE_HOME is set";
@@ -119,7 +119,7 @@ void Prefetch::heard(const Found& found) {
     read(found.reading);
   } else {
     if (verbose)
-      tell("has no record of this environment yet: it is made once the ranks have imported");
+      tell("has no record of this environment yet: toprun writes it after the ranks' imports");
     state_ = State::waiting;
     if (may_record_) record();
   }

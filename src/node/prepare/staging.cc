@@ -56,7 +56,7 @@ bool is_local(const std::string& folder) {
 Result<std::string> folder_for_copies(const plan::Job& job) {
   if (const auto& named = job.options.stage_to) {
     if (is_local(*named)) return *named;
-    return fail("cannot use " + *named, "it is on a file server",
+    return fail("cannot use " + *named, "it is on a network file system",
                 "name a folder on the node's own disk or in its memory with --stage-to");
   }
   const std::string usual = job.environment.non_empty("TMPDIR").value_or("/tmp");
@@ -255,7 +255,8 @@ asio::awaitable<void> Staging::fetch_once(model::StagePart part) {
   };
   auto answer = co_await own_.answer<Taken>(std::move(work), stage_limit);
   if (!answer) {
-    answer = Taken{fail("no copy", fmt::format("not there after {} min", stage_limit.count()))};
+    answer =
+        Taken{fail("no copy", fmt::format("it has not arrived after {} min", stage_limit.count()))};
   }
   model::Staged staged;
   staged.took = duration_cast<milliseconds>(steady_clock::now() - began);
@@ -273,9 +274,9 @@ asio::awaitable<void> Staging::fetch_once(model::StagePart part) {
 void Staging::conclude(model::Staged staged, bool path_is_there) {
   outcome_.emplace();
   if (!staged.why_not.empty() && !path_is_there) {
-    outcome_ = fail(fmt::format("{} has no copy of {}, which is not there itself either",
-                                job_->place.node_name, path_),
-                    staged.why_not);
+    outcome_ = fail(
+        fmt::format("{} has neither the original of {} nor a copy", job_->place.node_name, path_),
+        staged.why_not);
   }
   news_ = std::move(staged);
   settled_timer_.cancel();

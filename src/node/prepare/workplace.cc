@@ -146,7 +146,7 @@ Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workp
                                     job.place.node_name + " in the container", is_executable);
   if (!python) {
     Error error = python.error();
-    error.fix = "use an image that has Python, or show it one: --bind and --venv DIR";
+    error.fix = "use an image that has Python, or mount an environment with --bind and --venv DIR";
     return std::unexpected(std::move(error));
   }
   place.program = {python->path, "-u"};

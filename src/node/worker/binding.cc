@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* no_binding = "leave out --numa-binding, or run where /sys tells";
+constexpr const char* no_binding =
+    "leave out --numa-binding, or run on a machine where /sys shows this";
 
 std::optional<int> read_int(const fs::path& path) {
   const auto text = read_file(path);
@@ -65,7 +66,7 @@ Result<std::map<int, Cpu>> read_nodes(const std::vector<int>& allowed, const fs:
     }
   }
   if (cpus.empty()) {
-    return fail("--numa-binding", fmt::format("no CPU that we may use in {}", folder.string()),
+    return fail("--numa-binding", fmt::format("no CPU that toprun may use in {}", folder.string()),
                 no_binding);
   }
   return cpus;

@@ -196,8 +196,8 @@ TEST(Binding, WhatSysDoesNotTell) {
             Lists{"--numa-binding: /sys does not tell the last-level cache of CPU 0; use "
                   "--numa-binding node"});
   EXPECT_EQ(read_machine({0}, {}, "/nonexistent").error().line(),
-            "--numa-binding: no CPU that we may use in /nonexistent/sys/devices/system/node; leave "
-            "out --numa-binding, or run where /sys tells");
+            "--numa-binding: no CPU that toprun may use in /nonexistent/sys/devices/system/node; "
+            "leave out --numa-binding, or run on a machine where /sys shows this");
   EXPECT_FALSE(read_machine({0}, {"0000:01:00.0"}, sys.path()));
 }
 

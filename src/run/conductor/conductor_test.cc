@@ -275,7 +275,7 @@ TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
 TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
   Conductor conductor = conductor_of_two();
   conductor.exited(0, victim(0), first_moment);
-  conductor.lost(1, true, "no word for 10.0 s", first_moment);
+  conductor.lost(1, true, "no message for 10.0 s", first_moment);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(0, stopped(1), first_moment + 1s);
   conductor.gone(0);
@@ -296,7 +296,7 @@ TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
 TEST(Conductor, ANodeWhoseRanksHaveEndedMayGo) {
   Conductor conductor = conductor_of_two();
   for (const int rank : {2, 3}) conductor.exited(1, exited(rank, 0), first_moment);
-  conductor.lost(1, true, "no word for 10.0 s", first_moment);
+  conductor.lost(1, true, "no message for 10.0 s", first_moment);
   EXPECT_TRUE(conductor.take_orders().empty());
   for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), first_moment);
   conductor.gone(0);

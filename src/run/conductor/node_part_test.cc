@@ -111,7 +111,7 @@ TEST(NodePart, ASignalForAllEndsAnElasticJob) {
 // The root may start its ranks elsewhere as soon as it has noticed the silence.
 TEST(NodePart, WhoIsCutOffHasAShortGrace) {
   Part member = Part::running(Part::settings(false));
-  member.on(RootLost{{Loss::Kind::silent, "no word for 10.0 s"}});
+  member.on(RootLost{{Loss::Kind::silent, "no message for 10.0 s"}});
   EXPECT_EQ(member.stops(), Graces{1s});
 }
 

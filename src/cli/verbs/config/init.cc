@@ -75,7 +75,7 @@ int init(const InitOptions& options, const Environment& environment) {
   if (is_printed) return print_bytes(text);
   if (const auto written = write(options, text); !written) return give_up(written.error());
   say(fmt::format(
-      "wrote {}{}; toprun config show submit says what counts now", options.output,
+      "wrote {}{}; toprun config show submit shows the effective settings", options.output,
       cluster.machines.nodes.empty() ? ", a form to fill in: no cluster answered" : ""));
   return 0;
 }

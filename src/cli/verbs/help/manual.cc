@@ -32,8 +32,8 @@ std::string manual_of_surroundings() {
       ".SH EXIT STATUS\n{}{}.SH ENVIRONMENT\n{}{}.SH FILES\n{}",
       options::manual_rows(exit_code_rows(Command::run)),
       options::manual_paragraph("Verbs with other codes have a table of their own below."),
-      options::manual_paragraph("An option on the command line goes before its variable, and the "
-                                "variable before toprun.toml."),
+      options::manual_paragraph("An option on the command line overrides its variable, and the "
+                                "variable overrides toprun.toml."),
       options::manual_rows(environment_rows()), options::manual_rows(file_rows()));
 }
 

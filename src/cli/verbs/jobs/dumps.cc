@@ -119,7 +119,7 @@ void tell_passed_over(const std::vector<PassedOver>& files) {
     say(Error{.what = "passes over " + files[i].file, .why = files[i].why, .fix = {}}.line());
   }
   if (files.size() > most_reported) {
-    say(fmt::format("passes over {} more files", files.size() - most_reported));
+    say(fmt::format("ignored {} more files", files.size() - most_reported));
   }
 }
 
@@ -177,7 +177,7 @@ std::string text_of(const Dumps& dumps, const std::vector<Finding>& findings) {
   if (!text.empty()) return text;
   const bool some_called = std::ranges::any_of(
       dumps.by_rank, [](const auto& dump) { return !dump.second.entries.empty(); });
-  return some_called ? "all ranks came to the same calls, and all have ended\n"
+  return some_called ? "all ranks made the same calls, and all calls have ended\n"
                      : "no rank has recorded a call\n";
 }
 

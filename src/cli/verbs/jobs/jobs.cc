@@ -77,8 +77,8 @@ Result<int> print_jobs(const Call& call) {
   const int code = print(
       jobs::jobs_table(*queue, jobs->jobs, status, style_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
-    say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID one that "
-        "ended");
+    say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID a job that "
+        "has ended");
   }
   return code;
 }

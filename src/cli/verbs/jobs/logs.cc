@@ -46,7 +46,7 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
       "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
   if (!jobs.empty()) {
     return fail(fmt::format("no output of job {}", id.text),
-                "the engine does not say any more where it is, and " + looked,
+                "the engine no longer knows where it is, and " + looked,
                 "change to the folder that it was submitted from");
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
@@ -179,7 +179,7 @@ void tell_failures(const std::string& id, const std::vector<Found>& all,
   std::string text;
   for (const std::string& line : lines | std::views::take(most_failures_reported)) text += line;
   if (lines.size() > most_failures_reported) {
-    text += fmt::format("toprun: … and {} more have failed: toprun status {} tells all\n",
+    text += fmt::format("toprun: … and {} more have failed: toprun status {} shows all\n",
                         lines.size() - most_failures_reported, jobs::id_word(id));
   }
   if (!text.empty()) say_block(text);

@@ -51,7 +51,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
                 fmt::format("name one of them, as in {}_1", name));
   }
   if (!all.front().report) {
-    return fail(what, "its run has written none, or in another folder",
+    return fail(what, "its run has written no report, or has written it to another folder",
                 "give the file that its --report names");
   }
   const jobs::JobSummary end = jobs::summary_of(all.front());

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds places_limit{20};
 constexpr std::chrono::seconds remote_limit{60};  // with a step of the engine's around it
 
 std::string cannot_tell(const std::string& job) {
-  return fmt::format("cannot tell where the ranks of job {} stand", job);
+  return fmt::format("cannot tell where the ranks of job {} are", job);
 }
 
 std::string text_of(const json& places) {

@@ -54,10 +54,12 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
   }
   const auto names = toprun::split(exported, ',');
   if (std::ranges::find(names, "ALL") != names.end()) return {};
-  return usage(fmt::format("-e {}", join(hidden, " -e ")),
-               fmt::format("secrets go to the job by the environment, which --export={} keeps back",
-                           exported),
-               "add ALL to it, or have the program read them from a file");
+  return usage(
+      fmt::format("-e {}", join(hidden, " -e ")),
+      fmt::format(
+          "secrets reach the job through the environment, and --export={} does not pass it on",
+          exported),
+      "add ALL to it, or have the program read them from a file");
 }
 
 // What --on says.
@@ -74,8 +76,8 @@ int act_in_pods(const options::Split& argument, const std::vector<std::string>& 
   if (!hidden.empty()) {
     const std::string& name = hidden.front();
     const std::string copied = fmt::format(
-        "use --secret-env {0}, and a Secret with your value is made that goes with the job, or "
-        "--secret-env {0}=SECRET:KEY for one that is there",
+        "use --secret-env {0}, which creates a Secret with your value and deletes it with the job, "
+        "or --secret-env {0}=SECRET:KEY for an existing Secret",
         name);
     return give_up({fmt::format("-e {}", join(hidden, " -e ")),
                     "everyone who may read the job's object would read the secret",
@@ -125,8 +127,8 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   if (std::ranges::any_of(argument.options, [](const auto& option) {
         return option.flag->id == options::FlagId::interactive;
       })) {
-    return give_up({"--interactive", "a job of Slurm's is a shell's",
-                    "toprun shell, or --on kubernetes", exit_usage});
+    return give_up({"--interactive", "Slurm has no jobs of sleeping pods",
+                    "use toprun shell, or --on kubernetes", exit_usage});
   }
   if (const auto there = jobs::enter_directory(argument, options::Command::submit); !there) {
     return give_up(there.error());
@@ -174,8 +176,8 @@ void say_whose_dry_run(const options::Split& split) {
     return option.flag->id == options::FlagId::job_dry_run;
   });
   if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
-  say("--dry-run behind the script is the script's own: the job is submitted; before the script it "
-      "only shows what would be");
+  say("--dry-run after the script is the script's own: the job is submitted; before the script it "
+      "only shows what would be submitted");
 }
 
 }  // namespace

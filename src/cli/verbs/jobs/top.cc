@@ -163,7 +163,7 @@ void Session::press() {
 void Session::open_log() {
   const top::Log log = top::log_of(picture_, state_);
   if (log.path.empty()) {
-    state_.note = "no log of it is kept: toprun submit keeps them, as do --redirects 3 and --tee 3";
+    state_.note = "it has no log file: toprun submit, --redirects 3 and --tee 3 write such files";
     return;
   }
   if (::access(log.path.raw().c_str(), R_OK) != 0) {
@@ -299,8 +299,8 @@ Result<int> run_top(const options::Call& call) {
   const bool as_json = call.has(FlagId::json);
   const bool on_terminal = !as_json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   if (on_terminal && call.environment.get("TERM").value_or("dumb") == "dumb") {
-    return fail("top needs a terminal", "TERM says that this one cannot move its cursor",
-                "set TERM, or ask for one picture: toprun top | cat");
+    return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
+                "set TERM, or print one picture: toprun top | cat");
   }
   const auto job =
       TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));

@@ -101,8 +101,7 @@ class ImageBuild {
     const auto meant = runtime->explain(join(lines, "\n"), run, container::find_node(record_.host));
     if (meant) return *meant;
     const std::string last = lines.empty() ? "" : printable(trim(lines.back()));
-    return {what, fmt::format("it ended with exit code {}: {}", code, last),
-            "what it printed stands above"};
+    return {what, fmt::format("it ended with exit code {}: {}", code, last), "its output is above"};
   }
 
   const SetupOptions& options_;

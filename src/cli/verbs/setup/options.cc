@@ -89,7 +89,7 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
   if (!is_image) {
     return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
   }
-  return usage("--from " + options.image_from, "no --container says which file to make of it",
+  return usage("--from " + options.image_from, "--container FILE is missing, the image to build",
                "as in --container pytorch.sif");
 }
 
@@ -112,7 +112,7 @@ Result<void> take_imports(SetupOptions& options, const Call& call) {
   for (const std::string& list : values_of(call, FlagId::import_test)) {
     for (const std::string_view name : toprun::split(list, ',')) {
       const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
-      if (!is_name) return usage("--import " + list, "must be modules with commas between", {});
+      if (!is_name) return usage("--import " + list, "must be modules separated by commas", {});
       options.requested.imports.emplace_back(name);
     }
   }

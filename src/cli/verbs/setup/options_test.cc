@@ -65,7 +65,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
       {{"--venv", "e", "--import", "a,"}, "--import a,: must be modules"},
       {{"--venv", "e", "--horovod=x"}, "--horovod=x: must be nccl, gloo or mpi"},
       {{"--venv", "e", "--nccl-home", "x"}, "--nccl-home x: is for Horovod"},
-      {{"--from", "x"}, "--from x: no --container says which file"},
+      {{"--from", "x"}, "--from x: --container FILE is missing"},
       {{"--from", "x", "--container", "y"}, "--container y: must end in .sif or .sqsh"},
       {{"--from", "x", "--container", "y.sif", "z"}, "--from x: packages can be added"},
       {{"--venv", "e", "--after", "setup"}, "--after setup: must be a job's number"},

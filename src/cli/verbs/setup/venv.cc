@@ -106,7 +106,7 @@ class VenvBuild {
     const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
     return fail(what,
                 said.empty() ? fmt::format("it ended with exit code {}: {}", *code, last) : said,
-                "what it printed stands above");
+                "its output is above");
   }
 
   Result<void> test_imports() {
@@ -131,7 +131,7 @@ class VenvBuild {
 
   // Python ended in the middle: the module, and the signal or exit code.
   static std::string last_line(const process::Finished& done) {
-    return fmt::format("it ended with exit code {}; last it said: {}", done.code,
+    return fmt::format("it ended with exit code {}; its last line: {}", done.code,
                        last_words(done.err));
   }
 

@@ -46,7 +46,7 @@ Result<int> run_topo_convert(const options::Call& call) {
   const auto written = TRY(put_out(call, converted.text));
   say_what_is_unknown(placed.source, placed.warnings);
   if (!converted.left_out.empty()) {
-    say(fmt::format("left out, because too little is known of their places: {}",
+    say(fmt::format("left out, because their places in the network are not known well enough: {}",
                     hosts::compress_hostlist(converted.left_out)));
   }
   return written;

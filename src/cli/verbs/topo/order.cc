@@ -25,7 +25,7 @@ Result<const report::Format*> chosen_format(const Call& call) {
   const bool as_json = call.has(FlagId::json);
   if (!argument) return report::find_format(as_json ? "json" : "table");
   if (as_json && argument->value != "json") {
-    return usage(fmt::format("--json and {}", argument->label()), "only one form can be printed",
+    return usage(fmt::format("--json and {}", argument->label()), "only one format can be printed",
                  "leave one of them out");
   }
   if (const auto* format = report::find_format(argument->value)) return format;
@@ -92,7 +92,8 @@ Result<void> check_places(const Call& call, const placement::Placement& placemen
   const auto required = TRY(options::parse_switch(*argument));
   if (!required) return {};
   return fail(argument->source,
-              "no evidence of where these nodes sit: " + hosts::short_list(placement.unplaced),
+              "the place of these nodes in the network is not known: " +
+                  hosts::short_list(placement.unplaced),
               "add them to a file and name it with --topology FILE");
 }
 

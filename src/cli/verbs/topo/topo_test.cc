@@ -495,7 +495,8 @@ TEST_F(Topo, Converts) {
   const auto partly =
       run({"convert", "--topology", path, "--hosts", "n0,x", "--to", "topology.conf"});
   EXPECT_EQ(partly.out, "SwitchName=bbbb Nodes=n0\nSwitchName=CCCC Switches=bbbb\n");
-  EXPECT_TRUE(partly.err.contains("left out, because too little is known of their places: x\n"));
+  EXPECT_TRUE(partly.err.contains(
+      "left out, because their places in the network are not known well enough: x\n"));
   EXPECT_TRUE(
       run({"convert", "--topology", path, "--to", "label"}).err.contains("did you mean labels?"));
   EXPECT_EQ(run({"convert", "--topology", path}).code, exit_usage);

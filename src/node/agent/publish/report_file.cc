@@ -83,7 +83,7 @@ void ReportFile::write(const std::shared_ptr<State>& state, model::RunRecord rec
         if (!written) return;  // and nothing more is: a later version must not be overtaken
         state->writing = false;
         if (!*written && !std::exchange(state->has_failed, true)) {
-          say(fmt::format("cannot write {}: {}; the job goes on, and it is tried again",
+          say(fmt::format("cannot write {}: {}; the job goes on, and toprun tries again",
                           *state->path, written->error().why));
         }
         if (auto next = std::exchange(state->next, std::nullopt)) {

@@ -53,7 +53,7 @@ Result<std::vector<std::string>> texts_in(const json& object, const char* name,
 
 Result<State> state_in(const json& object, const std::string& label) {
   const auto found = std::ranges::find(state_names, text_at(object, "state"));
-  if (found == state_names.end()) return broken(label, "its \"state\" is none that toprun knows");
+  if (found == state_names.end()) return broken(label, "toprun does not know its \"state\"");
   return static_cast<State>(found - state_names.begin());
 }
 
@@ -173,10 +173,11 @@ std::string contents_differences(const std::vector<std::string>& built,
   std::vector<std::string> differences;
   if (!unnamed.empty()) {
     differences.push_back(
-        fmt::format("with {}, which this call does not name", join(unnamed, ", ")));
+        fmt::format("with {}, which this command line does not name", join(unnamed, ", ")));
   }
   if (!absent.empty()) {
-    differences.push_back(fmt::format("without {}, which this call names", join(absent, ", ")));
+    differences.push_back(
+        fmt::format("without {}, which this command line names", join(absent, ", ")));
   }
   return join(differences, ", and ");
 }
@@ -201,12 +202,11 @@ std::string state_words(const Record& record) {
 Result<void> check_usable(const Record& record, const std::string& what,
                           std::string_view architecture) {
   if (record.state != State::complete) {
-    return fail(
-        what, "it is incomplete: " + state_words(record),
-        record.job.empty() || record.state == State::failed
-            ? "build it again with toprun setup"
-            : fmt::format("toprun status {} tells; toprun submit --after setup waits for it",
-                          record.job));
+    return fail(what, "it is incomplete: " + state_words(record),
+                record.job.empty() || record.state == State::failed
+                    ? "build it again with toprun setup"
+                    : fmt::format("see toprun status {}; toprun submit --after setup waits for it",
+                                  record.job));
   }
   if (record.architecture.empty() || record.architecture == architecture) return {};
   return fail(what,

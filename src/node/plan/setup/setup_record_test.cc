@@ -38,8 +38,8 @@ TEST(Record, ABrokenOneIsAnErrorInOneLine) {
       {"[]", "f: is not a record of toprun's (toprun.setup/1)"},
       {"{\"schema\": 1}", "f: is not a record of toprun's (toprun.setup/1)"},
       {R"({"schema": "toprun.setup/2"})", "f: is not a record of toprun's (toprun.setup/1)"},
-      {R"({"schema": "toprun.setup/1"})", "f: its \"state\" is none that toprun knows"},
-      {R"({"schema": "toprun.setup/1", "state": "fine"})", "f: its \"state\" is none"},
+      {R"({"schema": "toprun.setup/1"})", "f: toprun does not know its \"state\""},
+      {R"({"schema": "toprun.setup/1", "state": "fine"})", "f: toprun does not know its \"state\""},
       {R"({"schema": "toprun.setup/1", "state": "complete", "job": 7})",
        "f: \"job\" is not a string"},
       {R"({"schema": "toprun.setup/1", "state": "complete", "modules": "a"})",
@@ -96,7 +96,7 @@ TEST(Usable, SaysWhyNot) {
   record.state = State::building;
   EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
             "--venv env: it is incomplete: its setup, job 17, on n0 since 2026-11-22T12:00:00.000Z "
-            "has not ended, or was ended in the middle; toprun status 17 tells; toprun submit "
+            "has not ended, or was ended in the middle; see toprun status 17; toprun submit "
             "--after setup waits for it");
   record.state = State::submitted;
   record.job.clear();
@@ -111,11 +111,11 @@ TEST(Record, TellsWhatWishesDifferBy) {
     std::string differences;
   } rows[] = {
       {{"torch", "numpy"}, {"numpy", "torch"}, ""},
-      {{"torch", "numpy"}, {"torch"}, "with numpy, which this call does not name"},
+      {{"torch", "numpy"}, {"torch"}, "with numpy, which this command line does not name"},
       {{"torch==2.6"},
        {"torch==2.7", "--modules=cuda"},
-       "with torch==2.6, which this call does not name, and without torch==2.7, --modules=cuda, "
-       "which this call names"},
+       "with torch==2.6, which this command line does not name, and without torch==2.7, "
+       "--modules=cuda, which this command line names"},
   };
   for (const auto& [built, requested, differences] : rows) {
     EXPECT_EQ(contents_differences(built, requested), differences);

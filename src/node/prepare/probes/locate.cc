@@ -45,9 +45,10 @@ Result<void> all_located(const topology::Map& map, const topology::Request& requ
     if (!located.contains(member.name)) unknown.push_back(member.name);
   }
   if (unknown.empty()) return {};
-  return fail("--topology-required",
-              "no evidence of where these nodes sit: " + hosts::compress_hostlist(unknown),
-              "add them to a file and name it with --topology FILE");
+  return fail(
+      "--topology-required",
+      "the place of these nodes in the network is not known: " + hosts::compress_hostlist(unknown),
+      "add them to a file and name it with --topology FILE");
 }
 
 }  // namespace
