@@ -112,7 +112,7 @@ class Refusals(PodCase):
     def test_another_authority(self):
         self.authority = Authority(self.place, "another")
         self.serve()
-        warnings = self.refused("its certificate is signed by another authority than the pod was given")
+        warnings = self.refused("its certificate is not signed by the pod's certificate authority")
         self.assertEqual(len(warnings), 1)
 
     def test_another_name(self):
@@ -138,7 +138,7 @@ class Refusals(PodCase):
         """Not before the server has proved who it is."""
         self.authority = Authority(self.place, "another")
         self.serve()
-        self.refused("its certificate is signed by another .*")
+        self.refused("its certificate is not signed by .*")
         self.assertEqual(self.api.asked, [])
 
     def test_without_a_token(self):
@@ -191,7 +191,7 @@ class Strangers(PodCase):
         return context
 
     def test_what_they_say(self):
-        for answer, said in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "what answers there speaks no TLS"),
+        for answer, said in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "the server there does not use TLS"),
                              (b"", "the connection was closed without an answer"),
                              (b"\x15\x03\x03\x00\x02\x02\x28", "the server refuses this version of TLS, or all .*"),
                              (b"\x16\x03\x03\xff\xff" + b"x" * 70000, ".*TLS.*")]:

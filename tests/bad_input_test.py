@@ -357,7 +357,7 @@ class Refused(support.TestCase):
                               program)
         runs = [node(), node()]
         support.wait_for_files(self.ready, 2)
-        self.refused(node(), r"refused by .*: the job has all of its 2 nodes already")
+        self.refused(node(), r"refused by .*: all 2 nodes of the job have joined already")
         (self.ready / "end").touch()
         for run in runs:
             self.assert_ok(run.wait(30))

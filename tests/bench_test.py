@@ -341,7 +341,7 @@ class Files(support.TestCase):
         done = self.imported(PERF + PERF.splitlines()[-4][:40] + "n1:77:77 [0] NCCL INFO x\n")
         self.assert_ok(done)
         self.assertEqual(done.out, self.imported(PERF).out)
-        self.assertRegex(done.err, r"^toprun: warning: \S+all_reduce_perf\.log: passed over what is not a whole row "
+        self.assertRegex(done.err, r"^toprun: warning: \S+all_reduce_perf\.log: ignored an incomplete row "
                                    rf"\(line {len(PERF.splitlines()) + 1}: .*\)\n\Z")
 
     def test_both_placements_and_what_is_cut_off(self):
@@ -352,8 +352,8 @@ class Files(support.TestCase):
         self.assertEqual(whole.err, "")
         done = self.imported("".join(PERF.splitlines(keepends=True)[:8]))
         self.assert_ok(done)
-        self.assertRegex(done.err, r"^toprun: warning: \S+: the table of line 6 may be cut off: what nccl-tests prints last "
-                                   r"is missing, and after 8 B it was to go on up to 16 MiB\n\Z")
+        self.assertRegex(done.err, r"^toprun: warning: \S+: the table of line 6 may be cut off: the last line of nccl-tests "
+                                   r"is missing, and after 8 B it should continue up to 16 MiB\n\Z")
 
     def test_the_version_of_nccl_and_the_size_of_the_message(self):
         self.assertTrue(self.imported(PERF, "--format", "nccl-tests").out.startswith("# nccl-tests\n"))
@@ -379,13 +379,13 @@ class Files(support.TestCase):
         self.assertEqual(sorted(re.findall(r"MiB  (\S+) +\S+ +\S+ +(\S+)", done.out)),
                          [("max", "0.500"), ("min", "1.000"), ("prod", "1.000"), ("sum", "1.000")])
         self.assertRegex(done.err, r"^toprun: warning: 7 of 8 rows could not be judged: .*--fail-below")
-        self.assertRegex(done.err, r"\ntoprun: 16 MiB max of .* has 50\.0 % of its speed before: less than 75 % counts")
+        self.assertRegex(done.err, r"\ntoprun: 16 MiB max of .* has 50\.0 % of its earlier speed: less than 75 % counts")
         back = self.toprun("bench", "compare", after, before)
         self.assertEqual((back.code, "2.000              -  faster" in back.out), (0, True), back)
         for ratio, code in (("0.4", 0), ("0.5", 0), ("0.9", 3)):
             done = self.toprun("bench", "compare", before, after, "--fail-below", ratio)
             self.assertEqual(done.code, code, done)
-            self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its speed before")
+            self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its earlier speed")
         self.assertEqual(self.toprun("bench", "compare", before, after, "--fail-below", "-1").code, 2)
 
     def test_files_without_a_common_row_are_not_compared_silently(self):

@@ -363,7 +363,7 @@ class Growing(Elastic):
                 first = self.root_agent("1:2", "--grow", "on-signal", "--node-log", self.logs)
                 self.expect(0, world_size=1, restarts=0)
                 first.signal(signal.SIGURG)
-                self.told("asked to take in more nodes: none waits")
+                self.told("asked to take in more nodes: no node waits")
                 late = self.agent("1:2")
                 report = self.root / "report.json"
                 self.told(f"the job can grow by 1: toprun grow {report}")
@@ -383,7 +383,7 @@ class Growing(Elastic):
         first = self.root_agent("1:2", "--node-log", self.logs)
         self.expect(0, world_size=1, restarts=0)
         first.signal(signal.SIGURG)
-        self.told("asked to take in more nodes: that takes --grow on-signal")
+        self.told("asked to take in more nodes: this requires --grow on-signal")
         report = self.root / "report.json"
         self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it adds nodes at its next "
                                                           r"restart \(--grow at-restart\); start it with --grow on-signal to decide yourself")

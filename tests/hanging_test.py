@@ -113,7 +113,7 @@ class FileSystems(support.TestCase):
         run = self.job("--max-restarts", "1", "--log-dir", logs, "--redirects", "3")
         self.hang(logs)
         finished = self.end(run, 60, code=1)
-        self.assertRegex(finished.err, "the folders and files of its ranks: not there after 20.0 s; "
+        self.assertRegex(finished.err, "the folders and files of its ranks: no answer after 20.0 s; "
                                        "see which file system hangs: that of the program, of --log-dir")
 
     def test_the_program_of_a_restart(self):
@@ -126,7 +126,7 @@ class FileSystems(support.TestCase):
         support.wait_until((self.root / "began.0").exists, 20, "the first attempt runs")
         self.hang(folder)
         finished = self.end(run, 60, code=1)
-        self.assertIn("the folders and files of its ranks: not there after 20.0 s", finished.err)
+        self.assertIn("the folders and files of its ranks: no answer after 20.0 s", finished.err)
 
     def test_the_report_of_a_job_that_goes_on(self):
         folder = self.folder()
@@ -188,7 +188,7 @@ class FileSystems(support.TestCase):
         finished = self.toprun("--rdzv-conf", BEATS, *SH, "true", limit=30,
                                env={"TOPRUN_SECRET_FILE": str(folder / "secret")})
         self.assertEqual(finished.code, 1, finished)
-        self.assert_one_line(finished, "the secret of the job: not there after 15.0 s; see whether munge, .*hangs")
+        self.assert_one_line(finished, "the secret of the job: no answer after 15.0 s; check whether munge, .*hangs")
 
 
 class Pipes(support.TestCase):

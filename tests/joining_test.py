@@ -154,7 +154,7 @@ class ByHand(cluster.TestCase):
         late.wait(SOON_S)
         finished = root.wait(SOON_S)
         self.assert_ok(finished)
-        self.assertIn("toprun: n1 came with --max-restarts 1; the 3 of the root agent on n0 counts", finished.err)
+        self.assertIn("toprun: n1 has --max-restarts 1; the 3 of the root agent on n0 is used", finished.err)
 
     def test_two_of_one_host(self):
         runs = [self.start("n0", TOPRUN, "--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint",

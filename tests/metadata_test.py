@@ -179,7 +179,7 @@ class Google(Cloud):
             self.serve(f"n{host}", google(""))
         rows, said = self.launch(hosts=3)
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n1", "n2"])
-        self.assertRegex(said, r"\Atoprun: n\[0-2\]: Google says nothing of their place: .* without "
+        self.assertRegex(said, r"\Atoprun: n\[0-2\]: Google does not report their place: .* without "
                                "a compact placement policy; verify with `gcloud compute instances "
                                "describe n0 [^\n]*\n\\Z")
 

@@ -347,7 +347,7 @@ CASES = [
     case(one_hca, [M(0)], GID_INDEX=LEFT, HCA=LEFT, NSOCKS_PERTHREAD=LEFT, one_liner=WAITS,
          reason="finds entry 3 itself"),
     case(one_hca, [M(0)], GID_INDEX="3", options=["--nccl", "2.20.5"], device="mlx5_0", one_liner="3",
-         reason="NCCL 2.20.5 takes entry 0 and does not search"),
+         reason="NCCL 2.20.5 uses entry 0 and does not search"),
     case(bond, ["mlx5_bond_0:1"], GID_INDEX=LEFT, HCA=LEFT, one_liner="3"),
     case(bond_leg_down, ["mlx5_bond_0:1"], GID_INDEX=LEFT, one_liner="3"),
     case(eight_equal, [M(i) for i in range(8)], GID_INDEX=LEFT, HCA=LEFT, one_liner=WAITS,

@@ -82,8 +82,8 @@ class OnTwoHosts(Phases, cluster.TestCase):
             self.assertEqual(attempt["slowest"][phase]["counted"], 2)
         self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks were started after \d")
         slowest = r"rank 3 on n1 took .* to import \(median .*\)$"
-        self.assertRegex(finished[0].err, rf"(?m)^toprun: all ranks have come to the store after .*; {slowest}")
-        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks have come to their first collective after \d")
+        self.assertRegex(finished[0].err, rf"(?m)^toprun: all ranks have connected to the store after .*; {slowest}")
+        self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks have reached their first collective after \d")
 
 
     def test_a_rank_that_does_not_come_is_named(self):

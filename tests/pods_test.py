@@ -216,7 +216,7 @@ class ReplacedPods(PodCase):
         ends = self.ends([*runs, self.start_pod(pytorchjob_1_6(3, 2), 2, *show)])
         for end in ends:
             self.assert_ok(end)
-        self.assertIn("toprun: job-worker-0 was started again and takes the place of its first agent", ends[0].err)
+        self.assertIn("toprun: job-worker-0 was started again and replaces its first agent", ends[0].err)
         rows = shown("".join(end.out for end in ends))
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["job-master-0", "job-worker-0", "job-worker-1"])
 

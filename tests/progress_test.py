@@ -70,7 +70,7 @@ class Progress(support.TestCase):
 
     def test_while_the_ranks_import(self):
         terminal = self.start("--nproc-per-node", 2, script="import time; time.sleep(3)")
-        terminal.expect(rb"toprun: \d s, 2 ranks started, none has come to the store yet")
+        terminal.expect(rb"toprun: \d s, 2 ranks started, none has connected to the store yet")
         self.assertEqual(terminal.code(), 0)
         self.assertEqual(left_on(terminal), "")
 
@@ -132,7 +132,7 @@ class Progress(support.TestCase):
 
     def test_its_width_follows_the_terminal(self):
         terminal = self.start(script="import time; time.sleep(3)")
-        terminal.expect(LINE + b"1 rank started, none has come to the store yet")
+        terminal.expect(LINE + b"1 rank started, none has connected to the store yet")
         terminal.resize(30)
         found = terminal.expect(rb"(toprun: [^\x1b]*\xe2\x80\xa6[^\x1b]*)\x1b")
         self.assertEqual(len(found[1].decode()), 29)
@@ -176,7 +176,7 @@ class Launched:
                         env={**support.without_torch(), "TERM": "xterm", **(env or {})})
 
     def assert_shown_and_gone(self, terminal):
-        terminal.expect(LINE + rb"2 ranks started, none has come to the store yet")
+        terminal.expect(LINE + rb"2 ranks started, none has connected to the store yet")
         self.assertEqual(terminal.code(), 0)
         text = left_on(terminal)
         self.assertEqual(sorted(line for line in text.split("\n") if line.startswith("rank")), ["rank 0", "rank 1"])

@@ -146,16 +146,16 @@ FORMS = [
          "core nn-1\n  spine nn-2\n    leaf nn-3: i-1\n    leaf nn-4: i-2", file="aws.json"),
     # What is inside of a host.
     Form("nvidia-smi topo -m", "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tNV18\tPIX\t0-47\nGPU1\tNV18\t X \tSYS\t48-95\n"
-         "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n", word="what is inside of one host", file="topo.txt"),
+         "\nLegend:\n\n  X    = Self\n  SYS  = Connection traversing PCIe\n", word="a description of one host's inside", file="topo.txt"),
     Form("… of one GPU", "GPU0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t0-47\t0\n\nLegend:\n\n  X    = Self\n",
-         word="what is inside of one host", file="topo.txt"),
+         word="a description of one host's inside", file="topo.txt"),
     Form("NCCL_TOPO_DUMP_FILE", '<system version="1">\n  <cpu numaid="0" affinity="ff" arch="x86_64">\n'
-         '    <pci busid="0000:07:00.0" class="0x030200"/>\n  </cpu>\n</system>\n', word="what is inside of one host",
+         '    <pci busid="0000:07:00.0" class="0x030200"/>\n  </cpu>\n</system>\n', word="a description of one host's inside",
          file="topo.xml"),
     Form("NCCL_GRAPH_DUMP_FILE", '<graphs version="1">\n  <graph id="0" pattern="4"/>\n</graphs>\n',
-         word="what is inside of one host", file="graph"),
+         word="a description of one host's inside", file="graph"),
     Form("lstopo", '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n',
-         word="what is inside of one host", file="lstopo.xml"),
+         word="a description of one host's inside", file="lstopo.xml"),
 ]
 
 

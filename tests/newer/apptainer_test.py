@@ -181,7 +181,7 @@ class Image(support.TestCase):
         done = self.contained("--container-runtime", "apptainer", "--no-python", "true",
                               image=f"docker://127.0.0.1:{support.free_port()}/none:1", env=env)
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.err, "connection refused; the node reaches no registry")
+        self.assertRegex(done.err, "connection refused; the node cannot reach a registry")
 
     def test_no_space_for_what_is_kept(self):
         small = self.folder() / "small"
@@ -191,7 +191,7 @@ class Image(support.TestCase):
         done = self.contained("--container-name", "mine", "--no-python", "true",
                               env={"TOPRUN_CONTAINERS": str(small)})
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.err, "no space left on device; make room, or name another folder")
+        self.assertRegex(done.err, "no space left on device; free some space, or name another folder")
 
     def test_an_edf(self):
         folder = self.folder()

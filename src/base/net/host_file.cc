@@ -10,7 +10,8 @@
 namespace toprun::hosts {
 namespace {
 
-constexpr std::string_view name_form = "letters, digits, '.', '-', '_' and ':' make a host's name";
+constexpr std::string_view name_form =
+    "a host's name has only letters, digits, '.', '-', '_' and ':'";
 
 // Refuses characters that ssh could take for an option or a shell could interpret.
 bool is_name(std::string_view text) {
@@ -76,11 +77,12 @@ class Collector {
     if (item.slots) {
       slots = slots_in(*item.slots);
       if (!slots) {
-        return usage(fmt::format("{}: \"{}\"", place, word),
-                     "the number of processes after the ':' is missing",
-                     fmt::format("write HOST:N with N from 1 to {}; ports and users belong into "
-                                 "ssh's configuration",
-                                 max_host_slots));
+        return usage(
+            fmt::format("{}: \"{}\"", place, word),
+            "the number of processes after the ':' is missing",
+            fmt::format(
+                "write HOST:N with N from 1 to {}; ports and users belong in ssh's configuration",
+                max_host_slots));
       }
     }
     return add(item.list, slots, place);

@@ -38,7 +38,7 @@ class Pool {
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // "not there after 20 s", or a text that says that other work hangs.
+  // "no answer after 20 s", or a text that says that other work hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {

@@ -165,10 +165,10 @@ TEST(Pool, WhatWaitsForAThreadAllTheTimeWasNotBegun) {
   put(20ms);
   io.run();
   std::ranges::sort(words);
-  EXPECT_EQ(words, (std::vector<std::string>{
-                       "not begun: all threads for such work wait for other files or programs, "
-                       "which hang",
-                       "not there after 40 ms"}));
+  EXPECT_EQ(words,
+            (std::vector<std::string>{
+                "not started: all threads for this wait for other files or programs, which hang",
+                "no answer after 40 ms"}));
 }
 
 TEST(Pool, EndsAlthoughAThreadIsStuck) {

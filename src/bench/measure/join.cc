@@ -86,7 +86,8 @@ Result<std::string> token_of_all(const Self& self, store::Client& store, millise
   }
   const std::string_view keys[] = {key};
   const auto arrived = TRY(store.wait(keys, limit));
-  if (!arrived) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  if (!arrived)
+    return fail("rank 0", fmt::format("it has not connected after {} s", limit.count() / 1000));
   return store.get(key);
 }
 

@@ -33,9 +33,9 @@ TEST(Distances, AreThoseInsideAndBetweenRacks) {
 TEST(Distances, OfTwoRacksTheCulpritIsNotKnown) {
   EXPECT_EQ(
       text(two_racks, {pair(0, 1, 0, 3, 14), pair(2, 3, 0, 10, 10), pair(0, 2, 1, 0.04, 0.04)}),
-      "inside a rack  3.0 to 14 Gbps, median 10 (2 pairs, 2 at a time)\n"
-      "between racks  0.040 Gbps (1 pair)\n"
-      "with two racks toprun cannot tell which uplink is slow, or whether both are built so");
+      "inside a rack  3.0 to 14 Gbps, median 10 (2 pairs, 2 at a time)\nbetween racks  0.040 Gbps "
+      "(1 pair)\nwith two racks toprun cannot tell which uplink is slow, or whether both are "
+      "designed so");
 }
 
 TEST(Distances, OfTwoRacksThatAreEquallyFastNothingIsOpen) {

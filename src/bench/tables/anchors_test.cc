@@ -59,8 +59,8 @@ TEST(Anchors, AreWhatUsualMeans) {
   const Verdict unknown = gate(report_of("NVIDIA L4", 1, 8, 330), usual);
   EXPECT_FALSE(unknown.is_passed);
   EXPECT_EQ(unknown.sentence,
-            "all_reduce nccl, 8 ranks on 1 node: nothing is known to be usual for its "
-            "hardware, so name the expected busbw in GB/s");
+            "all_reduce nccl, 8 ranks on 1 node: no usual busbw is known for this hardware, so "
+            "give the expected busbw in GB/s");
 }
 
 TEST(Anchors, TellTheirSource) {

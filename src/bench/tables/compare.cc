@@ -191,7 +191,7 @@ const Compared* slowest(const Comparison& comparison, bool (*counts)(const Compa
 }
 
 std::string speed_sentence(const Compared& row, const Kinds& kinds) {
-  return fmt::format("{} has {:.1f} % of its speed before", size_name(row.series, row.row, kinds),
+  return fmt::format("{} has {:.1f} % of its earlier speed", size_name(row.series, row.row, kinds),
                      100 * *row.ratio);
 }
 
@@ -281,7 +281,7 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
       unknown == all ? "nothing could be judged"
                      : fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
   return which +
-         ": these results do not tell how much their iterations vary, so that a difference may be "
+         ": these results do not contain how much their iterations vary, so a difference may be "
          "chance; --fail-below judges by the ratio alone";
 }
 
@@ -298,7 +298,7 @@ std::optional<std::string> what_counts_without_spread(const Comparison& comparis
 
 Verdict gate(const Comparison& comparison, double fail_below) {
   const Compared* const worst = slowest(comparison, [](const Compared&) { return true; });
-  if (worst == nullptr) return {false, "no figure of the two can be compared"};
+  if (worst == nullptr) return {false, "the two have no values that can be compared"};
   const bool is_passed = *worst->ratio >= fail_below;
   return {is_passed, fmt::format("{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
                                  is_passed ? "not below" : "below", 100 * fail_below)};
@@ -315,9 +315,10 @@ Verdict gate(const Report& report, const Expectation& expectation) {
   if (all.empty()) return {false, "the report holds no busbw"};
   const Reached worst = *std::ranges::min_element(all, {}, &Reached::share);
   if (worst.expected <= 0) {
-    return {false, fmt::format("{}: nothing is known to be usual for its hardware, so name the "
-                               "expected busbw in GB/s",
-                               name_of(*worst.series))};
+    return {false,
+            fmt::format(
+                "{}: no usual busbw is known for this hardware, so give the expected busbw in GB/s",
+                name_of(*worst.series))};
   }
   const bool is_passed = worst.share() >= expectation.fail_below;
   return {is_passed, fmt::format("{}, {} {:.0f} %", share_text(worst),

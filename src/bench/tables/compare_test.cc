@@ -214,8 +214,8 @@ TEST(Compare, SaysWhatCountsAsSlowerWithoutASpread) {
   EXPECT_FALSE(said(10, 13));
   EXPECT_FALSE(said(20, 10));
   EXPECT_EQ(said(10, 20).value_or(""),
-            "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its speed "
-            "before: less than 75 % counts as slower where the spread of the iterations is not "
+            "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its earlier "
+            "speed: less than 75 % counts as slower where the spread of the iterations is not "
             "known; --fail-below RATIO sets another limit");
 }
 
@@ -227,8 +227,8 @@ TEST(Gate, OfAComparison) {
   const Verdict failed = gate(compare(before, after), 0.9);
   EXPECT_FALSE(failed.is_passed);
   EXPECT_EQ(failed.sentence,
-            "1 MiB of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 80.0 % of its speed "
-            "before, below 90 %");
+            "1 MiB of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 80.0 % of its earlier "
+            "speed, below 90 %");
   EXPECT_TRUE(gate(compare(before, after), 0.8).is_passed);
   EXPECT_FALSE(gate(compare(before, {}), 0.1).is_passed);
 }

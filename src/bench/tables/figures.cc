@@ -53,14 +53,14 @@ std::optional<std::string> wire_remark(const Series& series, const Side& side) {
   if (floor > line) {
     return fmt::format(
         "each node's network would have to carry {}, more than its {}: the line rate or the number "
-        "of nodes is not what was said, or the network itself reduces (SHARP)",
+        "of nodes is wrong, or the network itself reduces (SHARP)",
         rate_of(floor), line_of(line));
   }
   if (series.collective != Collective::all_reduce || busbw <= line) return std::nullopt;
   if (series.nodes == 2) {
     return fmt::format(
         "busbw {} is above the line rate, {}: between two nodes a tree sends each byte once, so "
-        "hold algbw against it: {}, {:.0f} %",
+        "compare algbw with the line rate: {}, {:.0f} %",
         rate_of(busbw), line_of(line), rate_of(gbps_of(side.algbw)),
         100 * gbps_of(side.algbw) / line);
   }

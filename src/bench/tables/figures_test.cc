@@ -161,8 +161,7 @@ TEST(Figures, Remarks) {
        800,
        {},
        {"busbw 149.01 GB/s is above the line rate, 100.00 GB/s (800 Gbps): between two nodes a "
-        "tree "
-        "sends each byte once, so hold algbw against it: 85.15 GB/s, 85 %"}},
+        "tree sends each byte once, so compare algbw with the line rate: 85.15 GB/s, 85 %"}},
       {2, 8, 681.2, {}, {}, {}},
       {2,
        8,
@@ -170,8 +169,7 @@ TEST(Figures, Remarks) {
        800,
        {},
        {"each node's network would have to carry 112.50 GB/s, more than its 100.00 GB/s (800 "
-        "Gbps): "
-        "the line rate or the number of nodes is not what was said, or the network itself reduces "
+        "Gbps): the line rate or the number of nodes is wrong, or the network itself reduces "
         "(SHARP)"}},
       {4,
        16,

@@ -86,7 +86,7 @@ Result<Report> import_report(std::string_view text, const ImportTerms& terms) {
   }
   auto report = import_as(*format, text, terms);
   if (report && *format != Format::toprun_json && !has_rows(*report)) {
-    return unreadable(terms, split(text, '\n').size(), "the file ends without a row of figures");
+    return unreadable(terms, split(text, '\n').size(), "the file ends without a row of results");
   }
   return report;
 }

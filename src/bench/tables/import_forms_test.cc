@@ -373,11 +373,10 @@ TEST(ImportForms, TwoProcessesInOneFile) {
             "all_reduce, 2 ranks on 2 nodes, worker-0: 8=0.00 16777216=63.82\n"
             "all_reduce, 2 ranks on 2 nodes, worker-11: 8=0.00 16777216=31.91\n");
   // Nothing tells them apart.
-  EXPECT_EQ(
-      refusal_of(interleaved(std::string(all_reduce_text), other_table())),
-      "a.log:16: two processes' tables are mixed line by line, and nothing before a row tells "
-      "whose it is; let each process write its own file, or let the launcher mark its lines "
-      "(srun -l, mpirun --tag-output)");
+  EXPECT_EQ(refusal_of(interleaved(std::string(all_reduce_text), other_table())),
+            "a.log:16: two processes' tables are mixed line by line, and no prefix shows which "
+            "process printed a row; let each process write its own file, or let the launcher mark "
+            "its lines (srun -l, mpirun --tag-output)");
   // One after the other they are two results; a run that ended before its first row is none.
   EXPECT_EQ(reported(*imported(std::string(all_reduce_text) + other_table())),
             "all_reduce, 2 ranks on 2 nodes: 8=0.00 16777216=63.82\n"
@@ -391,10 +390,10 @@ TEST(ImportForms, MessagesAreTrue) {
   const std::string heading(all_reduce_text.substr(0, all_reduce_text.find("           8 ")));
   const std::string row(
       all_reduce_text.substr(heading.size(), all_reduce_text.find("# Out of") - heading.size()));
-  EXPECT_EQ(refusal_of(heading), "a.log:8: no row of figures follows this heading");
+  EXPECT_EQ(refusal_of(heading), "a.log:8: no row of results follows this heading");
   EXPECT_EQ(refusal_of(with_prefix("n1: ", heading) + with_prefix("n2: ", row)),
-            "a.log:10: what stands before this row does not stand before the heading in line 8, so "
-            "that it may be another process's");
+            "a.log:10: this row has another prefix than the heading in line 8, so it may be from "
+            "another process");
   EXPECT_EQ(refusal_of("nothing of this kind\n"),
             "a.log:1: neither a report of toprun bench nor a result of nccl-tests, "
             "all_reduce_bench.py or SuperBench");

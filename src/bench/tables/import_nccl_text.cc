@@ -350,12 +350,11 @@ class NcclTextReader {
   }
 
   std::unexpected<Error> mixed(std::size_t number) const {
-    return unreadable(
-        terms_, number,
-        "two processes' tables are mixed line by line, and nothing before a row tells "
-        "whose it is",
-        "let each process write its own file, or let the launcher mark its lines "
-        "(srun -l, mpirun --tag-output)");
+    return unreadable(terms_, number,
+                      "two processes' tables are mixed line by line, and no prefix shows which "
+                      "process printed a row",
+                      "let each process write its own file, or let the launcher mark its lines "
+                      "(srun -l, mpirun --tag-output)");
   }
 
   // A table that stayed empty beside one that has every size twice: the rows of both are in one.
@@ -381,11 +380,11 @@ class NcclTextReader {
     if (!torn_.empty()) return unreadable(terms_, torn_.front().line, torn_.front().why);
     if (strange_row_ > 0) {
       return unreadable(terms_, strange_row_,
-                        fmt::format("what stands before this row does not stand before the heading "
-                                    "in line {}, so that it may be another process's",
+                        fmt::format("this row has another prefix than the heading in line {}, so "
+                                    "it may be from another process",
                                     tables_.front().line));
     }
-    return unreadable(terms_, tables_.back().line, "no row of figures follows this heading");
+    return unreadable(terms_, tables_.back().line, "no row of results follows this heading");
   }
 
   // No last lines, as of a run that was ended or a log that was copied in part.
@@ -393,10 +392,9 @@ class NcclTextReader {
     const std::uint64_t bytes = series_of(table).rows.back().bytes;
     const bool is_short = table.last_bytes && bytes < *table.last_bytes;
     return fmt::format(
-        "{}: the table of line {} may be cut off: what nccl-tests prints last is "
-        "missing{}",
+        "{}: the table of line {} may be cut off: the last line of nccl-tests is missing{}",
         terms_.file, table.line,
-        is_short ? fmt::format(", and after {} it was to go on up to {}", size_text(bytes),
+        is_short ? fmt::format(", and after {} it should continue up to {}", size_text(bytes),
                                size_text(*table.last_bytes))
                  : "");
   }
@@ -409,7 +407,7 @@ class NcclTextReader {
     if (torn_.size() > lines.size()) {
       lines.push_back(fmt::format("{} more", torn_.size() - lines.size()));
     }
-    return fmt::format("{}: passed over what is not a whole row (line {}: {})", terms_.file,
+    return fmt::format("{}: ignored an incomplete row (line {}: {})", terms_.file,
                        join(lines, ", "), torn_.front().why);
   }
 

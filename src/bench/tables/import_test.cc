@@ -83,11 +83,11 @@ TEST(Import, NcclTextThatIsCutOffIsSaid) {
   EXPECT_EQ(import_all(log).notes, std::vector<std::string>{});
   const std::size_t end = log.find("# Out of bounds");
   const std::string missing =
-      "a.log: the table of line 9 may be cut off: what nccl-tests prints last is missing";
+      "a.log: the table of line 9 may be cut off: the last line of nccl-tests is missing";
   EXPECT_EQ(import_all(log.substr(0, end)).notes, std::vector{missing});
   const std::size_t last_row = log.find("    16      4");
   EXPECT_EQ(import_all(log.substr(0, last_row)).notes,
-            std::vector{missing + ", and after 8 B it was to go on up to 16 B"});
+            std::vector{missing + ", and after 8 B it should continue up to 16 B"});
   EXPECT_EQ(import_all(log + log.substr(0, end)).notes.size(), 1u) << "the second run's";
 }
 
@@ -315,7 +315,7 @@ TEST(Import, SaysWhatItCannotRead) {
       {"{}",
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
        "or SuperBench"},
-      {text_heading + "\nsegmentation fault\n", "a.log:1: no row of figures follows this heading"},
+      {text_heading + "\nsegmentation fault\n", "a.log:1: no row of results follows this heading"},
       {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
       {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n",
        "a.log:2: \"nan\" is not a valid algbw"},

@@ -97,7 +97,8 @@ TEST(ContainerOptions, Errors) {
     const char* error;
   };
   const Case cases[] = {
-      {"--container Python", "--container Python: names are in small letters, Python is not"},
+      {"--container Python",
+       "--container Python: names have only lower-case letters, and Python does not"},
       {"--container ftp://a", "--container ftp://a: ftp:// is not known"},
       {"--container a.sif --container-runtime podmen",
        "--container-runtime podmen: must be auto, pyxis"},

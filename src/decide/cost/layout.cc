@@ -106,11 +106,12 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   const auto all = {Kind::tp, Kind::cp, Kind::dp, Kind::pp};
   size_of(layout, Kind::dp) = given->second;
   if (product(layout, all) == layout.world) return {};
-  return refuse(
-      factors(layout, all),
-      fmt::format("that makes {} ranks, the job has {}", product(layout, all), layout.world),
-      layout.world % model == 0 ? fmt::format("dp={} fits", layout.world / model)
-                                : "change a size, --nproc-per-node or the number of nodes");
+  return refuse(factors(layout, all),
+                fmt::format("the sizes make {} ranks, and the job has {}", product(layout, all),
+                            layout.world),
+                layout.world % model == 0
+                    ? fmt::format("dp={} fits", layout.world / model)
+                    : "change a size, --nproc-per-node or the number of nodes");
 }
 
 Result<void> set_expert_size(Layout& layout) {

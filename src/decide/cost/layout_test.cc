@@ -107,7 +107,8 @@ TEST(Layout, Refuses) {
             "ranks, 64; "
             "change a size, --nproc-per-node or the number of nodes"},
            {"tp=8,pp=2,dp=3",
-            "--parallel tp=8,cp=1,dp=3,pp=2: that makes 48 ranks, the job has 64; dp=4 fits"},
+            "--parallel tp=8,cp=1,dp=3,pp=2: the sizes make 48 ranks, and the job has 64; dp=4 "
+            "fits"},
            {"tp=2000000000,cp=2000000000,pp=2000000000",
             "--parallel tp=2000000000,cp=2000000000,pp=2000000000: its product, "
             "4000000000000000000, does not divide the job's number of ranks, 64; change a size, "

@@ -76,7 +76,7 @@ Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text)
   const std::size_t colon = figures.find(':');
   topology::Link link{parse_double(figures.substr(0, colon)), std::nullopt};
   if (!link.gbps || !is_positive(*link.gbps)) {
-    return wrong("gigabits per second are a number above 0");
+    return wrong("the bandwidth is a number of gigabits per second above 0");
   }
   if (colon != std::string_view::npos) {
     link.latency_us = parse_double(figures.substr(colon + 1));

@@ -117,7 +117,7 @@ void judge_who_does_not_answer(Verdict& verdict, std::size_t waiting, const Node
   std::vector<std::string> nodes = suspected_nodes(verdict, node_of);
   const bool is_one = nodes.size() == 1;
   verdict.what =
-      fmt::format("{} {} not say where {} ranks stand ({}), and {} {}", few(std::move(nodes)),
+      fmt::format("{} {} not report where {} ranks are ({}), and {} {}", few(std::move(nodes)),
                   is_one ? "does" : "do", is_one ? "its" : "their",
                   ranges_text(verdict.unseen, recorder::most_ranges), number(waiting),
                   waiting == 1 ? "waits" : "wait");

@@ -111,7 +111,7 @@ TEST(Verdict, NoMajority) {
 TEST(Verdict, NodesThatDoNotAnswer) {
   const Verdict verdict = judge({{in("all_reduce", 88), ranks(0, 8)}}, {8, 9}, node_of);
   EXPECT_EQ(verdict.suspects, (std::vector{8, 9}));
-  EXPECT_EQ(verdict.what, "n1 does not say where its ranks stand (8-9), and 8 ranks wait");
+  EXPECT_EQ(verdict.what, "n1 does not report where its ranks are (8-9), and 8 ranks wait");
 }
 
 // 100,000 ranks that all stand elsewhere.

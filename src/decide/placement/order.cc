@@ -193,7 +193,7 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
 void warn_of_unplaced(Placement& placement) {
   if (placement.unplaced.empty() || placement.source.empty()) return;
   placement.warnings.push_back(fmt::format(
-      "{} does not know where {} {}: placed last, each in a domain of its own", placement.source,
+      "{} does not know where {} {}: placed last, each in a separate domain", placement.source,
       hosts::compress_hostlist(placement.unplaced), placement.unplaced.size() == 1 ? "is" : "are"));
 }
 

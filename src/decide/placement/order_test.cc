@@ -93,7 +93,7 @@ TEST(Order, NodesWithoutEvidenceComeLastAsGiven) {
   EXPECT_EQ(names_in_order(*placement), (Names{"a", "b", "z", "y"}));
   EXPECT_EQ(placement->unplaced, (Names{"z", "y"}));
   EXPECT_EQ(placement->warnings,
-            Names{"test does not know where z,y are: placed last, each in a domain of its own"});
+            Names{"test does not know where z,y are: placed last, each in a separate domain"});
   EXPECT_EQ(ring_of(*placement), "rack 4 3 3;");
   EXPECT_EQ(placement->nodes[2].first_rank, 7);
   EXPECT_EQ(placement->nodes[2].location.path, Path{std::nullopt});

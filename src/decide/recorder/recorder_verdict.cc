@@ -196,7 +196,7 @@ class Judge {
     finding.ranks = roll.waiting;
     finding.others.clear();
     if (!all_are_known) {
-      finding.note = "the dumps do not tell which other ranks belong to the group";
+      finding.note = "the dumps do not show which other ranks belong to the group";
     } else if (!roll.is_first) {
       finding.kind = Kind::held;
       finding.note = waits_in_.at(roll.waiting.front());
@@ -252,7 +252,7 @@ class Judge {
         finding.kind = Kind::unclear;
         finding.ranks = {one.rank};
         finding.others = {};
-        finding.note = "the dumps do not tell which other ranks belong to the group";
+        finding.note = "the dumps do not show which other ranks belong to the group";
         add(std::move(finding));
       } else if (!gave_a_dump(one.peer)) {
         finding.kind = Kind::silent;
@@ -289,7 +289,7 @@ class Judge {
       const bool by_size = finding.difference == Finding::Difference::sizes;
       finding.got = by_size ? receive.elements + " elements" : receive.types;
       finding.expected = by_size ? send.elements + " elements" : send.types;
-      finding.note = "it does not follow which of them is right";
+      finding.note = "the dumps do not show which of them is right";
     } else {
       finding.kind = send.is_first && receive.is_first ? Kind::not_finished : Kind::held;
       finding.ranks = sorted({receive.rank, send.rank});

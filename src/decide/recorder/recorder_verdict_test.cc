@@ -142,8 +142,8 @@ TEST(Verdict, BlamesNoneOfTwo) {
   EXPECT_EQ(found[0].ranks, std::vector{1});
   EXPECT_FALSE(found[0].blames);
   EXPECT_EQ(text_of(found[0]),
-            "call 2 (nccl:all_reduce): rank 1 gave nccl:barrier, rank 0 nccl:all_reduce; it does "
-            "not follow which of them is right");
+            "call 2 (nccl:all_reduce): rank 1 gave nccl:barrier, rank 0 nccl:all_reduce; the dumps "
+            "do not show which of them is right");
 }
 
 TEST(Verdict, KnowsThatSomeSizesMayDiffer) {
@@ -414,9 +414,8 @@ TEST(Verdict, SaysWhenDumpsHaveCountersOnly) {
   const auto dump =
       parse_dump(R"({"version": "2.10", "pg_status": {"0": {"last_enqueued_collective": 5}}})");
   EXPECT_EQ(texts(judge({{0, *dump}, {1, *dump}})),
-            (std::vector<std::string>{
-                ": ranks 0-1: the dump has counters that name no group, and no calls: it tells "
-                "nothing"}));
+            (std::vector<std::string>{": ranks 0-1: the dump has counters that name no group, and "
+                                      "no calls, so it shows nothing"}));
 }
 
 TEST(Members, AreRuns) {

@@ -79,7 +79,8 @@ std::string held_text(const Finding& finding) {
 
 std::string unclear_text(const Finding& finding) {
   if (finding.sequence == 0 && finding.operation.empty()) {
-    return fmt::format("{}: the dump has {}: it tells nothing", who(finding.ranks), finding.note);
+    return fmt::format("{}: the dump has {}, so it shows nothing", who(finding.ranks),
+                       finding.note);
   }
   if (finding.others.empty()) {
     return fmt::format("{} has not ended on {}; {}", call_of(finding), who(finding.ranks),

@@ -93,9 +93,9 @@ std::string text_of_faults(std::uint32_t faults) {
   if (faults & MBEDTLS_X509_BADCERT_FUTURE) return "its certificate is not valid yet";
   if (faults & MBEDTLS_X509_BADCERT_CN_MISMATCH) return "its certificate is for other names";
   if (faults & MBEDTLS_X509_BADCERT_NOT_TRUSTED) {
-    return "its certificate is signed by another authority than the pod was given";
+    return "its certificate is not signed by the pod's certificate authority";
   }
-  return fmt::format("its certificate is not to be trusted (0x{:x})", faults);
+  return fmt::format("its certificate is not trusted (0x{:x})", faults);
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ std::string HttpsConnection::Tls::text_of_error(int code) const {
   if (code == MBEDTLS_ERR_SSL_CONN_EOF || code == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || code == 0) {
     return "the connection was closed without an answer";
   }
-  if (code == MBEDTLS_ERR_SSL_INVALID_RECORD) return "what answers there speaks no TLS";
+  if (code == MBEDTLS_ERR_SSL_INVALID_RECORD) return "the server there does not use TLS";
   if (code == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE) {
     return "the server refuses this version of TLS, or all of the ciphers that toprun knows";
   }

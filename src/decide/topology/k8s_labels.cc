@@ -187,9 +187,8 @@ class Chains {
       map_ = *std::move(nested);
       return;
     }
-    map_.warnings.push_back(fmt::format("{}: labels: {}: {}; those of {} go first and are taken",
-                                        source_, nested.error().what, nested.error().why,
-                                        map_.source));
+    map_.warnings.push_back(fmt::format("{}: labels: {}: {}; those of {} have precedence", source_,
+                                        nested.error().what, nested.error().why, map_.source));
   }
 
   const std::vector<LabelledNode>& nodes_;

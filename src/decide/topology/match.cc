@@ -123,7 +123,7 @@ Map restrict_to(Map map, const std::vector<std::string>& hosts) {
   }
   if (!match.ambiguous.empty()) {
     mine.warnings.push_back(fmt::format(
-        "{}: several hosts share the short name of {}; name hosts there as the job names them",
+        "{}: several hosts share the short name of {}; use the job's host names in that file",
         map.source, hosts::compress_hostlist(match.ambiguous)));
   }
   set_links_of_domains(mine);
@@ -139,9 +139,9 @@ void warn_of_similar_names(Map& map) {
     auto& same = same_label[lower(first_label(entry.host))];
     for (const Map::Entry* other : same) {
       if (!may_be_one(entry.host, other->host) || twins++ > 0) continue;
-      first =
-          fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
-                      other->location.evidence.text(), entry.host, entry.location.evidence.text());
+      first = fmt::format("{} ({}) and {} ({}) may be the same host, but they count as two",
+                          other->host, other->location.evidence.text(), entry.host,
+                          entry.location.evidence.text());
     }
     // Many hosts with one label in different domains are not a mistake.
     constexpr std::size_t compared = 8;

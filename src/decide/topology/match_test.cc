@@ -51,9 +51,10 @@ TEST(Match, WarnsOfTwins) {
   };
   EXPECT_EQ(warnings({"n0", "n1", "n10", "n2.a", "n2.b"}), Names{});
   EXPECT_EQ(warnings({"n0", "N0"}),
-            Names{"n0 (t:n0) and N0 (t:N0) may be one host, they count as two"});
+            Names{"n0 (t:n0) and N0 (t:N0) may be the same host, but they count as two"});
   EXPECT_EQ(warnings({"n0.c", "n1", "n0", "n1.c"}),
-            Names{"n0.c (t:n0.c) and n0 (t:n0) may be one host, they count as two (2 such pairs)"});
+            Names{"n0.c (t:n0.c) and n0 (t:n0) may be the same host, but they count as two (2 such "
+                  "pairs)"});
 }
 
 TEST(Match, RestrictsAMapToTheJobsHostsAndNames) {
@@ -69,9 +70,8 @@ TEST(Match, RestrictsAMapToTheJobsHostsAndNames) {
   EXPECT_EQ(mine.hosts[0].host, "n1");
   EXPECT_EQ(mine.hosts[1].host, "n0");
   EXPECT_EQ(mine.hosts[1].location.evidence, "x:1");
-  EXPECT_EQ(mine.warnings,
-            Names{"file x: several hosts share the short name of n2; name hosts there as the job "
-                  "names them"});
+  EXPECT_EQ(mine.warnings, Names{"file x: several hosts share the short name of n2; use the job's "
+                                 "host names in that file"});
 }
 
 }  // namespace

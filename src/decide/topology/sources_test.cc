@@ -225,11 +225,11 @@ TEST_F(Locate, ACloudThatKnowsNothingSaysWhy) {
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->source, "");
   ASSERT_EQ(unknown->warnings.size(), 1u);
-  EXPECT_TRUE(unknown->warnings[0].starts_with("n[0-1]: Google says nothing of their place"));
+  EXPECT_TRUE(unknown->warnings[0].starts_with("n[0-1]: Google does not report their place"));
   const auto named = locate_members(members, "gcp");
   ASSERT_FALSE(named);
   EXPECT_TRUE(named.error().line().starts_with(
-      "--topology gcp: nothing is known about the network: n[0-1]: Google says nothing"))
+      "--topology gcp: nothing is known about the network: n[0-1]: Google does not report"))
       << named.error().line();
   const auto elsewhere = locate_members({{"n0", "", ""}}, "oci");
   ASSERT_FALSE(elsewhere);
@@ -282,7 +282,7 @@ TEST_F(Locate, AFileOfPortsIsMatchedByWhatTheNodesTold) {
   ASSERT_TRUE(untold);
   EXPECT_EQ(text_of(*untold), "\nn0  " + file + "\n");
   EXPECT_EQ(untold->warnings.back(),
-            file + ": it names InfiniBand ports, and no node told of its own");
+            file + ": it names InfiniBand ports, and no node has reported its ports");
 }
 
 TEST_F(Locate, AzureByNameSaysWhatWasLookedFor) {

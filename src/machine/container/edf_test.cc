@@ -79,7 +79,7 @@ TEST(Edf, Errors) {
   const Case cases[] = {
       {"imge = 'a'", "e.toml:1:1: unknown key imge; did you mean image?"},
       {"image = 1", "e.toml:1:9: image must be a text in quotes"},
-      {"image = 'A b'", "e.toml:1:9: container image A b: names are in small letters"},
+      {"image = 'A b'", "e.toml:1:9: container image A b: names have only lower-case letters"},
       {"\nimage = '${NOT_SET}'", "e.toml:2:9: ${NOT_SET}: is not set; set it, or write"},
       {"image = '${USER'", "e.toml:1:9: ${USER: has no closing brace"},
       {"workdir = 'a'", "e.toml:1:11: workdir must be an absolute path"},

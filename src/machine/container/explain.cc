@@ -110,8 +110,8 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
   switch (trouble) {
     case Trouble::no_space:
       return {image, line,
-              "make room, or name another folder: TOPRUN_CONTAINERS for images and kept "
-              "containers, TMPDIR for what is being made"};
+              "free some space, or name another folder: TOPRUN_CONTAINERS for images and kept "
+              "containers, TMPDIR for temporary files of a build"};
     case Trouble::namespaces:
       return {name + " may not make user namespaces",
               node.userns_off.empty() ? line : node.userns_off,
@@ -122,24 +122,28 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
     case Trouble::wrong_machine:
       return {image, line, "use an image for this machine's architecture"};
     case Trouble::no_image:
-      return {image, line, "check the name; images of other registries need theirs before it"};
+      return {
+          image, line,
+          "check the name; for an image of another registry write the registry before the name"};
     case Trouble::no_reach:
       return {image, line,
-              "the node reaches no registry: pull the image where there is a network (toprun "
-              "setup), or set https_proxy"};
+              "the node cannot reach a registry: pull the image on a machine with a network "
+              "(toprun setup), or set https_proxy"};
     case Trouble::unreadable:
-      return {image, line, "it is not an image that this runtime knows, or was not copied whole"};
+      return {
+          image, line,
+          "this runtime does not know this kind of image, or the file was not copied completely"};
     case Trouble::no_target:
-      return {name + " cannot show a folder inside", line,
-              "its place is in a part of the image that is read-only: bind it to another, or use "
-              "--writable"};
+      return {
+          name + " cannot show a folder inside", line,
+          "the path in the image is read-only: bind the folder to another path, or use --writable"};
     case Trouble::limits:
       return {name + " may not set a limit", line,
               "raise the hard limits of this node, or lower what containers.conf asks for"};
     case Trouble::too_old:
       return {name + " does not know an option", line, "it is too old: use a newer one"};
     case Trouble::forbidden:
-      return {name + " may not be used so here", line,
+      return {name + " may not be used in this way here", line,
               "ask the administrators, or name another with --container-runtime"};
   }
   return {image, line, {}};

@@ -15,7 +15,7 @@ TEST(Explain, TheirWords) {
   const Case cases[] = {
       {"Error: short-name \"nosuch\" did not resolve to an alias and no unqualified-search "
        "registries are defined in \"/etc/containers/registries.conf\"\n",
-       "n1: container image a.sif: short-name", "need theirs before it"},
+       "n1: container image a.sif: short-name", "write the registry before the name"},
       {"time=\"2026-11-22T12:54:03Z\" level=warning msg=\"Failed, retrying in 1s ... (3/3). Error: "
        "dial tcp 127.0.0.1:443: connect: connection refused\"\n"
        "Error: initializing source docker://localhost/nosuch:1: dial tcp 127.0.0.1:443: connect: "
@@ -24,10 +24,10 @@ TEST(Explain, TheirWords) {
        "or set https_proxy"},
       {"FATAL:   While checking container encryption: could not open image /tmp/nosuch.sif: failed "
        "to retrieve path for /tmp/nosuch.sif: lstat /tmp/nosuch.sif: no such file or directory\n",
-       "n1: container image a.sif: While checking", "need theirs before it"},
+       "n1: container image a.sif: While checking", "write the registry before the name"},
       {"\x1b[31mFATAL:  \x1b[0m While performing build: no space left on device\n",
-       "n1: container image a.sif: While performing build: no space left on device; make room",
-       "for what is being made"},
+       "n1: container image a.sif: While performing build: no space left on device; free some",
+       "for temporary files of a build"},
       {"Error: runc: runc create failed: unable to start container process: error during container "
        "init: error setting rlimits for ready process: error setting rlimit type 7: operation not "
        "permitted: OCI permission denied\n",

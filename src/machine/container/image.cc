@@ -96,7 +96,8 @@ std::optional<std::string> wrong_with_registry(std::string_view registry) {
 std::optional<std::string> wrong_with_component(std::string_view part) {
   if (part.empty()) return "a part between slashes is empty";
   for (const char c : part) {
-    if (is_upper(c)) return fmt::format("names are in small letters, {} is not", printable(part));
+    if (is_upper(c))
+      return fmt::format("names have only lower-case letters, and {} does not", printable(part));
     if (is_lower(c) || is_digit(c) || c == '.' || c == '_' || c == '-') continue;
     return fmt::format("'{}' is not allowed in a name", printable({&c, 1}));
   }

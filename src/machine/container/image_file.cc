@@ -75,7 +75,7 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   }
   const bool is_folder = S_ISDIR(status.st_mode);
   if (parsed->kind == ImageKind::folder && !is_folder) {
-    return fail(what, "does not show its kind of image in its name",
+    return fail(what, "does not show the kind of image in its name",
                 "rename it to end in .sif, .sqsh or .tar");
   }
   const bool is_file = parsed->kind == ImageKind::sif || parsed->kind == ImageKind::squashfs;

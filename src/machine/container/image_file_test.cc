@@ -38,7 +38,7 @@ TEST(ImageFile, WhatIsLookedAt) {
       {"text.sif", "hello", "is not a SIF file"},
       {"a.sqsh", "hsqs....", ""},
       {"empty.sqsh", "", "is not a squashfs file"},
-      {"image", "x", "does not show its kind of image in its name; rename it"},
+      {"image", "x", "does not show the kind of image in its name; rename it"},
       {"a.tar", "", ""},
   };
   for (const Case& test : cases) {

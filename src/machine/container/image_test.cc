@@ -79,7 +79,7 @@ TEST(Image, Errors) {
   const Case cases[] = {
       {"", "container image '': must not be empty"},
       {"-rm", "an image does not begin with '-'"},
-      {"Python", "names are in small letters, Python is not"},
+      {"Python", "names have only lower-case letters, and Python does not"},
       {"docker://", "a name must follow"},
       {"docker:/python", "docker: has no port between 1 and 65535"},
       {"http://a/b", "http:// is not known; known are docker, oras"},

@@ -109,9 +109,10 @@ Result<void> Preparation::check_record() const {
   if (run_.request.name.empty()) {
     return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
   }
-  return fail(what(), why,
-              fmt::format("choose another --container-name, or remove {} with your changes in it",
-                          path_.native()));
+  return fail(
+      what(), why,
+      fmt::format("choose another --container-name, or remove {} together with your changes in it",
+                  path_.native()));
 }
 
 std::vector<Command> Preparation::commands() const {

@@ -155,12 +155,12 @@ Findings pcie_lanes(const Facts& facts) {
 Findings pci_redirection(const Facts& facts) {
   if (!uses_rdma(facts) || facts.gpu_functions == 0 || facts.redirecting_bridges.empty()) return {};
   const auto& bridges = facts.redirecting_bridges;
-  Finding finding = found(
-      Severity::note,
-      fmt::format("{} above GPUs or adapters redirect{} their traffic through the CPU (ACS)",
-                  counted(bridges.size(), "PCI bridge"), bridges.size() == 1 ? "s" : ""),
-      "switch ACS off in the BIOS of a machine that passes no devices to virtual machines, or at "
-      "each start by these commands");
+  Finding finding =
+      found(Severity::note,
+            fmt::format("{} above GPUs or adapters redirect{} their traffic through the CPU (ACS)",
+                        counted(bridges.size(), "PCI bridge"), bridges.size() == 1 ? "s" : ""),
+            "if the machine passes no devices to virtual machines, switch ACS off in its BIOS, or "
+            "at each start by these commands");
   for (const std::string& bridge : bridges) {
     finding.commands.push_back(fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000", bridge));
   }
@@ -196,7 +196,7 @@ Findings gpu_direct(const Facts& facts) {
   return {found(Severity::note,
                 "nvidia_peermem is not loaded: GPUDirect RDMA then depends on DMA-BUF, which needs "
                 "NVIDIA's open kernel modules",
-                "load it, unless NCCL's lines say GDRDMA already", {"modprobe nvidia_peermem"})};
+                "load it, unless NCCL's log already contains GDRDMA", {"modprobe nvidia_peermem"})};
 }
 
 Findings bonds(const Facts& facts) {
@@ -206,7 +206,7 @@ Findings bonds(const Facts& facts) {
       if (leg.is_up) continue;
       all.push_back(found(Severity::warning,
                           fmt::format("{} of {} is down", leg.interface, interface.name),
-                          "the bond carries less until it is up again"));
+                          "the bond has less bandwidth until it is up again"));
     }
   }
   return all;
@@ -227,14 +227,13 @@ Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
   const std::string where =
       facts.own_name_leads_to.empty() ? "nowhere" : "to " + facts.own_name_leads_to;
-  return {
-      found(Severity::warning,
-            fmt::format("the host's name {} leads {}, none of its addresses on a network",
-                        facts.own_name, where),
-            "in a job of several nodes toprun sets GLOO_SOCKET_IFNAME because of it (toprun net "
-            "env --to HOST, with another node's name, shows to what); other programs may bind "
-            "where no other host reaches them: let /etc/hosts or DNS lead "
-            "the name to an address of the host's network")};
+  return {found(Severity::warning,
+                fmt::format("the host's name {} resolves {}, none of its addresses on a network",
+                            facts.own_name, where),
+                "in a job of several nodes toprun therefore sets GLOO_SOCKET_IFNAME (toprun net "
+                "env --to HOST, with another node's name, shows its value); other programs may "
+                "bind to an address that no other host reaches: make /etc/hosts or DNS resolve the "
+                "name to an address of the host's network")};
 }
 
 Findings temporary_folder(const Facts& facts) {
@@ -252,8 +251,8 @@ Findings temporary_folder(const Facts& facts) {
 Findings backlog(const Facts& facts) {
   if (!facts.listen_backlog || *facts.listen_backlog >= short_backlog) return {};
   return {found(Severity::note,
-                fmt::format("net.core.somaxconn is {}: connections of more ranks at once wait for "
-                            "a retry",
+                fmt::format("net.core.somaxconn is {}: if more ranks connect at once, their "
+                            "connections wait for a retry",
                             *facts.listen_backlog),
                 "raise it on the host of rank 0", {"sysctl -w net.core.somaxconn=65535"})};
 }
@@ -262,12 +261,12 @@ Findings connections(const Facts& facts) {
   if (!facts.tracked_connections) return {};
   const auto& [count, limit] = *facts.tracked_connections;
   if (static_cast<double>(count) < full_share * static_cast<double>(limit)) return {};
-  return {found(Severity::warning,
-                fmt::format("the firewall follows {} connections of at most {}: it will drop new "
-                            "ones",
-                            count, limit),
-                "raise nf_conntrack_max, or let the cluster's own network go unfollowed",
-                {fmt::format("sysctl -w net.netfilter.nf_conntrack_max={}", 4 * limit)})};
+  return {
+      found(Severity::warning,
+            fmt::format("the firewall tracks {} connections of at most {}: it will drop new ones",
+                        count, limit),
+            "raise nf_conntrack_max, or exclude the cluster's own network from connection tracking",
+            {fmt::format("sysctl -w net.netfilter.nf_conntrack_max={}", 4 * limit)})};
 }
 
 Findings memory(const Facts& facts) {
@@ -359,13 +358,13 @@ constexpr std::array checks = {
     Check{"gpudirect", "adapters reach GPU memory", gpu_direct, Subject::rdma_and_gpus},
     Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes},
     Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection},
-    Check{"subnets", "no interfaces answer for each other", subnets},
+    Check{"subnets", "no interface answers ARP for another one", subnets},
     Check{"bonds", "all legs of bonds are up", bonds},
-    Check{"nccl-settings", "nothing that is set contradicts this machine", own_settings},
-    Check{"own-name", "the host's name leads to one of its addresses", own_name},
-    Check{"temporary-folder", "the folder for temporary files has room", temporary_folder},
-    Check{"listen-backlog", "many connections at once are taken", backlog},
-    Check{"connections", "the firewall has room for connections", connections},
+    Check{"nccl-settings", "no setting contradicts this machine", own_settings},
+    Check{"own-name", "the host's name resolves to one of its addresses", own_name},
+    Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder},
+    Check{"listen-backlog", "the host accepts many connections at once", backlog},
+    Check{"connections", "the firewall can track more connections", connections},
     Check{"memory", "the cgroup has memory left", memory},
     Check{"clock", "the clock is synchronised", clock},
     Check{"gpus", "no GPU reports errors", gpus, Subject::gpus},

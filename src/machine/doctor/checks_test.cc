@@ -116,7 +116,7 @@ TEST(Checks, EachFindsItsOwn) {
          f.own_name = "n0";
          f.own_name_leads_to = "127.0.1.1";
        },
-       "warning own-name: the host's name n0 leads to 127.0.1.1, none of its addresses on a "
+       "warning own-name: the host's name n0 resolves to 127.0.1.1, none of its addresses on a "
        "network\n"},
       {[](Facts& f) { f.resources.shm_free_bytes = 3 << 20; },
        "error shared-memory: /dev/shm has 64 MiB or less left (3 MiB): data loaders and NCCL need "
@@ -177,7 +177,7 @@ TEST(Checks, EachFindsItsOwn) {
       {[](Facts& f) {
          f.tracked_connections = TrackedConnections{250'000, 262'144};
        },
-       "warning connections: the firewall follows 250000 connections of at most 262144: it will "
+       "warning connections: the firewall tracks 250000 connections of at most 262144: it will "
        "drop new ones\n"},
       {[](Facts& f) { f.gpu_trouble = "no answer"; },
        "error gpus: nvidia-smi does not answer: no answer\n"},

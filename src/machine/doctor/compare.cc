@@ -33,7 +33,7 @@ Shared limited(Shared all) {
   if (all.size() <= most_of_a_check) return all;
   std::ranges::stable_sort(all, std::greater{}, [](const auto& one) { return one.hosts.size(); });
   SharedFinding& last = all[most_of_a_check - 1];
-  last.finding.evidence += fmt::format(" on {}, and the like on others", last.hosts.front());
+  last.finding.evidence += fmt::format(" on {}, and similar on other hosts", last.hosts.front());
   for (const SharedFinding& more : std::span(all).subspan(most_of_a_check)) {
     last.hosts.insert(last.hosts.end(), more.hosts.begin(), more.hosts.end());
   }
@@ -157,7 +157,7 @@ Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::st
   if (silent.empty()) return {};
   return {{std::move(silent),
            {"no-answer", Severity::error, "toprun doctor could not be run there, or gave no answer",
-            "see what stderr says of it; log in there and run toprun doctor"}}};
+            "see the message on stderr; log in there and run toprun doctor"}}};
 }
 
 }  // namespace

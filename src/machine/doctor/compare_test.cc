@@ -133,7 +133,7 @@ TEST(Compare, BoundsTheLinesOfACheck) {
   const auto found = compare(all, names(500));
   EXPECT_EQ(found.size(), 8u);
   EXPECT_EQ(found.back().hosts.size(), 493u);
-  EXPECT_EQ(found.back().finding.evidence, "7 ports on n7, and the like on others");
+  EXPECT_EQ(found.back().finding.evidence, "7 ports on n7, and similar on other hosts");
 }
 
 TEST(Compare, TheClockOfTheMiddleIsRight) {

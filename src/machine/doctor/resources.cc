@@ -70,7 +70,7 @@ constexpr std::array all_needs = {
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },
          "few ports are left for connections", "ports", "each connection takes one",
-         "end the programs that hold them, or widen net.ipv4.ip_local_port_range",
+         "end the programs that use them, or widen net.ipv4.ip_local_port_range",
          "sysctl -w net.ipv4.ip_local_port_range='16000 60999'"},
 };
 

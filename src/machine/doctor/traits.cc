@@ -91,7 +91,7 @@ constexpr std::array rows = {
              "set the same one on all hosts (LimitNPROC=, limits.conf)",
              [](const Facts& facts) { return limit_text(facts.resources.processes); }},
     TraitRow{"gpu-count", "the number of GPUs", Severity::error,
-             "a GPU has fallen off the bus or is held back: nvidia-smi, dmesg",
+             "a GPU has fallen off the bus or is hidden from this host: check nvidia-smi and dmesg",
              [](const Facts& facts) { return std::to_string(facts.gpu_functions); }},
     TraitRow{"nvidia-driver", "NVIDIA's driver", Severity::warning,
              "install the same one on all hosts",

@@ -36,13 +36,14 @@ InterfaceUse use_of(const NodeFabric& node, const Interface& interface) {
   if (const std::string port = port_on(node, interface.name); !port.empty()) {
     return {true, "by RDMA port " + port};
   }
-  if (interface.kind == InterfaceKind::loopback) return {false, "it leads to this host only"};
+  if (interface.kind == InterfaceKind::loopback)
+    return {false, "the route leads to this host only"};
   if (!interface.is_up) return {false, "it is down"};
   if (!interface.master.empty()) return {false, "it is a part of " + interface.master};
   if (!route.interface.empty()) {
     return {false, fmt::format("{} is by {}", route.reason, route.interface)};
   }
-  return {std::nullopt, "there is no default route; --to HOST asks for the way to a host"};
+  return {std::nullopt, "there is no default route; --to HOST shows the route to a host"};
 }
 
 }  // namespace toprun::fabric

@@ -30,7 +30,7 @@ TEST(InterfaceUse, SaysWhyOfEach) {
   EXPECT_EQ(other.why, "the default route is by eth0");
 
   EXPECT_EQ(use_of(node, interface_called("lo", InterfaceKind::loopback)).why,
-            "it leads to this host only");
+            "the route leads to this host only");
   Interface leg = interface_called("ens1f0");
   leg.master = "bond0";
   EXPECT_EQ(use_of(node, leg).why, "it is a part of bond0");
@@ -41,7 +41,7 @@ TEST(InterfaceUse, SaysWhyOfEach) {
 TEST(InterfaceUse, CannotTellWithoutAWay) {
   const InterfaceUse use = use_of(routed_by(""), interface_called("eth1"));
   EXPECT_EQ(use.is_used, std::nullopt);
-  EXPECT_EQ(use.why, "there is no default route; --to HOST asks for the way to a host");
+  EXPECT_EQ(use.why, "there is no default route; --to HOST shows the route to a host");
 }
 
 TEST(InterfaceUse, KnowsTheOneOfAnRdmaPort) {

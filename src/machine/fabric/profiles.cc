@@ -103,15 +103,15 @@ constexpr std::array<Profile, 9> all = {{
      "/usr/local/gib/scripts/set_nccl_env.sh", gib_variables, "",
      "GoogleCloudPlatform/cluster-toolkit: a3-ultragpu-8g/nccl-tests", read_on, true},
     {"gcp-tcpx", "Google A3 High, GPUDirect-TCPX", tcpx_clues, "", tcpx_variables,
-     "the TCPX daemon has to run", "GoogleCloudPlatform/cluster-toolkit: a3-highgpu-8g/nccl-tests",
+     "the TCPX daemon must run", "GoogleCloudPlatform/cluster-toolkit: a3-highgpu-8g/nccl-tests",
      read_on, true},
     {"aws-efa",
      "Amazon EFA",
      efa_clues,
      "",
      {},
-     "the OFI plugin sets what an instance type needs; the security group must allow itself both "
-     "ways",
+     "the OFI plugin sets what an instance type needs; the security group must allow traffic from "
+     "and to itself",
      "aws/aws-ofi-nccl: src/platform-aws.cpp, doc/efa-env-var.md, issues 313 and 547",
      read_on,
      true,

@@ -136,7 +136,7 @@ bool hides_entries(const Port& port) {
 std::string why_index_is_needed(const NodeFabric& node,
                                 const std::vector<const PortVerdict*>& ports) {
   if (node.nccl && *node.nccl < first_that_searches) {
-    return fmt::format("NCCL {} takes entry 0 and does not search", text_of(*node.nccl));
+    return fmt::format("NCCL {} uses entry 0 and does not search", text_of(*node.nccl));
   }
   if (node.nccl && *node.nccl >= first_that_bears_hidden_types) return {};
   for (const PortVerdict* verdict : ports) {
@@ -251,14 +251,14 @@ std::string shortened(std::vector<std::string> names) {
 }
 
 constexpr std::string_view unknown_route =
-    "the way to the other nodes is not known: toprun net env --to HOST";
+    "the route to the other nodes is not known: toprun net env --to HOST";
 
 Decision socket_interface(const NodeFabric& node) {
   if (node.route.interface.empty()) return leave(std::string(unknown_route));
   if (node.route.interface == "lo") return leave("the root is on this host");
   const auto candidates = nccl_candidates(node);
   if (candidates.size() == 1 && candidates.front() == node.route.interface) {
-    return leave(fmt::format("NCCL takes {} itself: there is no other", node.route.interface));
+    return leave(fmt::format("NCCL itself chooses {}: there is no other", node.route.interface));
   }
   return {"=" + node.route.interface,
           fmt::format("{}; NCCL would choose among {}", node.route.reason, shortened(candidates))};
@@ -266,11 +266,11 @@ Decision socket_interface(const NodeFabric& node) {
 
 Decision gloo_interface(const NodeFabric& node) {
   if (!node.own_name_leads_astray) {
-    return leave("the host's name leads to one of its addresses, which Gloo takes");
+    return leave("the host's name resolves to one of its addresses, and Gloo uses it");
   }
   if (node.route.interface.empty()) return leave(std::string(unknown_route));
-  if (node.route.interface == "lo") return leave("the way leads to this host itself");
-  return {node.route.interface, "the host's name leads to none of its addresses"};
+  if (node.route.interface == "lo") return leave("the route leads to this host itself");
+  return {node.route.interface, "the host's name resolves to none of its addresses"};
 }
 
 // The speed of the route's interface; for a bond, of its members together.

@@ -62,7 +62,7 @@ Read read_stacks(pid_t pid, const std::vector<int>& ids) {
   if (!search.python) return {{}, std::move(search.why), search.foreign};
   Python& python = *search.python;
   const auto threads = python.threads(memory);
-  if (threads.empty()) return {{}, "its Python has not begun yet or has ended", false};
+  if (threads.empty()) return {{}, "its Python has not started yet or has ended", false};
 
   const auto by_inner = ids_by_inner_id(pid, ids);
   std::vector<int> inner(threads.size());
@@ -133,7 +133,7 @@ class Inspection {
 
   void ask(Process& process, StacksByThread& stacks) {
     if (!process::find_program("py-spy", environment_)) {
-      process.no_python += "; py-spy may know it: install it";
+      process.no_python += "; py-spy may support it: install py-spy";
       return;
     }
     auto answer = ask_spy(process.pid, environment_, left());

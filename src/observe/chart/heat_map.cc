@@ -181,8 +181,9 @@ class HeatMapDrawing {
   static std::string description(const HeatMap& map) {
     std::size_t measured = 0;
     for (const double value : map.values) measured += std::isnan(value) ? 0 : 1;
-    return fmt::format("A figure in {} from each of {} nodes to each other; {} were measured.",
-                       map.unit, map.names.size(), measured);
+    return fmt::format(
+        "A value in {} from each of {} nodes to each other node; {} pairs were measured.", map.unit,
+        map.names.size(), measured);
   }
 
   double height() const {
@@ -234,7 +235,7 @@ class HeatMapDrawing {
 
   std::string how_to_read() const {
     std::string out = "Rows send, columns receive.";
-    if (!map_.frames.empty()) out += " What was found is framed.";
+    if (!map_.frames.empty()) out += " Frames mark what was found.";
     if (grid_.side > 1) {
       out += fmt::format(" A cell is the {} of {} × {} pairs.",
                          map_.low_is_bad ? "lowest" : "highest", grid_.side, grid_.side);

@@ -80,7 +80,7 @@ TEST(HeatMap, FramesWhatWasFound) {
   map.frames = {{1, 1, 0, 4}};
   const std::string picture = drawn(map);
   EXPECT_TRUE(holds(picture, "width=\"394\" height=\"94\" class=\"frame\"")) << picture;
-  EXPECT_TRUE(holds(picture, "What was found is framed."));
+  EXPECT_TRUE(holds(picture, "Frames mark what was found."));
 }
 
 TEST(HeatMap, IsNoWiderThanWhatStandsInIt) {

@@ -163,16 +163,15 @@ std::vector<std::string> notes_of(const Sketch& sketch) {
   std::vector<std::string> notes;
   if (sketch.levels.size() > 1) {
     notes.push_back(fmt::format(
-        "A step that leaves a {} leaves all inside it; it has the colour of the outermost.",
+        "A step that leaves a {} leaves all domains inside it too, and has the outermost's colour.",
         level_words(sketch, 0)));
   }
   if (has_unknown(sketch.whole) || std::ranges::any_of(sketch.units, &Unit::unknown)) {
-    notes.push_back("Dashed: not known; such nodes may share a domain or not.");
+    notes.push_back("Dashed: the domain is not known; these nodes may or may not share one.");
   }
   if (shows_leaving(sketch)) {
     notes.push_back(
-        "N out: so many steps of the ring leave the box, and as many enter it; elsewhere it is "
-        "one.");
+        "N out: N steps of the ring leave the box, and N enter it; without a number, N is 1.");
   }
   if (sketch.folded()) {
     notes.push_back(fmt::format("Folded: {} into {} box{}; {} of the ring stay inside one.",

@@ -99,17 +99,15 @@ class Overall {
     lines_.push_back(
         fmt::format("{} says where the nodes are; it {}; evidence: {}", placement_.source,
                     question_.topology == "auto"
-                        ? "is the first in the order of --topology auto that knows them"
-                        : "is the one that --topology names",
+                        ? "is the first source in the order of --topology auto that knows them"
+                        : "is the source that --topology names",
                     evidence()));
     if (placement_.notes.size() > 1) {
       for (const std::string& note : placement_.notes) lines_.push_back(note);
     }
-    lines_.push_back(
-        placement_.mapping
-            ? "for --parallel, " + mapping_text(*placement_.mapping)
-            : "domains stand in natural order of their names, and so do the nodes inside the "
-              "innermost");
+    lines_.push_back(placement_.mapping ? "for --parallel, " + mapping_text(*placement_.mapping)
+                                        : "domains are sorted naturally by name, and so are the "
+                                          "nodes inside each innermost domain");
   }
 
   void add_spares() {
@@ -144,16 +142,16 @@ class Overall {
         ring.ordered,
         ring.minimum == 0 ? "; all nodes share one"
         : ring.ordered == ring.minimum
-            ? fmt::format("; each of {} has to be left once, so no order does better", ring.minimum)
-            : fmt::format("; {} would do without the wish for segments", ring.minimum)));
+            ? fmt::format("; each of {} has to be left once, so no order is better", ring.minimum)
+            : fmt::format("; without --segment, {} would be enough", ring.minimum)));
     std::vector<std::string> unknown;
     for (const placement::Node& node : placement_.nodes) {
       if (node.placed && node.location.path[level].is_unknown()) unknown.push_back(node.name);
     }
     if (unknown.empty()) return;
-    lines_.push_back(
-        fmt::format("{}: not known of {}: {} counts as alone, behind those that are known",
-                    ring.level, list_of(unknown), unknown.size() == 1 ? "it" : "each"));
+    lines_.push_back(fmt::format("{}: not known for {}: {} counts as alone, after the known ones",
+                                 ring.level, list_of(unknown),
+                                 unknown.size() == 1 ? "it" : "each"));
   }
 
   void add_unplaced() {
@@ -212,8 +210,9 @@ class Reason {
     const auto level = innermost_known(node_.location.path);
     if (!level) {
       text += placement_.unplaced.size() == nodes_.size()
-                  ? ": its place is not known, so it stands as given"
-                  : ": its place is not known, so it stands behind those that have one, as given";
+                  ? ": its place is not known, so it keeps its given position"
+                  : ": its place is not known, so it comes after the nodes with a known place, in "
+                    "the given order";
     } else {
       text += fmt::format(": {}{}; {}", place(*level), evidence(), domain_nodes(*level));
     }
@@ -247,8 +246,9 @@ class Reason {
     if (all == 1)
       return fmt::format("alone in its {}{}", placement_.levels[level], after(first, level));
     if (here < all) {
-      return fmt::format("{} of {}'s {} {} here, the others where segments are whole", here,
-                         *path()[level], counted(all, "node"), here == 1 ? "stands" : "stand");
+      return fmt::format("{} of {}'s {} {} here, and the others elsewhere to complete segments",
+                         here, *path()[level], counted(all, "node"),
+                         here == 1 ? "stands" : "stand");
     }
     return fmt::format("{}'s {} stand together{}", *path()[level], counted(all, "node"),
                        after(first, level));

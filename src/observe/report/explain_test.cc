@@ -31,29 +31,22 @@ TEST(Explain, SaysWhyEachNodeIsWhereItIs) {
   explain(placement, {.topology = "racks.txt"});
   EXPECT_EQ(
       explanation_text(placement),
-      "file racks.txt says where the nodes are; it is the one that --topology names; "
-      "evidence: racks.txt (4 nodes)\n"
-      "domains stand in natural order of their names, and so do the nodes inside the "
-      "innermost\n"
-      "cluster: left 3 times as given, 3 as ordered; each of 3 has to be left once, so no "
-      "order does better\n"
-      "rack: left 5 times as given, 4 as ordered; each of 4 has to be left once, so no order "
-      "does better\n"
-      "the position of x is not known: placed last, in the order given\n"
-      "n1 is 1st of 5 (ranks 0-7): rack rackA of cluster c, by racks.txt:2; alone in its "
-      "rack, first by name; its neighbours are x (unknown cluster) and n0 (another rack)\n"
-      "n0 is 2nd of 5 (ranks 8-15): rack rackB of cluster c, by racks.txt:1; rackB's 2 nodes "
-      "stand together, after rack rackA by name; its neighbours are n1 (another rack) and n2 "
-      "(same rack)\n"
-      "n2 is 3rd of 5 (ranks 16-23): rack rackB of cluster c, by racks.txt:3; rackB's 2 nodes "
-      "stand together, after rack rackA by name; its neighbours are n0 (same rack) and n3 "
-      "(another cluster)\n"
-      "n3 is 4th of 5 (ranks 24-31): rack rackA of cluster d, by racks.txt:4; alone in its "
-      "rack, after cluster c by name; its neighbours are n2 (another cluster) and x (unknown "
-      "cluster)\n"
-      "x is 5th of 5 (ranks 32-39): its place is not known, so it stands behind those that "
-      "have one, as given; its neighbours are n3 (unknown cluster) and n1 (unknown "
-      "cluster)\n");
+      "file racks.txt says where the nodes are; it is the source that --topology names; evidence: "
+      "racks.txt (4 nodes)\ndomains are sorted naturally by name, and so are the nodes inside each "
+      "innermost domain\ncluster: left 3 times as given, 3 as ordered; each of 3 has to be left "
+      "once, so no order is better\nrack: left 5 times as given, 4 as ordered; each of 4 has to be "
+      "left once, so no order is better\nthe position of x is not known: placed last, in the order "
+      "given\nn1 is 1st of 5 (ranks 0-7): rack rackA of cluster c, by racks.txt:2; alone in its "
+      "rack, first by name; its neighbours are x (unknown cluster) and n0 (another rack)\nn0 is "
+      "2nd of 5 (ranks 8-15): rack rackB of cluster c, by racks.txt:1; rackB's 2 nodes stand "
+      "together, after rack rackA by name; its neighbours are n1 (another rack) and n2 (same "
+      "rack)\nn2 is 3rd of 5 (ranks 16-23): rack rackB of cluster c, by racks.txt:3; rackB's 2 "
+      "nodes stand together, after rack rackA by name; its neighbours are n0 (same rack) and n3 "
+      "(another cluster)\nn3 is 4th of 5 (ranks 24-31): rack rackA of cluster d, by racks.txt:4; "
+      "alone in its rack, after cluster c by name; its neighbours are n2 (another cluster) and x "
+      "(unknown cluster)\nx is 5th of 5 (ranks 32-39): its place is not known, so it comes after "
+      "the nodes with a known place, in the given order; its neighbours are n3 (unknown cluster) "
+      "and n1 (unknown cluster)\n");
 }
 
 TEST(Explain, OneNodeOnly) {
@@ -83,11 +76,9 @@ TEST(Explain, NothingKnown) {
   explain(placement, {});
   EXPECT_EQ(explanation_text(placement),
             "no source knows the position of any node, so the nodes keep the order in which they "
-            "were given\n"
-            "n0 is 1st of 2 (ranks 0-7): its place is not known, so it stands as given; its "
-            "neighbour is n1\n"
-            "n1 is 2nd of 2 (ranks 8-15): its place is not known, so it stands as given; its "
-            "neighbour is n0\n");
+            "were given\nn0 is 1st of 2 (ranks 0-7): its place is not known, so it keeps its given "
+            "position; its neighbour is n1\nn1 is 2nd of 2 (ranks 8-15): its place is not known, "
+            "so it keeps its given position; its neighbour is n0\n");
 }
 
 TEST(Explain, BrokenSegments) {
@@ -98,13 +89,13 @@ TEST(Explain, BrokenSegments) {
   placement::Placement placement = placed({"rack"}, places, {}, 2);
   explain(placement, {.segment = 2});
   const std::string text = explanation_text(placement);
-  EXPECT_NE(text.find("rack: left 2 times as given, 4 as ordered; 2 would do without the wish for "
-                      "segments\n"
-                      "segments of 2: 2 of 3 are inside one rack; not so: n[2,5]\n"),
+  EXPECT_NE(text.find("rack: left 2 times as given, 4 as ordered; without --segment, 2 would be "
+                      "enough\nsegments of 2: 2 of 3 are inside one rack; not so: n[2,5]\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("1 of a's 3 nodes stands here, the others where segments are whole"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("1 of a's 3 nodes stands here, and the others elsewhere to complete segments"),
+      std::string::npos)
       << text;
 }
 

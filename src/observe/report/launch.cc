@@ -46,7 +46,8 @@ model::Awaited newest(const model::Launch& launch) {
 std::string ranks_text(const model::Launch& launch) {
   const model::Awaited awaited = newest(launch);
   if (awaited.arrived == 0 && awaited.at_store) {
-    return fmt::format("{} started, none has come to the store yet", counted(launch.ranks, "rank"));
+    return fmt::format("{} started, none has connected to the store yet",
+                       counted(launch.ranks, "rank"));
   }
   return model::awaited_text(awaited);
 }

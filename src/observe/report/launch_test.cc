@@ -53,7 +53,7 @@ TEST(Launch, Ranks) {
     model::Launch launch;
     const char* line;
   } cases[] = {
-      {meeting(0, 0), "toprun: 12 s, 16 ranks started, none has come to the store yet"},
+      {meeting(0, 0), "toprun: 12 s, 16 ranks started, none has connected to the store yet"},
       {meeting(14, 0), "toprun: 12 s, 14 of 16 ranks have reached the store"},
       {meeting(14, 0, reported),
        "toprun: 12 s, 14 of 16 ranks have reached the store, not rank 3 on n1 and 1 other"},

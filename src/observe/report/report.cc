@@ -33,9 +33,9 @@ std::string advice_for_signal(int signal, const Outside& node) {
           model::on(node));
     case SIGUSR1:
     case SIGUSR2:
-      return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
-             "handles it or not: with --signal=B:… and `exec toprun` as the batch script's last "
-             "line toprun passes it on to ranks that do";
+      return "Slurm may send --signal and scancel --signal to every process of a step, whether the "
+             "process handles it or not: with --signal=B:… and `exec toprun` as the batch script's "
+             "last line, toprun passes the signal only to ranks that handle it";
     case SIGBUS:
       return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
     case SIGSEGV:
@@ -117,18 +117,18 @@ std::string advice_for_exception(const model::Cause& cause) {
     return "correct the script: Python does not run it, on any rank";
   }
   if (text.contains(": error: ") && message_contains(cause, "usage: ")) {
-    return "correct the arguments behind the script: it refuses them on every rank";
+    return "correct the arguments after the script: it refuses them on every rank";
   }
   if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
     return "the GPU had no memory left: use less per rank (batch size, activation checkpointing), "
-           "and see by nvidia-smi whether another process holds some; where much is reserved but "
+           "and check with nvidia-smi whether another process uses some; if much is reserved but "
            "not allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
   }
   const bool refused_by_pytorch = text.contains("DefaultCPUAllocator: can't allocate memory");
   if (refused_by_pytorch ||
       (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError"))) {
-    return "it was refused memory, by a limit or by its host: use less per rank (batch size, data "
-           "loader workers), or ask for more (Slurm: --mem; see ulimit -v)";
+    return "a limit or its host refused it memory: use less per rank (batch size, data loader "
+           "workers), or request more (Slurm: --mem; see ulimit -v)";
   }
   return {};
 }
@@ -156,21 +156,22 @@ std::string advice(const model::Cause& cause, bool has_logs) {
            "--mem)";
   }
   if (cause.kind == model::CauseKind::hang) {
-    return cause.rank ? "start it again with --hang-timeout 60, which tells where each rank stands"
-                      : "";
+    return cause.rank
+               ? "start the job again with --hang-timeout 60, which shows where each rank hangs"
+               : "";
   }
   if (cause.kind == model::CauseKind::ended_early) {
     return "uneven data? give all ranks equally many steps, or train within DDP's join()";
   }
   if (message_contains(cause, "op.preamble.length <= op.nbytes")) {  // Gloo's, mostly with SIGABRT
     return "ranks met in a collective with different sizes or types, or in different collectives: "
-           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and its error names both";
+           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and its error shows both calls";
   }
   if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != model::CauseKind::exit) return {};
   if (message_contains(cause, "doesn't have MPI built in")) {
-    return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
-           "--launcher mpirun";
+    return "this PyTorch has no MPI: use backend gloo or nccl, or a PyTorch that is built with "
+           "MPI, with --launcher mpirun";
   }
   if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
     return fmt::format(
@@ -181,7 +182,7 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   if (message_contains(cause, "No module named 'torch'")) {
     return fmt::format("{}", cause.program) +
            " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
-           "container by --venv and a --bind of DIR, or take an image that has it";
+           "container by --venv and a --bind of DIR, or use an image that has it";
   }
   if (message_contains(cause, "DataLoader worker (pid")) {
     if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
@@ -192,8 +193,8 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   if (has_logs) return {};
   if (!cause.last_output.empty()) return "--log-dir DIR --tee 3 keeps all output of every rank";
   const int code = cause.exit_code.value_or(exit_failure);
-  return fmt::format("it printed nothing: look for what ends it with {0}, such as sys.exit({0})",
-                     code);
+  return fmt::format(
+      "it printed nothing: look for the code that ends it with {0}, such as sys.exit({0})", code);
 }
 
 std::string stopped_text(const Others& others) {

@@ -75,12 +75,10 @@ TEST(Report, FailureOfARank) {
 TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
   model::WorkerExit exit = failed_exit();
   exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
-  EXPECT_EQ(
-      failure_report(model::cause_of(exit), {}, "", {}),
-      "toprun: rank 3 on n4 ended with exit code 7\n"
-      "  rank        3: local rank 1 of n4, pid 4711\n"
-      "  error file  /logs/e.json\n"
-      "  next        it printed nothing: look for what ends it with 7, such as sys.exit(7)\n");
+  EXPECT_EQ(failure_report(model::cause_of(exit), {}, "", {}),
+            "toprun: rank 3 on n4 ended with exit code 7\n  rank        3: local rank 1 of n4, pid "
+            "4711\n  error file  /logs/e.json\n  next        it printed nothing: look for the code "
+            "that ends it with 7, such as sys.exit(7)\n");
 }
 
 TEST(Report, KilledRank) {
@@ -146,9 +144,9 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
        "-m runs a module, or a package that has a __main__: name one, as in -m a.train"},
       {"ImportError: libcudart.so.12: cannot open shared object file", "/env/bin/python",
        "its Python was /env/bin/python: --venv DIR or PYTHON_EXEC=PATH names another"},
-      {"MemoryError", "python", "it was refused memory, by a limit or by its host: use less"},
+      {"MemoryError", "python", "a limit or its host refused it memory: use less"},
       {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. TiB", "python",
-       "it was refused memory, by a limit or by its host: use less"},
+       "a limit or its host refused it memory: use less"},
       {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
        "the GPU had no memory left: use less per rank"},
       {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
@@ -292,7 +290,7 @@ TEST(Report, ArgumentsThatEveryRankRefusesAreOneFailure) {
   EXPECT_TRUE(report.contains("it said     args.py: error: unrecognized arguments: --epoch three"))
       << report;
   EXPECT_TRUE(report.contains("2 failed in the same way")) << report;
-  EXPECT_TRUE(report.contains("next        correct the arguments behind the script")) << report;
+  EXPECT_TRUE(report.contains("next        correct the arguments after the script")) << report;
 }
 
 TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {

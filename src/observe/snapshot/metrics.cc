@@ -96,12 +96,12 @@ void add_job(Text& text, const Run& run) {
   text.sample({}, record.attempts.empty() ? 0 : record.attempts.back().attempt + 1);
   text.family("toprun_restarts", Type::counter, "", "Attempts that followed a failure.");
   text.sample({}, record.restarts);
-  text.family("toprun_restarts_allowed", Type::gauge, "", "As --max-restarts says.");
+  text.family("toprun_restarts_allowed", Type::gauge, "", "The value of --max-restarts.");
   text.sample({}, run.max_restarts);
   text.family("toprun_nodes", Type::gauge, "", "Nodes that take part.");
   text.sample({}, static_cast<double>(run.joined));
   text.family("toprun_nodes_missing", Type::gauge, "",
-              "Nodes of the engine's that have not joined.");
+              "Nodes from the engine that have not joined.");
   text.sample({}, static_cast<double>(run.missing.size()));
 }
 
@@ -211,7 +211,8 @@ void add_step(Text& text, const Board& board) {
   for (const RankFigures& rank : board.ranks()) {
     highest = std::max(highest, step_in(rank.usage.last_line.raw()));
   }
-  text.family("toprun_step", Type::gauge, "", "The highest step that a rank's last line names.");
+  text.family("toprun_step", Type::gauge, "",
+              "The highest step number in the last lines of the ranks.");
   if (highest) text.sample({}, static_cast<double>(*highest));
 }
 

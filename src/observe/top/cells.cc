@@ -156,7 +156,7 @@ Facts facts_of_node(const Picture& picture, std::size_t number) {
   colour(facts, counts);
   const bool is_stale = node.age_s && *node.age_s > stale_intervals * picture.interval_s;
   if (is_stale && counts.running > 0) {
-    facts.state = fmt::format("no word for {}", age_text(node.age_s));
+    facts.state = fmt::format("no message for {}", age_text(node.age_s));
     facts.is_plain = false;
     facts.colour = Colour::waiting;
   }

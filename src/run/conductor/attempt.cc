@@ -311,13 +311,14 @@ std::string Coordinator::awaited_words() const {
   const SteadyTime began = attempt_.conductor->grace_ends().value_or(attempt_.start_sent);
   const auto limit = std::chrono::duration_cast<milliseconds>(*last_word_due() - began);
   const bool is_stopping = attempt_.conductor->is_stopping();
-  return words(hosts + (is_stopping ? " to say that its ranks are gone" : " to start its ranks"),
+  return words(hosts + (is_stopping ? " to report that its ranks are gone" : " to start its ranks"),
                limit);
 }
 
 // What Arrange asks, as its messages name it.
 std::string Coordinator::order_sources() const {
-  return settings_.order_sources.empty() ? "what tells the nodes' places" : settings_.order_sources;
+  return settings_.order_sources.empty() ? "the source of the nodes' places"
+                                         : settings_.order_sources;
 }
 
 Verdict Coordinator::nobody_is_ready() const {
@@ -326,7 +327,7 @@ Verdict Coordinator::nobody_is_ready() const {
     const Node* const node = roster_.find(part.agent);
     if (node->state == NodeState::preparing) hosts.push_back(part.host);
   }
-  return early(CauseKind::launcher, Error{"no word from " + hosts::compress_hostlist(hosts),
+  return early(CauseKind::launcher, Error{"no message from " + hosts::compress_hostlist(hosts),
                                           "after " + duration_text(settings_.prepare_limit),
                                           "check the agents on those hosts", exit_failure});
 }
@@ -359,11 +360,13 @@ void Coordinator::lose_the_late() {
   for (std::size_t part = 0; part < attempt_.parts.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
     if (is_stopping) {
-      lose(part, fmt::format("it beats, but has not said within {} that its ranks are gone",
-                             duration_text(*due - *attempt_.conductor->stopped_at())));
+      lose(part, fmt::format(
+                     "it sends heartbeats, but has not reported within {} that its ranks are gone",
+                     duration_text(*due - *attempt_.conductor->stopped_at())));
     } else if (!attempt_.parts[part].started) {
-      lose(part, fmt::format("it beats, but has not said within {} that its ranks run",
-                             duration_text(*due - attempt_.start_sent)));
+      lose(part,
+           fmt::format("it sends heartbeats, but has not reported within {} that its ranks run",
+                       duration_text(*due - attempt_.start_sent)));
     }
   }
 }
@@ -531,9 +534,9 @@ void Coordinator::asked_to_grow() {
   if (attempt_.conductor->asked_to_grow(now_.steady)) return;
   if (now_.steady - growth_answered_ < growth_answers_apart) return;
   if (settings_.grow != Grow::on_signal) {
-    tell_user("asked to take in more nodes: that takes --grow on-signal");
+    tell_user("asked to take in more nodes: this requires --grow on-signal");
   } else if (roster_.newcomers() == 0) {
-    tell_user("asked to take in more nodes: none waits");
+    tell_user("asked to take in more nodes: no node waits");
   } else {
     return;
   }

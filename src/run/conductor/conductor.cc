@@ -24,8 +24,8 @@ std::string words_for(const model::WorkerExit& exit) {
 }
 
 std::string words_for_newcomers(int nodes) {
-  return nodes == 1 ? "a node has come: all ranks start again with it"
-                    : fmt::format("{} nodes have come: all ranks start again with them", nodes);
+  return nodes == 1 ? "a node has joined: all ranks start again with it"
+                    : fmt::format("{} nodes have joined: all ranks start again with them", nodes);
 }
 
 // "rank 2 on b, rank 3 on b", for the first few.

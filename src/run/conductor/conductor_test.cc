@@ -479,7 +479,7 @@ TEST(Growing, NowMeansWithinASecondOfTheFirstNewcomer) {
   end_all(conductor, stopped(0), stopped(1));
   EXPECT_TRUE(conductor.over());
   EXPECT_EQ(conductor.verdict().kind, CauseKind::grown);
-  EXPECT_EQ(conductor.verdict().message, "2 nodes have come: all ranks start again with them");
+  EXPECT_EQ(conductor.verdict().message, "2 nodes have joined: all ranks start again with them");
 }
 
 TEST(Growing, TheLastThatCanComeIsNotWaitedFor) {

@@ -80,9 +80,8 @@ void Coordinator::make_way_for(const model::Join& join) {
   const Node* const holder = roster_.holder_of_slot(join);
   if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
   if (holder->join.host != join.host || holder->join.agent == join.agent) return;
-  tell_of_visitor(
-      fmt::format("{} was started again and takes the place of its first agent (pid {})", join.host,
-                  holder->join.pid));
+  tell_of_visitor(fmt::format("{} was started again and replaces its first agent (pid {})",
+                              join.host, holder->join.pid));
   dismiss(*roster_.find(holder->join.agent), {exit_failure, {}});
 }
 
@@ -119,9 +118,8 @@ std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   if (refused) {
     tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));
   } else if (const auto* other = roster_.with_other_max_restarts(join)) {
-    tell_of_visitor(
-        fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
-                    join.host, *join.max_restarts, *other->max_restarts, other->host));
+    tell_of_visitor(fmt::format("{} has --max-restarts {}; the {} of the root agent on {} is used",
+                                join.host, *join.max_restarts, *other->max_restarts, other->host));
   }
   return refused;
 }
@@ -307,7 +305,7 @@ void Coordinator::happened(const NodeEnded& ended) {
   came_.insert(ended.node);
   if (has_spare()) {
     lost_spare(ended.node, "it ended before it joined");
-    return tell_user(ended.node + " has ended before it joined: the job does without it");
+    return tell_user(ended.node + " has ended before it joined: the job starts without it");
   }
   Verdict verdict = early(
       CauseKind::agent_lost,
@@ -668,9 +666,9 @@ Verdict Coordinator::too_few_joined() const {
 void Coordinator::report_missing() {
   if (last_call_) {
     const Size& size = roster_.size();
-    tell_user(fmt::format("{} of {}:{} nodes are here: they begin unless another joins within {}",
-                          roster_.present(), size.least, size.most,
-                          duration_text(*last_call_ - now_.steady)));
+    tell_user(fmt::format(
+        "{} of {}:{} nodes have joined: the job starts unless another node joins within {}",
+        roster_.present(), size.least, size.most, duration_text(*last_call_ - now_.steady)));
     return;
   }
   const auto waited = settings_.join_timeout - (deadline_ - now_.steady);
@@ -684,7 +682,7 @@ std::string Coordinator::who_is_missing() const {
   const std::vector<std::string> absent = roster_.missing(settings_.node_names);
   const std::string names = absent.empty() ? "" : hosts::compress_hostlist(absent);
   if (roster_.present() < size.least && size.least < size.most) {
-    return fmt::format("{} of {}:{} nodes are here, waiting for {} more{}{}", roster_.present(),
+    return fmt::format("{} of {}:{} nodes have joined, waiting for {} more{}{}", roster_.present(),
                        size.least, size.most, size.least - roster_.present(),
                        names.empty() ? "" : " of ", names);
   }
@@ -717,7 +715,8 @@ void Coordinator::tell_of_visitor(std::string text) {
   if (now_.steady - visitors_reported_since_ >= visitor_lines_while) {
     const int left_out = visitors_reported_ - most_visitor_lines;
     if (left_out > 0) {
-      tell_user(fmt::format("{} more lines about agents that come and go were left out", left_out));
+      tell_user(
+          fmt::format("{} more lines about agents that join and leave were left out", left_out));
     }
     visitors_reported_since_ = now_.steady;
     visitors_reported_ = 0;

@@ -32,11 +32,11 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   elastic.come(0);
   elastic.after(10s);
   EXPECT_EQ(elastic.said.back(),
-            "1 of 2:3 nodes are here, waiting for 1 more (for 10.0 s now, at most 10 min 00 s)");
+            "1 of 2:3 nodes have joined, waiting for 1 more (for 10.0 s now, at most 10 min 00 s)");
   elastic.come(1);
   elastic.after(10s);
   EXPECT_EQ(elastic.said.back(),
-            "2 of 2:3 nodes are here: they begin unless another joins within 20.0 s");
+            "2 of 2:3 nodes have joined: the job starts unless another node joins within 20.0 s");
 }
 
 TEST(Coordinator, TheRecordSaysWhoIsHereWhileNodesAreAwaited) {
@@ -99,8 +99,7 @@ TEST(Coordinator, APodThatIsStartedAgainTakesItsPlace) {
     run.settle();
     EXPECT_EQ(refused.has_value(), !unique);
     if (!unique) continue;
-    EXPECT_EQ(run.said.back(),
-              "n1 was started again and takes the place of its first agent (pid 0)");
+    EXPECT_EQ(run.said.back(), "n1 was started again and replaces its first agent (pid 0)");
     EXPECT_EQ(run.sent.back().agent, "first");
     EXPECT_TRUE(std::holds_alternative<Finish>(run.sent.back().message));
     run.on(Came{"second", "10.0.0.9", ""});
@@ -177,7 +176,7 @@ TEST(Coordinator, SaysWhoseRestartsCountToALateOne) {
   run.all_start(1);
   run.admit(1, 1);
   run.settle();
-  EXPECT_EQ(run.said.back(), "n1 came with --max-restarts 1; the 3 of the root agent on n0 counts");
+  EXPECT_EQ(run.said.back(), "n1 has --max-restarts 1; the 3 of the root agent on n0 is used");
 }
 
 // A folder or another host whose name contains this node's name does not name this node.
@@ -265,8 +264,8 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   run.after(40s);
   run.say(0, two_ranks({}));
   EXPECT_EQ(run.said.back(),
-            "all ranks have come to the store after 42.5 s; rank 1 on n1 took 39.0 s to import "
-            "(median 1.5 s)");
+            "all ranks have connected to the store after 42.5 s; rank 1 on n1 took 39.0 s to "
+            "import (median 1.5 s)");
   run.after(10s);
   run.say(1, two_ranks(0s));
   const AttemptCourse& course = run.coordinator.course().attempts.back();
@@ -275,7 +274,7 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   for (auto& host : later.hosts) host.ranks[0].joined_age += 10s;
   run.say(0, later);
   EXPECT_EQ(run.said.back(),
-            "all ranks have come to their first collective after 51.5 s; rank 0 on n0 took 47.0 s "
+            "all ranks have reached their first collective after 51.5 s; rank 0 on n0 took 47.0 s "
             "from the store to its first collective (median 9.0 s)");
   EXPECT_EQ(course.phases.imported, course.phases.began + 42500ms);
   EXPECT_EQ(course.phases.last_connect, course.phases.imported);

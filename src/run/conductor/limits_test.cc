@@ -93,7 +93,7 @@ TEST(Limits, EveryStageSaysWhatItWaitsFor) {
   EXPECT_EQ(waits(ordering), Lines());
   ordering.pass(2s);
   EXPECT_EQ(waits(ordering),
-            Lines{"waits for what tells the nodes' places, for 1 min 00 s at most"});
+            Lines{"waits for the source of the nodes' places, for 1 min 00 s at most"});
 
   Simple run(settings_of(2));
   run.come(0);
@@ -117,7 +117,7 @@ TEST(Limits, EveryStageSaysWhatItWaitsFor) {
   run.pass(35s);
   EXPECT_EQ(waits(run), expected) << "the ranks' grace is theirs";
   run.pass(10s);
-  expected.push_back("waits for n1 to say that its ranks are gone, for 30.0 s at most");
+  expected.push_back("waits for n1 to report that its ranks are gone, for 30.0 s at most");
   EXPECT_EQ(waits(run), expected);
 }
 

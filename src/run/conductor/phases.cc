@@ -62,11 +62,11 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime reported) {
   const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
   if (!attempt_.import_is_reported && meeting.all_joined && is_named) {
     attempt_.import_is_reported = true;
-    tell_phase("all ranks have come to the store", *meeting.all_joined,
+    tell_phase("all ranks have connected to the store", *meeting.all_joined,
                {.prefetch = course.spreads.prefetch, .import = meeting.import});
   }
   if (!had_met && meeting.all_met) {
-    tell_phase("all ranks have come to their first collective", *meeting.all_met,
+    tell_phase("all ranks have reached their first collective", *meeting.all_met,
                {.first_collective = meeting.first_collective});
   }
   actions_.emplace_back(KeepRecord{});

@@ -42,8 +42,8 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
   if (first != nullptr && join.local_rank.has_value() != first->local_rank.has_value()) {
     const Join& alone = join.local_rank ? *first : join;
     return Refused{Refusal::job,
-                   fmt::format("{} has one process and takes it for its node's agent, other nodes "
-                               "have several: add --ranks-in-place",
+                   fmt::format("{} has one process and treats it as its node's agent, but other "
+                               "nodes have several processes: add --ranks-in-place",
                                alone.host)};
   }
   if (const Join* const other = begun_ ? nullptr : with_other_max_restarts(join)) {
@@ -60,7 +60,7 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
   }
   if (seated() == size_.most) {
     return Refused{Refusal::full,
-                   fmt::format("the job has all of its {} nodes already", size_.most)};
+                   fmt::format("all {} nodes of the job have joined already", size_.most)};
   }
   return std::nullopt;
 }

@@ -129,7 +129,7 @@ TEST(SpareNodes, MayEndBeforeTheyJoin) {
   run.come(1);
   run.on(NodeEnded{"n3"});
   run.on(NodeEnded{"n3"});
-  EXPECT_EQ(run.said, Hosts{"n3 has ended before it joined: the job does without it"});
+  EXPECT_EQ(run.said, Hosts{"n3 has ended before it joined: the job starts without it"});
   run.come(2);
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing) << "there is none to wait for";
 
@@ -162,9 +162,9 @@ TEST(SpareNodes, AWishToGrowIsAnsweredWhoeverHasIt) {
     for (const int node : nodes) run.say(node, model::AskedToGrow{});
     return run.said;
   };
-  EXPECT_EQ(ask({1}), Hosts{"asked to take in more nodes: none waits"});
+  EXPECT_EQ(ask({1}), Hosts{"asked to take in more nodes: no node waits"});
   run.after(2s);
-  EXPECT_EQ(ask({0, 1}), Hosts{"asked to take in more nodes: none waits"});
+  EXPECT_EQ(ask({0, 1}), Hosts{"asked to take in more nodes: no node waits"});
 }
 
 // Three nodes whose agents were all started together, and none of which is started again.

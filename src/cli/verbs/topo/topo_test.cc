@@ -108,7 +108,7 @@ TEST_F(Topo, UsesTopologyConfOfSlurm) {
 }
 
 TEST_F(Topo, NamesTheNodesThatNothingIsKnownOf) {
-  const std::string tail = ": placed last, each in a domain of its own\n";
+  const std::string tail = ": placed last, each in a separate domain\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n[0-7]", ""},
       {"n[0-6],x", " does not know where x is" + tail},
@@ -230,10 +230,10 @@ TEST_F(Topo, NamesHostsThatTheFileLacks) {
   const std::string path = file("racks.txt", "n1 /c/a/1\nn2 /c/a/2\n");
   const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-3]"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.err.find(
-                "toprun: file " + path +
-                " does not know where n[0,3] are: placed last, each in a domain of its own\n"),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.err.find("toprun: file " + path +
+                       " does not know where n[0,3] are: placed last, each in a separate domain\n"),
+      std::string::npos)
       << outcome.err;
 }
 
@@ -307,7 +307,7 @@ TEST_F(Topo, PrintsTheFormsOfOtherPrograms) {
   EXPECT_EQ(slurm.code, 0);
   EXPECT_EQ(slurm.out, "n2\nn2\nn0\nn0\nn1\nn1\nx\nx\n");
   EXPECT_EQ(slurm.err, "toprun: file " + path +
-                           " does not know where x is: placed last, each in a domain of its own\n");
+                           " does not know where x is: placed last, each in a separate domain\n");
   EXPECT_EQ(order("hostfile").out, "n2 slots=2\nn0 slots=2\nn1 slots=2\nx slots=2\n");
   EXPECT_EQ(order("json").err, "");
   EXPECT_EQ(order("json").out, run({"order", "--topology", path, "--hosts", "n[0-2],x",

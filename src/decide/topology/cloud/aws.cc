@@ -268,7 +268,8 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
   if (text) return parse_aws_topology(*text, std::string(aws_command_text));
   Error error = text.error();
   error.fix = fmt::format(
-      "save what `{}` prints where the credentials are, and name the file with --topology",
+      "save the output of `{}` on a machine with the credentials, and name the file with "
+      "--topology",
       shell_quote(command));
   return std::unexpected(std::move(error));
 }

@@ -98,8 +98,8 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
     error.what = fmt::format("`{}` tells nothing", sharp_command_text);
     error.why = ran ? "it wrote no file" : ran.error().what + ": " + ran.error().why;
     error.fix =
-        "see whether SHARP's manager answers (sharp_hello), or save the file where it does "
-        "and name it with --topology";
+        "check whether SHARP's manager answers (sharp_hello), or save the file on a machine where "
+        "it answers, and name the file with --topology";
     return std::unexpected(std::move(error));
   }
   return parse_port_topology(*text, std::string(sharp_command_text), hosts);

@@ -22,10 +22,10 @@ std::vector<std::string> level_names(std::size_t count) {
 std::string without_placement(const std::vector<std::string>& names) {
   const std::string& first = names.front();
   const Error error{
-      fmt::format("{}: Google says nothing of {} place", hosts::compress_hostlist(names),
+      fmt::format("{}: Google does not report {} place", hosts::compress_hostlist(names),
                   names.size() == 1 ? "its" : "their"),
       fmt::format(
-          "{} is empty, as of machines that were created without a compact placement policy",
+          "{} is empty, as on machines that were created without a compact placement policy",
           gcp_attribute),
       fmt::format("verify with `gcloud compute instances describe {} --zone=ZONE "
                   "--format=\"value(resourceStatus.physicalHost)\"`",

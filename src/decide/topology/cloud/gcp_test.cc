@@ -81,15 +81,15 @@ TEST(Gcp, PutsMembersWhereTheyAre) {
 
 TEST(Gcp, OneWarningForAllWithoutAPlacementPolicy) {
   const std::string why =
-      " is empty, as of machines that were created without a compact placement policy; verify "
-      "with `gcloud compute instances describe ";
+      " is empty, as on machines that were created without a compact placement policy; verify with "
+      "`gcloud compute instances describe ";
   const std::string command = " --zone=ZONE --format=\"value(resourceStatus.physicalHost)\"`\n";
   EXPECT_EQ(text_of_answers({"/c/b/0", "", "\n", "/c/a/3"}),
-            "gcp|cluster rack\nn0.example.org c/b physical_host\nn3.example.org c/a physical_host\n"
-            "n[1-2].example.org: Google says nothing of their place: physical_host" +
+            "gcp|cluster rack\nn0.example.org c/b physical_host\nn3.example.org c/a "
+            "physical_host\nn[1-2].example.org: Google does not report their place: physical_host" +
                 why + "n1" + command);
   EXPECT_EQ(text_of_answers({"", ""}),
-            "|\nn[0-1].example.org: Google says nothing of their place: physical_host" + why +
+            "|\nn[0-1].example.org: Google does not report their place: physical_host" + why +
                 "n0" + command);
 }
 

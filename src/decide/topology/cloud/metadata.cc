@@ -46,7 +46,7 @@ std::string text_of_error(const beast::error_code& error) {
                        max_metadata_header_bytes >> 10);
   }
   if (error == http::error::end_of_stream) return "the connection was closed without an answer";
-  if (error == http::error::partial_message) return "the answer breaks off";
+  if (error == http::error::partial_message) return "the answer is incomplete";
   const bool of_http =
       error.category() == http::make_error_code(http::error::end_of_stream).category();
   return of_http ? "the server there does not use HTTP" : lower(error.message());

@@ -114,7 +114,7 @@ class YamlEvents : public YAML::EventHandler {
   // yaml-cpp 0.7 finds one empty document after another where a comma begins one.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (last_start_ == mark.pos) {
-      throw Refusal(position(mark), "what stands here begins no value", "see https://yaml.org");
+      throw Refusal(position(mark), "this text does not begin a value", "see https://yaml.org");
     }
     last_start_ = mark.pos;
   }
@@ -124,7 +124,7 @@ class YamlEvents : public YAML::EventHandler {
   }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { builder_.empty(position(mark)); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw Refusal(position(mark), "aliases are not understood", "write the value out");
+    throw Refusal(position(mark), "aliases are not supported", "write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                 const std::string& value) override {

@@ -126,8 +126,9 @@ Result<Map> parse_port_switches(const Content& content, const Request& request) 
                  "only a job's agents know which host has which port",
                  "name it in a launch: toprun --topology FILE, and -v shows the order");
   }
-  return unknown_places(request.members, content.name,
-                        content.name + ": it names InfiniBand ports, and no node told of its own");
+  return unknown_places(
+      request.members, content.name,
+      content.name + ": it names InfiniBand ports, and no node has reported its ports");
 }
 
 Result<Map> parse_switches(const Content& content, const Request& request) {
@@ -171,13 +172,13 @@ std::string_view advice_for(FileFormat format) {
     case FileFormat::slurm_conf:
       return "write SwitchName=NAME Nodes=HOSTS, or BlockName=NAME Nodes=HOSTS";
     case FileFormat::azslurm:
-      return "give all that azslurm has drawn";
+      return "give the complete output of azslurm";
     case FileFormat::ibnetdiscover:
       return "give the whole output of `ibnetdiscover`";
     case FileFormat::json:
       return "write {\"hosts\": {\"HOST\": \"/cluster/rack\"}}";
     case FileFormat::yaml:
-      return "write hosts: {HOST: /cluster/rack}, or what man topology.yaml says";
+      return "write hosts: {HOST: /cluster/rack}, or the format in man topology.yaml";
     case FileFormat::toml:
       return "write [hosts] and HOST = \"/cluster/rack\"";
     case FileFormat::aws:

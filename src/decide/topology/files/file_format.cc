@@ -113,8 +113,8 @@ struct OtherOutput {
 
 constexpr std::string_view give_a_fabric = "give the whole output of `ibnetdiscover`";
 constexpr std::string_view give_a_network =
-    "give what is between hosts: a topology.conf, the output of `ibnetdiscover`, or lines of HOST "
-    "/cluster/rack/HOST";
+    "give a description of the network between hosts: a topology.conf, the output of "
+    "`ibnetdiscover`, or lines of HOST /cluster/rack/HOST";
 
 // The table of `nvidia-smi topo -m`, whose heading begins with the first GPU, as does its first
 // row.
@@ -138,10 +138,10 @@ constexpr std::array<OtherOutput, 5> other_outputs = {{
     {[](std::string_view line) { return line.contains("==(") && line.contains(")==>"); },
      "the output of iblinkinfo", give_a_fabric},
     {[](std::string_view line) { return line.starts_with("NodeName=") && line.contains("Arch="); },
-     "the output of `scontrol show nodes`, which says nothing of the network",
+     "the output of `scontrol show nodes`, which does not describe the network",
      "give the output of `scontrol show topology`"},
-    {is_inside_of_a_host, "what is inside of one host", give_a_network},
-    {is_gpu_matrix, "what is inside of one host", give_a_network},
+    {is_inside_of_a_host, "a description of one host's inside", give_a_network},
+    {is_gpu_matrix, "a description of one host's inside", give_a_network},
 }};
 
 }  // namespace

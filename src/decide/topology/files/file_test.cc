@@ -83,10 +83,10 @@ TEST(TopologyFile, KnowsWhatNoOrderFollowsFrom) {
       {"CA: n0 mlx5_0:\n  0xe0  1  1[  ] ==( 4X  25 Gbps Active/  LinkUp)==>  73  1[  ] \"l\" \n",
        "f is the output of iblinkinfo"},
       {"NodeName=n0 Arch=x86_64 CoresPerSocket=1\n", "give the output of `scontrol show topology`"},
-      {"\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-15\n", "what is inside of one host"},
-      {"<?xml version=\"1.0\"?>\n<topology>\n", "what is inside of one host"},
-      {"<system version=\"1\">\n", "what is inside of one host"},
-      {"<graphs version=\"1\">\n", "what is inside of one host"},
+      {"\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-15\n", "a description of one host's inside"},
+      {"<?xml version=\"1.0\"?>\n<topology>\n", "a description of one host's inside"},
+      {"<system version=\"1\">\n", "a description of one host's inside"},
+      {"<graphs version=\"1\">\n", "a description of one host's inside"},
   };
   for (const auto& [text, expected] : rows) {
     const auto error = unusable_output("f", text);
@@ -177,8 +177,8 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "one\ntwo\n{\"hosts\": {\"n0\": \"/r\"}}",
        "rack\nn0 r t:3\nt:1: 'one' is skipped: it is not a line of the file's form (2 such lines)"},
       {"t", "hosts: {}\n",
-       "error: t: it does not list any hosts; write hosts: {HOST: /cluster/rack}, or what man "
-       "topology.yaml says"},
+       "error: t: it does not list any hosts; write hosts: {HOST: /cluster/rack}, or the format in "
+       "man topology.yaml"},
       {"t", "Ca\t : 0x00 ports 1 devid 0x1 vendid 0x2 \"n0\"\n",
        "error: t is a list of a fabric's nodes, without the cables"},
       {"t", "SwitchName=s1 Switches=s2\nSwitchName=s2 Nodes=0x155dfffd341acb\n",
@@ -187,13 +187,14 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "\xef\xbb\xbfn0 /r/0\n", "rack\nn0 r t:1\n"},
       {"t", "n0 /r/0\r\nn1 /r/1\nn2 /r/2\r\n\r\n", "rack\nn0 r t:1\nn1 r t:2\nn2 r t:3\n"},
       {"t", "n0 /r/0\nN0.c /r/1\n",
-       "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) may be one host, they count as two"},
+       "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) may be the same host, but they count "
+       "as two"},
       {"t", std::string(default_file_limit_bytes + 1, 'x'),
        "error: cannot read t: larger than 67108864 bytes"},
       {"t", std::string(max_topology_file_bytes + 1, 'x'),
        "error: cannot read t: larger than 134217728 bytes"},
-      {"t.yaml", ", x", "error: t.yaml:1:1: what stands here begins no value"},
-      {"t.yaml", "a: b\n---\n, x", "error: t.yaml:3:1: what stands here begins no value"},
+      {"t.yaml", ", x", "error: t.yaml:1:1: this text does not begin a value"},
+      {"t.yaml", "a: b\n---\n, x", "error: t.yaml:3:1: this text does not begin a value"},
       {"t.yaml", "- topology: x\n  flat: true\n",
        "error: t.yaml: it does not list any hosts: t.yaml:2: topology x is flat: it does not say "
        "where any host is"},

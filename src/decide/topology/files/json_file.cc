@@ -201,9 +201,11 @@ class InstanceListReader {
 std::unexpected<Error> unknown_form(const DataNode& root, const std::string& file) {
   std::vector<std::string> known;
   for (const Form& form : forms) known.push_back(fmt::format("{} ({})", form.name, form.mark));
-  return usage(at(file, root.where), "JSON of an unknown form",
-               fmt::format("known are our own (hosts, domains, levels) and lists of instances: {}",
-                           fmt::join(known, ", ")));
+  return usage(
+      at(file, root.where), "JSON of an unknown form",
+      fmt::format(
+          "the known forms are toprun's own (hosts, domains, levels) and lists of instances: {}",
+          fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -224,7 +226,7 @@ Result<Map> parse_json_file(std::string_view text, const std::string& file,
                          .empty();
   if (map && more) {
     map->warnings.push_back(
-        fmt::format("{}: the answer has more pages, and this is only one", file));
+        fmt::format("{}: the answer has several pages, and this file has only one", file));
   }
   return map;
 }

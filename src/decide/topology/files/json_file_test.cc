@@ -56,7 +56,7 @@ TEST(JsonFile, WarnsAndGoesOn) {
       {"{\"colour\": 1,\n \"hosts\": {\"n0\": \"/r\"}}",
        "t:1:2: unknown key 'colour' is ignored; known are levels, hosts, domains and links"},
       {R"({"data":[{"id":"n0","networkPath":["l0"]}],"page_token":"abc"})",
-       "t: the answer has more pages, and this is only one"},
+       "t: the answer has several pages, and this file has only one"},
       {R"([{"instance_id":"n0","network_node_path":["l0"],"block_id":"b"},
  {"instance_id":"n1","network_node_path":["l1"],"block_id":"b"}])",
        "t:2: n0 and n1 are in the NVLink domain b but on different switches, so they count as "
@@ -84,7 +84,7 @@ TEST(JsonFile, RefusesWithThePlace) {
       {"{\"hosts\": {\"n0\": nope}}", "t:1:19: this is not JSON: "},
       {"{} x", "t:1:4: this is not JSON: "},
       {"{\"Instances\": []}",
-       "t:1:1: JSON of an unknown form; known are our own (hosts, domains, "},
+       "t:1:1: JSON of an unknown form; the known forms are toprun's own (hosts, domains, "},
       {"[]", "t:1:1: JSON of an unknown form"},
       {"{\"instances\":[{\"name\":\"n0\"}]}", "t:1:1: JSON of an unknown form"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]},{"id":"n0","network_layers":["b"]}]})",

@@ -171,8 +171,8 @@ class Dump {
     Map map = unknown_places(
         members_, file_,
         fmt::format("{}: the adapters do not name their hosts, and {}", file_,
-                    hosts_.empty() ? "no node told of ports of its own"
-                                   : "none of the ports that the nodes told of stands there"));
+                    hosts_.empty() ? "no node has reported its ports"
+                                   : "it contains none of the ports that the nodes have reported"));
     std::vector<std::vector<Rail>> rails(map.hosts.size());
     return {std::move(map), std::move(rails)};
   }
@@ -199,9 +199,8 @@ class Dump {
     const auto missing = std::ranges::count_if(nodes_, open);
     if (missing == 0) return;
     const Node& first = *std::ranges::find_if(nodes_, open);
-    map.warnings.push_back(
-        fmt::format("{}: {} has no record of its own, {} in all: is the dump complete?",
-                    at_line(file_, first.mention_line), first.id, missing));
+    map.warnings.push_back(fmt::format("{}: {} has no record, {} in all: is the dump complete?",
+                                       at_line(file_, first.mention_line), first.id, missing));
   }
 
   const std::vector<Node>& nodes_;

@@ -90,8 +90,8 @@ TEST(Ibnetdiscover, ReadsBothEndsOfACable) {
   EXPECT_EQ(rail.hca + " " + rail.leaf + " " + rail.speed, "mlx5_5 A09 4xNDR");
   EXPECT_EQ(fabric->rails[1].at(0).port, 2);
   EXPECT_EQ(fabric->map.warnings,
-            std::vector<std::string>{"t:11: H-000000000000e09e has no record of its own, 1 in all: "
-                                     "is the dump complete?"});
+            std::vector<std::string>{
+                "t:11: H-000000000000e09e has no record, 1 in all: is the dump complete?"});
 }
 
 TEST(Ibnetdiscover, FindsLevelsByDistanceToHosts) {
@@ -175,9 +175,9 @@ TEST(Ibnetdiscover, SaysWhatItLeavesOut) {
        "t: 2 parts of the fabric are joined by no cable: l0, l1"},
       // The same host and adapter twice, under two GUIDs and on two leaves of one rail.
       {{{"l0", "n0 mlx5_0, localhost mlx5_0, >l1"}, {"l1", "localhost mlx5_0@2"}},
-       "t:4 and t:9 both say localhost mlx5_0: several machines go by this name"},
+       "t:4 and t:9 both contain localhost mlx5_0: several machines have this name"},
       {{{"a", "n0 mlx5_0, n1 mlx5_0, n2 mlx5_1, >b"}, {"b", "n2 mlx5_0, n3 mlx5_0, n4 mlx5_0"}},
-       "t:10: the rails of n2 end in 2 groups of leaves, it counts as b's"},
+       "t:10: the rails of n2 end in 2 groups of leaves, so it is counted as one of b's hosts"},
       {{{"a", "n0 mlx5_0, >st"}, {"b", "n2 mlx5_0, >st"}, {"st", "n0 mlx5_4, n2 mlx5_4"}},
        "t: st serves hosts that are apart on another rail (storage?), so it does not make them "
        "neighbours"},
@@ -287,7 +287,7 @@ TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
   ASSERT_TRUE(unknown) << unknown.error().line();
   EXPECT_EQ(text_of(unknown->map), "\nn7  t\n");
   EXPECT_EQ(unknown->map.warnings.back(),
-            "t: the adapters do not name their hosts, and no node told of ports of its own");
+            "t: the adapters do not name their hosts, and no node has reported its ports");
 }
 
 TEST(Ibnetdiscover, RefusesWithThePlace) {
@@ -347,7 +347,7 @@ TEST(Ibnetdiscover, BoundsWhatANameMayHave) {
   ASSERT_TRUE(fabric) << fabric.error().line();
   EXPECT_EQ(text_of(fabric->map), "leaf\nn0 l0 t:3\n");
   EXPECT_EQ(fabric->map.warnings.at(0),
-            "t:4: crowd has 70 ports, more than a machine's 64: several go by it");
+            "t:4: crowd has 70 ports, more than a machine's 64: several machines have this name");
 }
 
 TEST(SetName, IsShort) {

@@ -71,7 +71,7 @@ class ConfReader {
     auto nested = nest(std::move(switches), std::move(blocks));
     Map map = nested ? *std::move(nested) : first;
     if (!nested) {
-      map.warnings.push_back(fmt::format("{}: {}: {}; the switches are taken", source,
+      map.warnings.push_back(fmt::format("{}: {}: {}; the switches are used", source,
                                          nested.error().what, nested.error().why));
     }
     map.source = source;

@@ -46,7 +46,7 @@ TEST(SlurmConf, ReadsSwitchesAndBlocksOfOneFile) {
   ASSERT_EQ(map->warnings.size(), 1u);
   EXPECT_TRUE(map->warnings[0].starts_with("t.conf: its switches and its blocks contradict"))
       << map->warnings[0];
-  EXPECT_TRUE(map->warnings[0].ends_with("; the switches are taken")) << map->warnings[0];
+  EXPECT_TRUE(map->warnings[0].ends_with("; the switches are used")) << map->warnings[0];
 }
 
 TEST(SlurmConf, AllIsEveryKnownHost) {

@@ -235,7 +235,7 @@ TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
                           static_cast<char>(c - 1));
   }
   EXPECT_EQ(parsed_yaml(laughs),
-            "error: t.yaml:2:8: aliases are not understood; write the value out");
+            "error: t.yaml:2:8: aliases are not supported; write the value out");
   std::string lists;
   for (int i = 0; i < 1000; ++i) lists += "- ";
   EXPECT_EQ(parsed_yaml(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");

@@ -123,7 +123,7 @@ TEST(PreflightWarnings, OneLineEach) {
             "-l unlimited before toprun (--ulimit memlock=-1 for a container)"},
            {{left(&Resources::free_ports, 20)},
             "warning: few ports are left for connections on n0: each connection takes one; end the "
-            "programs that hold them, or widen net.ipv4.ip_local_port_range"},
+            "programs that use them, or widen net.ipv4.ip_local_port_range"},
        }) {
     EXPECT_EQ(join(preflight_warnings(nodes(seen)), "\n"), expected);
   }
