@@ -60,7 +60,7 @@ class Command(support.TestCase):
         finished = self.run_here("--before", "source /no/such/site.sh")
         self.assertEqual((finished.code, finished.out), (1, ""))
         self.assertRegex(finished.err, r"toprun: --before source /no/such/site\.sh on host \S+: it ended with "
-                                       r"code 1: .*No such file or directory; add \"\|\| true\" where .*\n\Z")
+                                       r"code 1: .*No such file or directory; add \"\|\| true\" to .*\n\Z")
 
     def test_no_variable_of_the_environment_can_give_one(self):
         (self.here / "toprun.toml").unlink()

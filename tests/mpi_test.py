@@ -62,7 +62,7 @@ class InsideMpirun(MpiCase):
                                        "join_timeout=20", *shows("RANK", "WORLD_SIZE", then=CONNECTS))
                 self.assert_ok(finished)
                 self.assertEqual(column(shown(finished.out), "RANK"), list("012"))
-                self.assertEqual(finished.err.count("of each host's own"), 1, finished.err)
+                self.assertEqual(finished.err.count("is a local address on every host"), 1, finished.err)
 
     def test_an_endpoint_of_no_node_and_one_of_another_node(self):
         """mpirun's own host, as $(hostname -i) of a script names it; its owner is the root only where it takes part."""

@@ -114,8 +114,8 @@ TEST_F(ContainerPlanTest, TheHostsPythonStaysOutside) {
   options.script = "x";
   EXPECT_EQ(python_exec_inside(options, host), std::nullopt);
   EXPECT_EQ(joined(program_of_rank(options, host)), "python3 -u x");
-  EXPECT_TRUE(
-      python_exec_note(options, host).starts_with("PYTHON_EXEC=/host/python is the host's"));
+  EXPECT_TRUE(python_exec_note(options, host)
+                  .starts_with("PYTHON_EXEC=/host/python is a path on the host"));
   EXPECT_EQ(python_exec_note(options, {}), "");
 
   Options named = options;

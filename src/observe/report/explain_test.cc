@@ -54,7 +54,7 @@ TEST(Explain, OneNodeOnly) {
   explain(placement, {.topology = "auto", .node = 1});
   EXPECT_EQ(placement.node_explanations[0], "");
   EXPECT_TRUE(placement.node_explanations[1].starts_with("n0 is 2nd of 4 (ranks 8-15): "));
-  EXPECT_NE(placement.explanation[0].find("the first in the order of --topology auto"),
+  EXPECT_NE(placement.explanation[0].find("the first source in the order of --topology auto"),
             std::string::npos);
 }
 
@@ -63,8 +63,8 @@ TEST(Explain, WhatIsKnownInPart) {
       placed({"block", "rack"}, {{"n0", {"b", std::nullopt}}, {"n1", {std::nullopt, "r"}}});
   explain(placement, {});
   const std::string text = explanation_text(placement);
-  EXPECT_NE(text.find("rack: not known of n0: it counts as alone"), std::string::npos) << text;
-  EXPECT_NE(text.find("block: not known of n1: it counts as alone"), std::string::npos) << text;
+  EXPECT_NE(text.find("rack: not known for n0: it counts as alone"), std::string::npos) << text;
+  EXPECT_NE(text.find("block: not known for n1: it counts as alone"), std::string::npos) << text;
   EXPECT_NE(text.find("n0 is 1st of 2 (ranks 0-7): rack unknown of block b, no more is known"),
             std::string::npos)
       << text;

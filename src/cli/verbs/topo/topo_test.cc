@@ -167,7 +167,7 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "--format", "slrm"},
        "toprun: --format slrm: there is no such form; did you mean slurm?"},
       {{"order", "--format", "xml"}, "choose one of: table, json, hosts"},
-      {{"order", "--json", "--format", "seq"}, "--json and --format seq: only one form"},
+      {{"order", "--json", "--format", "seq"}, "--json and --format seq: only one format"},
       {{"order", "--topology", good, "--nproc-per-node", "100001"}, "--nproc-per-node"},
       {{"order", "--hosts", "n[0-999]", "--nproc-per-node", "10001", "--format", "slurm"},
        "10001000 ranks, at most 10000000 can be listed"},
