@@ -168,7 +168,7 @@ class AllReduceReader {
       algbw_ = figure;
       return {};
     }
-    if (!algbw_) return unreadable(terms_, number, "busbw stands before algbw");
+    if (!algbw_) return unreadable(terms_, number, "busbw comes before algbw");
     add_series();
     report_.series.back().rows.push_back(row_of(*payload_, *algbw_, *figure));
     payload_.reset();

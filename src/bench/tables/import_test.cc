@@ -329,7 +329,7 @@ TEST(Import, SaysWhatItCannotRead) {
       {"The average bandwidth of all_reduce with a large payload\n",
        "a.log:1: the payload is not a number of GB"},
       {"The average bandwidth of all_reduce with a 4GB payload (4 ranks)\nbusbw: 1 GBps\n",
-       "a.log:2: busbw stands before algbw"},
+       "a.log:2: busbw comes before algbw"},
       {"\nallreduce_8_busbw=\n", "a.log:2: the key has no number as its value"},
       {R"({"results": [], "out_of_place": 1, "args": []})", "cannot read a.log: env is not a list"},
       {"{\"results\": 1, \"out_of_place\"", "a.log:1:30: not JSON"},

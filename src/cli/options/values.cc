@@ -76,7 +76,7 @@ std::string_view unfit_for_passing_on(int signal) {
     case SIGSTOP:
       return "cannot be caught";
     case SIGCHLD:
-      return "tells toprun of the end of its workers";
+      return "reports the end of workers to toprun";
     case SIGSEGV:
     case SIGBUS:
     case SIGFPE:

@@ -235,7 +235,7 @@ TEST(Values, Signals) {
       {"15", "there is no signal \"15\""},
       {"SIGTERM,kill", "SIGKILL cannot be caught"},
       {"STOP", "SIGSTOP cannot be caught"},
-      {"SIGCHLD", "SIGCHLD tells toprun of the end of its workers"},
+      {"SIGCHLD", "SIGCHLD reports the end of workers to toprun"},
       {"SIGSEGV", "SIGSEGV means that toprun itself is broken"},
   };
   for (const auto& [text, why] : bad) {

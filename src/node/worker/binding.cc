@@ -107,7 +107,7 @@ Result<Groups> group_by(const Position& position, int Cpu::*field, std::string_v
   for (const Cpu& cpu : position.cpus) {
     if (cpu.*field == unknown) {
       return fail("--numa-binding",
-                  fmt::format("/sys does not tell the {} of CPU {}", what, cpu.number),
+                  fmt::format("/sys does not show the {} of CPU {}", what, cpu.number),
                   "use --numa-binding node");
     }
     groups[cpu.*field].push_back(cpu.number);
@@ -120,7 +120,7 @@ Result<std::vector<int>> socket_of(const Machine& machine, const Position& posit
   if (socket == unknown) {
     return fail(
         "--numa-binding",
-        fmt::format("/sys does not tell the socket of CPU {}", position.cpus.front().number),
+        fmt::format("/sys does not show the socket of CPU {}", position.cpus.front().number),
         "use --numa-binding node");
   }
   // Treats NUMA nodes as indivisible; each belongs to the socket of its first CPU.

@@ -188,12 +188,12 @@ TEST(Binding, WhatSysDoesNotTell) {
   EXPECT_EQ(bound(machine, NumaBinding::node, 1), Lists{"0-3"});
   EXPECT_EQ(
       bound(machine, NumaBinding::socket, 1),
-      Lists{"--numa-binding: /sys does not tell the socket of CPU 0; use --numa-binding node"});
+      Lists{"--numa-binding: /sys does not show the socket of CPU 0; use --numa-binding node"});
   EXPECT_EQ(bound(machine, NumaBinding::exclusive, 1),
-            Lists{"--numa-binding: /sys does not tell the physical core of CPU 0; use "
+            Lists{"--numa-binding: /sys does not show the physical core of CPU 0; use "
                   "--numa-binding node"});
   EXPECT_EQ(bound(machine, NumaBinding::core_complex, 1),
-            Lists{"--numa-binding: /sys does not tell the last-level cache of CPU 0; use "
+            Lists{"--numa-binding: /sys does not show the last-level cache of CPU 0; use "
                   "--numa-binding node"});
   EXPECT_EQ(read_machine({0}, {}, "/nonexistent").error().line(),
             "--numa-binding: no CPU that toprun may use in /nonexistent/sys/devices/system/node; "

@@ -102,7 +102,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, Life life) {
             fmt::format("not restarted: the same failure {} times, each {}", hopeless_after,
                         life.lasted < instant_
                             ? fmt::format("within {} of the start", duration_text(instant_))
-                            : "before all ranks had come to the store")};
+                            : "before all ranks had connected to the store")};
   }
   if (count_ == max_restarts_) {
     return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};

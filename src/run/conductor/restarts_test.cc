@@ -50,8 +50,9 @@ TEST(Restarts, EndAfterTheSameImportErrorHoweverLongTheImportsTook) {
   EXPECT_TRUE(restarts.after(missing, {20s, false}).again);
   const auto next = restarts.after(missing, {20s, false});
   EXPECT_FALSE(next.again);
-  EXPECT_EQ(next.words,
-            "not restarted: the same failure 3 times, each before all ranks had come to the store");
+  EXPECT_EQ(
+      next.words,
+      "not restarted: the same failure 3 times, each before all ranks had connected to the store");
   Restarts while_training(fixed, 9);
   Restarts of_others(fixed, 9);
   for (int i = 0; i < 6; ++i) {
