@@ -183,9 +183,15 @@ class Top(support.TestCase):
         wide.expect("LAST LINE")
         wide.expect("  rank 2 is here")
 
+    def test_a_usual_terminal_shows_the_last_lines(self):
+        self.job()
+        screen = self.top(80, 24)
+        screen.expect("OUTPUT  LAST LINE")
+        screen.expect("  rank 2 is here")
+
     def test_a_narrow_screen_shows_the_last_line_of_what_is_selected(self):
         self.job()
-        screen = self.top(60, 24)
+        screen = self.top(50, 24)
         screen.expect("    rank 2")
         screen.press("/", "2", "Enter")
         screen.expect("rank 2: rank 2 is here")

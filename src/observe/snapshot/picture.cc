@@ -1,5 +1,7 @@
 #include "observe/snapshot/picture.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -11,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_members.h"
+#include "base/text/text.h"
+#include "decide/hang/standing.h"
 
 namespace toprun::snapshot {
 namespace {
@@ -54,6 +58,52 @@ class Column {
   const json& values_;
 };
 
+// "load_batch, /job/hang.py:5"; empty: no frame.
+std::string frame_text(const json& frame) {
+  const std::string function = text_at(frame, "function");
+  if (function.empty()) return "";
+  return fmt::format("{}, {}:{}", function, text_at(frame, "file"), count_in(frame, "line"));
+}
+
+// "sleeps at hang.py:5 in load_batch".
+std::string standing_text(const json& group) {
+  hang::Doing doing{};
+  const std::string place = text_at(group, "place");
+  if (!hang::read_doing(text_at(group, "doing"), doing)) return place;
+  const std::string does(hang::doing_text(doing));
+  if (place.empty()) return does;
+  const bool is_of_another = place.starts_with("its ");  // a child or thread
+  return fmt::format("{}{} {}", does, is_of_another ? ";" : "", place);
+}
+
+Picture::Place place_in(const json& group) {
+  Picture::Place place{text_at(group, "ranks"), standing_text(group), {}};
+  const Column frames(group, "frames");
+  for (std::size_t i = 0; i < std::min(frames.size(), most_pictured_frames); ++i) {
+    place.stack.emplace_back(frame_text(frames[i]));
+  }
+  return place;
+}
+
+// Whether "0-2,4" names the rank.
+bool names_rank(std::string_view ranks, std::size_t rank) {
+  return std::ranges::any_of(split(ranks, ','), [&](std::string_view part) {
+    const auto dash = part.find('-');
+    const auto first = parse_int(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
+    return first && last && std::cmp_less_equal(*first, rank) && std::cmp_less_equal(rank, *last);
+  });
+}
+
+std::vector<Picture::Place> places_in(const json& hang) {
+  std::vector<Picture::Place> places;
+  const Column groups(hang, "groups");
+  for (std::size_t i = 0; i < std::min(groups.size(), most_pictured_places); ++i) {
+    places.push_back(place_in(groups[i]));
+  }
+  return places;
+}
+
 void read_run(const json& job, model::RunRecord& run) {
   run.job = text_at(job, "name");
   run.title = text_at(job, "title");
@@ -83,6 +133,9 @@ void read_run(const json& job, model::RunRecord& run) {
 
 void read_job(const json& job, Picture& picture) {
   read_run(job, picture.run);
+  if (model::last_attempt(picture.run).hang) {
+    picture.hang_places = places_in(member(job, "hang"));
+  }
   picture.id = text_at(job, "id");
   picture.stage = text_at(job, "stage");
   picture.now = moment_in(job, "now");
@@ -183,6 +236,13 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
     if (!newest || silence(i) < silence(*newest)) newest = i;
   }
   return newest;
+}
+
+const Picture::Place* place_of(const Picture& picture, std::size_t rank) {
+  const auto found = std::ranges::find_if(picture.hang_places, [&](const Picture::Place& place) {
+    return names_rank(place.ranks, rank);
+  });
+  return found == picture.hang_places.end() ? nullptr : &*found;
 }
 
 Result<Picture> picture_in(const json& object) {

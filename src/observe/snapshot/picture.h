@@ -25,6 +25,12 @@ struct Picture {
     std::optional<int> cpus;
     std::optional<double> memory_mib, memory_total_mib;
   };
+  // What ranks did when the hang was detected.
+  struct Place {
+    std::string ranks;           // "0-2,4"
+    Outside text;                // "sleeps at hang.py:5 in load_batch"
+    std::vector<Outside> stack;  // "load_batch, /job/hang.py:5", innermost first
+  };
   struct Rank {
     RankState state = RankState::waits;
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
@@ -44,6 +50,7 @@ struct Picture {
   int joined = 0;
   std::vector<Outside> missing;  // the first ones
   std::size_t missing_count = 0;
+  std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places
   // The user that cancelled the job and when, in words, if known. No text of the job contains it.
   Outside cancelled;
   std::vector<Message> messages;
@@ -54,6 +61,11 @@ struct Picture {
 
 inline constexpr std::size_t most_pictured_nodes = 262'144;
 inline constexpr std::size_t most_pictured_ranks = 1u << 22;
+inline constexpr std::size_t most_pictured_places = 64;
+inline constexpr std::size_t most_pictured_frames = 12;
+
+// The place of a rank that is in the hang; null: none, or unknown.
+const Picture::Place* place_of(const Picture& picture, std::size_t rank);
 
 // The rank with the newest output, among ranks whose last line is known.
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,

@@ -40,6 +40,10 @@ Run pictured_run() {
   now.hang->noticed = start + 90s;
   now.hang->after = 30s;
   now.hang->verdict.what = "rank 2 on n1 sleeps";
+  now.hang->verdict.groups = {
+      {{hang::Doing::communicates, "", {{"all_reduce", "/t/distributed_c10d.py", 1}}, "", {}},
+       {0, 1}},
+      {{hang::Doing::uninterruptible, "", {{"load", "/job/hang.py", 5}}, "", {}}, {2}}};
   run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
   run.id = "17";
   run.record.title = "bigrun";
@@ -113,6 +117,12 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   EXPECT_EQ(read->run.attempts[0].ended, start + 1min);
   EXPECT_FALSE(last.cause);
   EXPECT_EQ(model::reported_code(read->run), 0);
+  const Picture::Place* place = place_of(*read, 2);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->text.raw(), "hangs in the kernel at hang.py:5 in load");
+  EXPECT_EQ(place->stack, std::vector<Outside>{"load, /job/hang.py:5"});
+  EXPECT_TRUE(place_of(*read, 1));
+  EXPECT_FALSE(place_of(*read, 3));
   EXPECT_EQ(read->messages[0].text, "n1 was lost");
   EXPECT_EQ(read->interval_s, 2);
 }

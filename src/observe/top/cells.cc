@@ -79,19 +79,20 @@ struct Column {
 };
 constexpr std::array columns = {
     Column{"CPU", 9, 4, [](const Facts& facts) { return facts.cpu; }},
-    Column{"MEM", 12, 3, [](const Facts& facts) { return facts.memory; }},
-    Column{"GPU", 6, 2, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
+    Column{"MEM", 12, 2, [](const Facts& facts) { return facts.memory; }},
+    Column{"GPU", 6, 3, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
     Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }, true},
     Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
     Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
     Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
 };
-constexpr std::size_t least_state = 19;  // of the column's width, with two blanks before it
-// The column of the last lines, with two blanks before it. Where it is narrow, it is worth more
-// than the network.
+// Of the column's width, with two blanks before it; narrower beside last lines.
+constexpr std::size_t least_state = 19, least_beside_lines = 17;
+// The column of the last lines, with two blanks before it. It is worth more than all others where
+// it has the least width; where it has enough, more than the network.
 constexpr std::string_view line_head = "LAST LINE";
 constexpr std::size_t least_line = 26, enough_line = 46;
-constexpr int worth_of_lines = 1;
+constexpr int worth_of_enough = 1;
 constexpr std::size_t name_beside_lines = 28;  // at most
 
 void colour(Facts& facts, const Counts& counts) {
@@ -377,13 +378,16 @@ std::size_t widest_states(const Picture& picture) {
 
 // A state is never cut while a name has room: other columns are left out for it, as the last lines.
 Columns::Columns(const Picture& picture, std::size_t width) {
+  const bool prints = std::ranges::any_of(
+      picture.ranks, [](const Picture::Rank& rank) { return !rank.line.empty(); });
   const std::size_t most_state = width - std::min(width, least_name);
-  state_width_ = std::max(least_state, std::min(widest_states(picture) + 2, most_state));
+  const std::size_t wished = std::min(widest_states(picture) + 2, most_state);
+  const bool has_lines =
+      prints && least_name + std::max(least_beside_lines, wished) + least_line <= width;
+  state_width_ = std::max(has_lines ? least_beside_lines : least_state, wished);
   const bool has_gpus = std::ranges::any_of(picture.ranks, [](const Picture::Rank& rank) {
     return rank.gpu_percent || rank.gpu_memory_mib;
   });
-  bool has_lines = std::ranges::any_of(
-      picture.ranks, [](const Picture::Rank& rank) { return !rank.line.empty(); });
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (has_gpus || !columns[i].is_of_gpus) shown_.push_back(i);
   }
@@ -393,16 +397,11 @@ Columns::Columns(const Picture& picture, std::size_t width) {
     return used < width ? width - used : 0;
   };
   const auto worth = [](std::size_t i) { return columns[i].worth; };
-  while (!shown_.empty() && rest() < least_name + (has_lines ? enough_line : 0)) {
-    const auto least = std::ranges::min_element(shown_, {}, worth);
-    const bool is_worth_more = has_lines && worth(*least) > worth_of_lines;
-    if (!is_worth_more) {
-      std::erase_if(
-          shown_, [&, worthless = worth(*least)](std::size_t i) { return worth(i) == worthless; });
-      continue;
-    }
-    has_lines = rest() >= least_name + least_line;
-    if (has_lines) break;
+  while (!shown_.empty()) {
+    const int worthless = worth(*std::ranges::min_element(shown_, {}, worth));
+    const std::size_t for_lines = worthless <= worth_of_enough ? enough_line : least_line;
+    if (rest() >= least_name + (has_lines ? for_lines : 0)) break;
+    std::erase_if(shown_, [&](std::size_t i) { return worth(i) == worthless; });
   }
   const std::size_t room = rest();
   if (has_lines) {

@@ -187,11 +187,13 @@ std::string fitted(std::string_view text, std::size_t width) {
   return both_ends(printable(text), width);
 }
 
-// The last lines of what toprun said. `most` lines.
+// The last lines of what toprun said, without the hang that the head shows. `most` lines.
 Lines messages(const Picture& picture, std::size_t most, std::size_t width) {
   Lines lines;
+  const std::optional<model::Hang>& hang = model::last_attempt(picture.run).hang;
   for (auto message = picture.messages.rbegin();
        message != picture.messages.rend() && lines.size() < most; ++message) {
+    if (hang && message->text == model::headline(*hang)) continue;
     const auto parts = split(trim(message->text), '\n');
     for (auto part = parts.rbegin(); part != parts.rend() && lines.size() < most; ++part) {
       const Lines wraps = wrapped(printable(*part), width, 0);
@@ -236,6 +238,12 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
   if (!words.figures.empty()) lines.push_back("  uses       " + words.figures);
   if (!words.silence.empty()) lines.push_back("  printed    last " + words.silence + " ago");
   const Picture::Rank& known = picture.ranks[rank];
+  if (const Picture::Place* place = snapshot::place_of(picture, rank)) {
+    lines.push_back("  does       " + place->text.shown());
+    if (known.state == snapshot::RankState::suspect) {
+      for (const Outside& line : place->stack) lines.push_back("    " + line.shown());
+    }
+  }
   if (known.pid > 0) lines.push_back(fmt::format("  process    pid {}", known.pid));
   if (!known.line.empty()) lines.push_back("  last line  " + known.line.shown());
   const Log log = log_of(picture, state);

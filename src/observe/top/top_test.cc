@@ -106,6 +106,32 @@ TEST(Frame, ARanksProcessAndLastLines) {
   EXPECT_TRUE(text.contains("last lines\n      step 2\n      step 3\n")) << text;
 }
 
+TEST(Frame, WhereAHangingRankStands) {
+  Picture picture = job(2, 2);
+  picture.ranks[3].state = RankState::suspect;
+  picture.hang_places = {
+      {"0-2", "waits in all_reduce, hang.py:8 in <module>", {}},
+      {"3", "sleeps at hang.py:5 in load_batch", {"load_batch, /job/hang.py:5"}}};
+  State state = press({}, picture, "/3\n");
+  state.shows_rank = true;
+  std::string text = text_of(frame(picture, state, usual, no_colours));
+  EXPECT_TRUE(text.contains("does       sleeps at hang.py:5 in load_batch\n")) << text;
+  EXPECT_TRUE(text.contains("      load_batch, /job/hang.py:5\n")) << text;
+  state.selected.number = 1;
+  text = text_of(frame(picture, state, usual, no_colours));
+  EXPECT_TRUE(text.contains("does       waits in all_reduce, hang.py:8 in <module>\n")) << text;
+}
+
+TEST(Frame, AHangIsShownOnce) {
+  Picture picture = job(1, 2);
+  hang_with(picture, "rank 1 on n0 sleeps at hang.py:5");
+  picture.messages = {{WallTime(), "n1 was lost"},
+                      {WallTime(), model::headline(*last_of(picture).hang)}};
+  const std::string text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_EQ(text.find("rank 1 on n0 sleeps"), text.rfind("rank 1 on n0 sleeps")) << text;
+  EXPECT_TRUE(text.contains("n1 was lost")) << text;
+}
+
 TEST(Frame, WhoCancelledAJobIsToldForTheSignal) {
   Picture picture = job(2, 2);
   fail_with(picture, 0, "interrupted by SIGTERM");
@@ -133,7 +159,7 @@ TEST(Columns, AStateIsNeverCut) {
       const auto head_end = text.find("RANKS");
       EXPECT_NE(text.find(states, head_end), text.npos) << width << '\n' << text;
     }
-    if (width >= 120) EXPECT_TRUE(text.contains("LAST LINE")) << text;
+    if (width >= 80) EXPECT_TRUE(text.contains("LAST LINE")) << text;
     for (const std::string_view line : split(text, '\n')) EXPECT_LE(columns_of(line), width);
   }
 }
@@ -436,12 +462,15 @@ TEST(Frame, TheLastLineOfEveryRank) {
   EXPECT_TRUE(lines[2].ends_with("  step 230 loss 0.0043")) << "a rack's newest: " << lines[2];
   EXPECT_TRUE(lines[5].ends_with("  step 230 loss 0.0043")) << lines[5];
   EXPECT_FALSE(lines[4].contains("step")) << lines[4];
-  lines = frame(picture, {}, {.columns = 60, .rows = 24}, no_colours).lines;
+  lines = frame(picture, {}, usual, no_colours).lines;
+  EXPECT_TRUE(lines[5].ends_with("  step 230 loss 0.0043")) << lines[5];
+  EXPECT_TRUE(lines[1].contains(" CPU ") && lines[1].contains(" OUTPUT ")) << lines[1];
+  lines = frame(picture, {}, {.columns = 56, .rows = 24}, no_colours).lines;
   EXPECT_FALSE(lines[1].contains("LAST LINE")) << lines[1];
   EXPECT_EQ(lines[22], "rank 1: step 230 loss 0.0043");
   State other;
   other.selected = {Kind::rank, 0};
-  EXPECT_EQ(frame(picture, other, {.columns = 60, .rows = 24}, no_colours).lines[22], "");
+  EXPECT_EQ(frame(picture, other, {.columns = 56, .rows = 24}, no_colours).lines[22], "");
 }
 
 TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
@@ -460,9 +489,9 @@ TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
 TEST(Frame, ALastLineKeepsItsBeginning) {
   Picture picture = job(1, 1);
   picture.ranks[0].line = "step 230 loss 0.0043 " + std::string(300, 'x');
-  for (const std::size_t width : {60u, 80u, 100u, 120u, 200u}) {
+  for (const std::size_t width : {56u, 80u, 100u, 120u, 200u}) {
     const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, no_colours).lines;
-    const std::string& line = lines[width < 100 ? 22 : 4];
+    const std::string& line = lines[width < 60 ? 22 : 4];
     EXPECT_TRUE(line.contains("step 230 loss 0.0043 ") && line.ends_with("x…")) << line;
     EXPECT_EQ(columns_of(line), width);
     EXPECT_EQ(lines[1].contains(" IN MB/s"), lines[1].contains("OUT MB/s"));
