@@ -154,6 +154,19 @@ class Chromium(web_cases.Windows):
                          "picture.layout.height * picture.scale / picture.canvas.height)")
         self.assertGreater(share, 0.6)
 
+    def test_the_room_of_a_small_job_is_as_high_as_the_job(self):
+        for nodes, width in ((1, 1400), (1, 400), (2, 1400), (2, 400)):
+            page = self.opened(self.player(web_pictures.Picture(nodes)), width=width, height=900)
+            share = page.run("picture.layout.width * picture.layout.height * picture.scale ** 2 "
+                             "/ (picture.canvas.width * picture.canvas.height)")
+            self.assertGreater(share, 0.6, f"{nodes} nodes, {width} px")
+        page = self.opened(self.player(web_pictures.Picture(1)), width=400, height=900)
+        tall = page.run("$('picture').clientHeight")
+        page.resize(1400, 900)
+        page.until(f"$('picture').clientHeight > {tall}")
+        page.resize(400, 900)
+        page.until(f"$('picture').clientHeight === {tall}")
+
     def test_a_live_hang_is_on_the_first_screen(self):
         picture = web_pictures.Picture(8)
         picture.hang([13])
@@ -172,6 +185,7 @@ class Chromium(web_cases.Windows):
         page = self.opened(player)
         self.assertEqual(page.text("stage"), "running, hangs")
         self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
+        self.assertEqual(page.run("document.body.innerText.split('did not come to all_reduce').length"), 2, "told once")
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
         self.assertEqual(page.text("alert-title"), "Hangs: " + picture.job["hang"]["what"])
         self.assertIn("No rank had made progress for ", page.text("alert-text"))

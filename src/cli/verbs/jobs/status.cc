@@ -242,6 +242,14 @@ std::string spares_rows(const model::RunRecord& run, bool job_has_ended) {
   return out;
 }
 
+// `above`: the hang that is already shown.
+std::string cause_text(const model::AttemptRecord& attempt,
+                       const std::optional<model::Hang>& above) {
+  const bool is_shown = attempt.cause->kind == model::CauseKind::hang && attempt.hang && above &&
+                        attempt.hang->verdict.what == above->verdict.what;
+  return is_shown ? "the job hung, as above" : model::short_text(*attempt.cause);
+}
+
 // `name`: for commands, quoted for a shell; empty: the job has none.
 std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::string_view name) {
   if (run.attempts.empty()) return {};
@@ -256,7 +264,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   out += spares_rows(run, job_has_ended);
   for (const model::AttemptRecord& attempt : run.attempts) {
     if (!attempt.cause) continue;
-    out += row(fmt::format("attempt {}", attempt.attempt), model::short_text(*attempt.cause));
+    out += row(fmt::format("attempt {}", attempt.attempt), cause_text(attempt, last.hang));
   }
   return out;
 }

@@ -88,14 +88,15 @@ function layoutOf(nodes, aspect) {
   };
   if (count === 0) return layout;
 
-  const measure = (group, wished) => {
-    const inner = group.children.map((child) => measure(child, INNER_ASPECT));
+  // Without a name the outermost domain is no box, and needs no edge.
+  const measure = (group, wished, isInner) => {
+    const inner = group.children.map((child) => measure(child, INNER_ASPECT, true));
     const own = group.nodes.map(() => ({width: shape.width, height: shape.height}));
     const depth = inner.reduce((most, child) => Math.max(most, child.depth + 1), 0);
-    const edge = GROUP_EDGE * OUTER ** Math.max(0, depth - 1);
+    const edge = isInner || group.label ? GROUP_EDGE * OUTER ** Math.max(0, depth - 1) : 0;
     const strip = group.label ? (isLarge ? LARGE_GROUP_STRIP : GROUP_STRIP) * OUTER ** depth : 0;
     const around = {width: 2 * edge, height: 2 * edge + strip};
-    const packed = flow([...inner, ...own], depth > 0 ? 2 * edge : GROUP_EDGE / 2, wished, around);
+    const packed = flow([...inner, ...own], depth > 0 ? Math.max(GROUP_EDGE, 2 * edge) : GROUP_EDGE / 2, wished, around);
     return {
       group, inner, packed, depth, edge, strip,
       width: packed.width + around.width, height: packed.height + around.height,
@@ -114,7 +115,7 @@ function layoutOf(nodes, aspect) {
       layout.y[node] = top + dy;
     });
   };
-  const all = measure(shortened(tree(nodes.location)), aspect);
+  const all = measure(shortened(tree(nodes.location)), aspect, false);
   place(all, 0, 0, 0);
   layout.width = all.width;
   layout.height = all.height;

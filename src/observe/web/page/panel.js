@@ -179,6 +179,7 @@ class Panel {
     if (!hang) return;
     setText($('hang-title'), isLast ? 'Hang' : 'A hang that is over');
     setText($('hang-what'), hangText(hang, isLast));
+    $('hang-what').hidden = $('alert').dataset.kind === 'hang' && !$('alert').hidden;  // which says it
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));
   }

@@ -2,8 +2,9 @@
 // milliseconds for 100,000 of them; names and marks are drawn over it.
 
 const MOST_MARKS = 300;
-const COSIEST_PX = 46;   // the width of a cell at most when all is shown in a small window
-const CELLS_ACROSS = 6;  // … and in a large one
+const COSIEST_PX = 46;   // the height of a cell at most when all is shown in a small window
+const CELLS_ACROSS = 5;  // … and in a large one this part of its width
+const MARGIN_PX = 10;
 const CLOSEST = 2;        // so many times that at the largest scale
 const SHADES = 64;
 
@@ -63,24 +64,38 @@ class Picture {
 
   // The nodes have changed.
   arrange() {
-    this.layout = layoutOf(this.model.nodes, this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight));
+    this.fitCanvas();
+    const room = this.canvas.parentElement;
+    const highest = parseFloat(getComputedStyle(room).maxHeight);
+    this.layout = layoutOf(this.model.nodes, this.canvas.clientWidth / Math.max(1, highest));
     if (this.chosen >= this.model.ranks) this.chosen = -1;
+    // Around a small job the room is as high as the job.
+    const edges = room.offsetHeight - room.clientHeight;
+    const wished = this.layout.height * this.widest() / this.ratio + 2 * MARGIN_PX + edges;
+    room.style.height = this.layout.height > 0 && wished < highest ? `${Math.ceil(wished)}px` : '';
+    this.fitCanvas();
     this.fit();
   }
 
   resize() {
+    if (!this.fitCanvas()) return;
+    if (this.isFitted) return this.arrange();
+    this.ask();
+  }
+
+  // Whether the canvas has got another size, that of its box.
+  fitCanvas() {
     const ratio = window.devicePixelRatio || 1;
     const width = Math.max(1, Math.round(this.canvas.clientWidth * ratio));
     const height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
-    if (width === this.canvas.width && height === this.canvas.height && this.buffer) return;
+    if (width === this.canvas.width && height === this.canvas.height && this.buffer) return false;
     this.ratio = ratio;
     this.canvas.width = width;
     this.canvas.height = height;
     this.fontSize = 0;  // a new size resets the context
     this.image = this.context.createImageData(width, height);
     this.buffer = new Uint32Array(this.image.data.buffer);
-    if (this.isFitted) return this.arrange();
-    this.ask();
+    return true;
   }
 
   show(figure) {
@@ -98,13 +113,16 @@ class Picture {
     return Math.max(COSIEST_PX * this.ratio, this.canvas.width / CELLS_ACROSS);
   }
 
+  // The largest scale at which the width is seen.
+  widest() {
+    const wide = (this.canvas.width - 2 * MARGIN_PX * this.ratio) / Math.max(1, this.layout.width);
+    return Math.min(wide, this.cosiest() / CELL);
+  }
+
   // Where all is seen.
   fitted() {
-    const margin = 10 * this.ratio;
-    const {width, height, shape} = this.layout;
-    const wide = (this.canvas.width - 2 * margin) / Math.max(1, width);
-    const high = (this.canvas.height - 2 * margin) / Math.max(1, height);
-    return Math.min(wide, high, this.cosiest() / shape.cellWidth);
+    const high = (this.canvas.height - 2 * MARGIN_PX * this.ratio) / Math.max(1, this.layout.height);
+    return Math.min(this.widest(), high);
   }
 
   fit() {
@@ -118,7 +136,7 @@ class Picture {
 
   // Zooms around a point in CSS pixels; without one, around what is chosen or the middle.
   zoom(factor, at) {
-    const closest = CLOSEST * this.cosiest() / this.layout.shape.cellWidth;
+    const closest = CLOSEST * this.cosiest() / CELL;
     const scale = Math.min(closest, Math.max(this.fitted(), this.scale * factor));
     if (scale <= this.fitted()) return this.fit();
     let [x, y] = at ? [at[0] * this.ratio, at[1] * this.ratio] : [this.canvas.width / 2, this.canvas.height / 2];
@@ -353,7 +371,7 @@ class Picture {
 
   drawNumbers(node) {
     const first = this.model.nodes.first_rank[node];
-    const size = Math.min(18 * this.ratio, CELL * this.scale * 0.4);
+    const size = Math.min(26 * this.ratio, CELL * this.scale * 0.4);
     if (size < 7.5 * this.ratio) return;
     this.context.textAlign = 'center';
     for (let i = 0; i < this.model.nodes.nproc[node]; ++i) {
