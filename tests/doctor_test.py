@@ -20,10 +20,10 @@ class Doctor(support.TestCase):
         """The findings on this machine, below a shell that first says `before`."""
         return self.findings(self.run_to_end("bash", "-c", f"{before}\nexec {support.binary()} doctor --json", env=env))
 
-    def there(self, build, *options):
+    def there(self, build, *options, env=None):
         root = self.folder()
         build(machines.Machine(root))
-        return self.toprun("doctor", "--root", root, *options, env={"HOME": "/nowhere"})
+        return self.toprun("doctor", "--root", root, *options, env={"HOME": "/nowhere", **(env or {})})
 
     def test_a_folder_without_a_machine_s_copy_is_not_a_healthy_machine(self):
         for words in (("doctor",), ("doctor", "--json"), ("net", "show"), ("net", "env")):
@@ -107,6 +107,10 @@ class Doctor(support.TestCase):
         self.assertIn("\nmodprobe ib_uverbs\n", finished.out)
         self.assertTrue(all(line.startswith("# ") or "`" not in line for line in finished.out.splitlines()))
 
+    def test_fix_tells_what_no_command_fixes(self):
+        done = self.there(net_test.empty, "--fix", env={"NCCL_IB_HCA": "mlx5_0"})
+        self.assertRegex(done.out, r"(?m)^# NCCL_IB_HCA=mlx5_0 .*no RDMA device\n# no command: correct or remove it where it is set")
+
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")
         self.assertEqual(finished.out, "")
@@ -114,8 +118,10 @@ class Doctor(support.TestCase):
 
     def test_all_shows_every_check(self):
         told = self.there(net_test.empty, "--all").out
-        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (16, 9))
+        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (13, 12))
         self.assertRegex(told, r"(?m)^--      gpudirect +no RDMA device$")
+        self.assertRegex(told, r"(?m)^--      pcie-lanes +no RDMA device, no GPU$")
+        self.assertRegex(told, r"(?m)^--      bonds +no bond$")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,8 @@ constexpr std::array verb_flags = {
     own(of(Command::doctor), FlagId::here, "--here", 0, "",
         "Check only this machine, even in an allocation of several nodes"),
     own(of(Command::doctor), FlagId::fix, "--fix", 0, "",
-        "Print the commands that would fix what was found, without running them"),
+        "Print the commands that would fix what was found, without running them; what no command "
+        "fixes is a comment that says what to do"),
     json(Command::doctor,
          "Print one JSON object on one line: toprun.doctor/1, for several hosts "
          "toprun.doctor_hosts/1"),

@@ -83,12 +83,9 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
   return doctor::HostReport{own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }
 
-int print_fixes(const std::string& commands, bool is_empty) {
-  if (commands.empty()) {
-    say(is_empty ? "found no problem that a command could fix"
-                 : "found problems, but no command fixes them: toprun doctor says what to do");
-  }
-  return print_bytes(commands);
+int print_fixes(const std::string& fixes) {
+  if (fixes.empty()) say("found no problem that a command could fix");
+  return print_bytes(fixes);
 }
 
 // Others of the same job print here too, as under srun: no process sees what is common to them.
@@ -116,12 +113,7 @@ int print_report(const options::Call& call, const doctor::HostReport& report) {
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
   const bool has_others = own.all.size() > 1;
   const std::string host = has_others ? report.host : "";
-  if (call.has(FlagId::fix)) {
-    const bool is_empty = std::ranges::all_of(report.findings, [](const doctor::Finding& finding) {
-      return finding.severity == doctor::Severity::ok;
-    });
-    return print_fixes(doctor::fixes_text(report.findings, host), is_empty);
-  }
+  if (call.has(FlagId::fix)) return print_fixes(doctor::fixes_text(report.findings, host));
   const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
   if (has_others && !call.has(FlagId::here)) tell_of_the_comparison(own);
   return printed;
@@ -164,7 +156,7 @@ int print_comparison(const options::Call& call, const std::vector<doctor::HostRe
   if (call.has(FlagId::json)) {
     printed = print_bytes(doctor::findings_json(findings, answered));
   } else if (call.has(FlagId::fix)) {
-    printed = print_fixes(doctor::fixes_text(findings), findings.empty());
+    printed = print_fixes(doctor::fixes_text(findings));
   } else {
     printed = print(doctor::findings_text(findings, answered.size()));
   }

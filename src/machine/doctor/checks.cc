@@ -25,7 +25,7 @@ constexpr double full_share = 0.9;
 constexpr int large_enough_mtu = 4'200;
 
 // What a check looks at; a machine may have none.
-enum class Subject : std::uint8_t { machine, rdma, gpus, rdma_and_gpus };
+enum class Subject : std::uint8_t { machine, rdma, gpus, rdma_and_gpus, rdma_or_gpus, bonds };
 
 // A check. `look` returns no "ok" finding if it finds nothing.
 struct Check {
@@ -37,10 +37,18 @@ struct Check {
 
 // Which of it is not here; empty: nothing is missing.
 std::string_view missing(Subject subject, const Facts& facts) {
+  if (subject == Subject::bonds) {
+    const bool has_bond = std::ranges::any_of(
+        facts.network.interfaces,
+        [](const fabric::Interface& interface) { return !interface.legs.empty(); });
+    return has_bond ? "" : "no bond";
+  }
   const bool needs_rdma = subject == Subject::rdma || subject == Subject::rdma_and_gpus;
   const bool needs_gpus = subject == Subject::gpus || subject == Subject::rdma_and_gpus;
-  if (needs_rdma && facts.network.devices.empty()) return "no RDMA device";
+  const bool has_rdma = !facts.network.devices.empty();
+  if (needs_rdma && !has_rdma) return "no RDMA device";
   const bool has_gpus = !facts.gpus.empty() || facts.gpu_functions > 0;
+  if (subject == Subject::rdma_or_gpus && !has_rdma && !has_gpus) return "no RDMA device, no GPU";
   return needs_gpus && !has_gpus ? "no GPU" : "";
 }
 
@@ -356,10 +364,12 @@ constexpr std::array checks = {
     Check{"verbs", "RDMA devices can be opened", verbs_devices, Subject::rdma},
     Check{"verbs-library", "NCCL finds libibverbs", verbs_library, Subject::rdma},
     Check{"gpudirect", "adapters reach GPU memory", gpu_direct, Subject::rdma_and_gpus},
-    Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes},
-    Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection},
+    Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes,
+          Subject::rdma_or_gpus},
+    Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection,
+          Subject::rdma_or_gpus},
     Check{"subnets", "no interface answers ARP for another one", subnets},
-    Check{"bonds", "all legs of bonds are up", bonds},
+    Check{"bonds", "all legs of bonds are up", bonds, Subject::bonds},
     Check{"nccl-settings", "no setting contradicts this machine", own_settings},
     Check{"own-name", "the host's name resolves to one of its addresses", own_name},
     Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder},

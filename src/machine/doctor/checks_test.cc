@@ -74,8 +74,12 @@ TEST(Checks, OfWhatIsNotThereFindNothingToLookAt) {
       EXPECT_TRUE(finding.is_idle) << finding.id;
       EXPECT_EQ(finding.evidence, is_of_rdma ? "no RDMA device" : "no GPU");
     }
+    if (finding.id == "pcie-lanes") EXPECT_EQ(finding.evidence, "no RDMA device, no GPU");
+    if (finding.id == "bonds") EXPECT_EQ(finding.evidence, "no bond");
   }
-  for (const Finding& finding : examine(healthy())) EXPECT_FALSE(finding.is_idle) << finding.id;
+  Facts facts = healthy();
+  facts.network.interfaces.front().legs = {{"eth2", true}};
+  for (const Finding& finding : examine(facts)) EXPECT_FALSE(finding.is_idle) << finding.id;
 }
 
 TEST(Checks, EachFindsItsOwn) {

@@ -31,8 +31,11 @@ std::string evidence_of(const Finding& finding, const std::string& host) {
 }
 
 std::string fix_of(const Finding& finding, const std::string& evidence) {
-  if (finding.commands.empty()) return {};
+  if (finding.severity == Severity::ok) return {};
   std::string text = fmt::format("# {}\n", printable(evidence));
+  if (finding.commands.empty() && !finding.fix.empty()) {
+    text += fmt::format("# no command: {}\n", printable(finding.fix));
+  }
   for (const std::string& command : finding.commands) text += command + '\n';
   return text;
 }

@@ -22,7 +22,7 @@ std::string findings_text(const std::vector<Finding>& findings, bool all,
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts);
 
 // The commands that correct the findings. A comment above each names the finding and, if several
-// hosts were examined, the hosts.
+// hosts were examined, the hosts. A finding without commands has a second comment: what to do.
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host = {});
 std::string fixes_text(const std::vector<SharedFinding>& findings);
 
