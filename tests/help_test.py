@@ -196,7 +196,12 @@ class Typed(support.TestCase):
     """What becomes of a line in a shell's own terminal. There is a folder logs/, which submit makes."""
 
     LINES = {"lo\t17": "logs 17", "bench pa\t": "bench pairs", "help topo dr\t": "help topo draw", "lo\t1\t": "logs 17",
-             "subw\t": "subway.py"}
+             "subw\t": "subway.py", "--container-runtime=py\t": "--container-runtime=pyxis",
+             "--topology=nv\t": "--topology=nvlink", "--topology=rack\t": "--topology=racks.txt",
+             "--fabric=aws\t": "--fabric=aws-efa", "--fabric aws\t": "--fabric aws-efa"}
+    BEHIND = {"srun -N 2 toprun lo\t17": "toprun logs 17", "mpirun -n 2 toprun bench pa\t": "toprun bench pairs",
+              "srun --label /opt/bin/toprun --topology=nv\t": "--topology=nvlink", "srun subw\t": "srun subway.py",
+              "sudo toprun docto\t": "sudo toprun doctor"}
 
     SHELLS = {"bash": (["bash", "--norc", "-i"], ""),
               "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; ")}
@@ -231,13 +236,15 @@ class Typed(support.TestCase):
         (folder / "logs/17").mkdir(parents=True)
         (folder / "logs/17/n0.out").touch()
         (folder / "subway.py").touch()
+        (folder / "racks.txt").touch()
+        lines = {f"toprun {typed}": line for typed, line in self.LINES.items()} | self.BEHIND
         for name in self.SHELLS:
             support.needs_program(name)
             master = self.shell(name, folder)
-            for typed, line in self.LINES.items():
+            for typed, line in lines.items():
                 with self.subTest(shell=name, typed=typed):
-                    os.write(master, f"toprun {typed}".encode())
-                    self.assertNotIn("logs/", self.read_until(master, line))
+                    os.write(master, typed.encode())
+                    self.assertNotIn("logs/", self.read_until(master, line, limit=10))
                     os.write(master, b"\x15\n")  # the line is taken back
 
     def test_zsh_puts_no_dashes_behind_a_word_without_a_description(self):
@@ -256,7 +263,8 @@ class Typed(support.TestCase):
         folder = self.folder()
         for line, expected in (("srun -N 2 toprun lo", "logs"), ("srun --label /opt/bin/toprun bench pa", "pairs"),
                                ("mpirun -n 2 toprun --rdzv-b", "--rdzv-backend"), ("srun toprun top", "topo"),
-                               ("srun lo", None), ("srun toprun train.py lo", None), ("srun toprun2 lo", None)):
+                               ("mpiexec -n 2 toprun --fabric=aw", "--fabric=aws-efa"),
+                               ("sudo toprun lo", "logs"), ("srun lo", None), ("srun toprun train.py lo", None), ("srun toprun2 lo", None)):
             with self.subTest(line):
                 offers = self.fish_offers(line, folder)
                 if expected is None:

@@ -81,7 +81,7 @@ constexpr std::array launch_flags = {
               "topologies), or the output of kubectl or ibnetdiscover",
               "auto")),
     also(networks_of_a_node,
-         ours(FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
+         ours(FlagId::fabric, "--fabric", 0, "auto|off|FABRIC", "TOPRUN_FABRIC", Group::placement,
               put<&Options::fabric, parse_fabric>,
               "Network that NCCL's variables are set for: the one that toprun finds (auto), none "
               "(off), or a named one (toprun help net env lists the names)",

@@ -12,6 +12,7 @@
 #include "cli/options/flags.h"
 #include "cli/verbs/help/completion.h"
 #include "engines/queue.h"
+#include "machine/fabric/profiles.h"
 
 namespace toprun::cli {
 namespace {
@@ -23,6 +24,7 @@ using Row = options::CommandText::Row;
 constexpr const char* engine_timeout_s = "2";  // a user waits with a finger on the Tab key
 constexpr std::string_view script_operand = "SCRIPT";
 constexpr std::string_view host_list = "HOSTS";
+constexpr std::string_view fabric_choice = "|FABRIC";
 constexpr std::size_t most_jobs = 1'000;
 constexpr std::size_t most_described = 50;  // each by reading its report
 
@@ -68,6 +70,10 @@ Kind kind_of(std::string_view form) {
 Completion value_of(std::string_view form, std::string stem, std::string_view typed) {
   Completion out{kind_of(form), {}, std::move(stem), {}};
   for (const std::string_view choice : options::choices(form)) out.choices.emplace_back(choice);
+  if (form.ends_with(fabric_choice)) {
+    for (const fabric::Profile& profile : fabric::profiles())
+      out.choices.emplace_back(profile.name);
+  }
   if (!out.choices.empty()) out.kind = Kind::choices;
   const bool is_list = form.contains(",...") || form == host_list;
   const std::size_t comma = is_list ? typed.rfind(',') : std::string_view::npos;

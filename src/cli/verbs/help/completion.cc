@@ -47,6 +47,37 @@ std::string bash_script(std::string_view command, const std::string& ask) {
   return 0
 }}
 complete -o default -F _{0} {0}
+# Behind a launcher's words the line is completed as if it began with {0}. A line of the launcher
+# alone goes to the function that completed it before.
+declare -gA _{0}_before
+_{0}_behind() {{
+  local i program
+  for (( i = 1; i < COMP_CWORD; ++i )); do
+    [[ ${{COMP_WORDS[i]}} == {0} || ${{COMP_WORDS[i]}} == */{0} ]] || continue
+    COMP_WORDS=("${{COMP_WORDS[@]:i}}") COMP_CWORD=$(( COMP_CWORD - i ))
+    program=$(command -v -- "${{COMP_WORDS[0]}}") || program={0}
+    _{0} "$program"
+    return
+  done
+  COMPREPLY=()
+  [[ -z ${{_{0}_before[$1]}} ]] || "${{_{0}_before[$1]}}" "$@"
+}}
+_{0}_follow() {{
+  local launcher known
+  for launcher in srun mpirun mpiexec sudo; do
+    known=$(complete -p "$launcher" 2>/dev/null)
+    if [[ $known =~ ' -F '([^ ]+) ]]; then
+      [[ ${{BASH_REMATCH[1]}} == _{0}_behind ]] && continue
+      _{0}_before[$launcher]=${{BASH_REMATCH[1]}}
+    elif [[ -n $known ]]; then
+      continue
+    elif [[ $launcher == sudo ]] && declare -F _completion_loader >/dev/null; then
+      continue  # bash-completion's own completes what is behind it
+    fi
+    complete -o default -F _{0}_behind "$launcher"
+  done
+}}
+_{0}_follow
 )",
                      command, ask);
 }
@@ -60,9 +91,34 @@ _{0}() {{
   shown=("${{(@)lines/$'\t'/  -- }}")
   lines=("${{(@)lines%%$'\t'*}}")
   (( $#lines )) && compadd -l -d shown -a lines
-  (( $#lines && CURRENT > 2 )) || _files -F lines
+  (( $#lines && CURRENT > 2 )) && return
+  compset -P '--*='
+  _files -F lines
 }}
 compdef _{0} {0}
+# Behind a launcher's words the line is completed as if it began with {0}. A line of the launcher
+# alone goes to the function that completed it before. zsh's own for sudo does so already.
+typeset -gA _{0}_before
+_{0}_behind() {{
+  local -i i
+  for (( i = 2; i < CURRENT; ++i )); do
+    [[ $words[i] == {0} || $words[i] == */{0} ]] || continue
+    words=("${{(@)words[i,-1]}}")
+    (( CURRENT -= i - 1 ))
+    whence -p -- $words[1] >/dev/null || words[1]={0}
+    _{0}
+    return
+  done
+  ${{_{0}_before[$service]:-_default}}
+}}
+() {{
+  local launcher
+  for launcher in srun mpirun mpiexec; do
+    [[ $_comps[$launcher] == _{0}_behind ]] && continue
+    _{0}_before[$launcher]=$_comps[$launcher]
+    compdef _{0}_behind $launcher
+  done
+}}
 )",
                      command, ask);
 }
@@ -85,7 +141,7 @@ end
 function __{0}_is_first
   test (count (__{0}_words)) -eq 1
 end
-for launcher in {0} srun mpirun
+for launcher in {0} srun mpirun mpiexec sudo
   complete -c $launcher -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'
   complete -c $launcher -n 'not __{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines'
 end
