@@ -362,10 +362,11 @@ class Growing(Elastic):
                 self.logs = self.folder()
                 first = self.root_agent("1:2", "--grow", "on-signal", "--node-log", self.logs)
                 self.expect(0, world_size=1, restarts=0)
-                first.signal(signal.SIGURG)
+                report = self.root / "report.json"
+                self.assertIn(f"asked {report} to add the waiting nodes; its report names none: ",
+                              self.toprun("grow", report).err)
                 self.told("asked to take in more nodes: no node waits")
                 late = self.agent("1:2")
-                report = self.root / "report.json"
                 self.told(f"the job can grow by 1: toprun grow {report}")
                 self.expect(0, world_size=1, restarts=0)
                 if ask == "by a signal":
@@ -388,6 +389,12 @@ class Growing(Elastic):
         self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it adds nodes at its next "
                                                           r"restart \(--grow at-restart\); start it with --grow on-signal to decide yourself")
         self.end(first)
+
+    def test_a_report_that_is_not_there_cannot_grow(self):
+        done = self.toprun("grow", "nosuch.json")
+        self.assertEqual(done.code, 2, done)
+        self.assert_one_line(done, "cannot grow nosuch.json: there is no such file; give the file of the job's --report, "
+                                   "or its id as squeue shows it")
 
     def test_who_cannot_be_asked_to_grow_says_so(self):
         for nnodes, options, why in (("1", [], "its number of nodes cannot change; start it with --nnodes MIN:MAX --grow on-signal to allow this"),

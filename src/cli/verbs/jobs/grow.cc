@@ -43,7 +43,14 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
               now ? "" : "start it with --grow on-signal to decide yourself");
 }
 
-Result<void> grow_by_report(const std::string& path, const Environment& environment) {
+// Whether nodes wait to be taken in, as a report says; unknown without a report.
+enum class Waiting : std::uint8_t { some, none, unknown };
+
+Waiting waiting_of(const model::RunRecord& run) {
+  return run.spares.empty() ? Waiting::none : Waiting::some;
+}
+
+Result<Waiting> grow_by_report(const std::string& path, const Environment& environment) {
   const auto report = TRY(jobs::read_report_to_follow(path, what_cannot(path)));
   TRY(check_that_it_grows_when_asked(what_cannot(path), report.run));
   const auto job = TRY(job_of_report(path, what_cannot(path), environment));
@@ -54,12 +61,14 @@ Result<void> grow_by_report(const std::string& path, const Environment& environm
                 fmt::format("run the same on {}", report.run.root_host));
   }
   const pid_t root = job->pid;
-  if (root != 0 && process::signal_process(root, run::grow_signal)) return {};
+  if (root != 0 && process::signal_process(root, run::grow_signal)) {
+    return waiting_of(report.run);
+  }
   if (root == 0 || errno == ESRCH) return fail(what_cannot(path), "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", root, path));
 }
 
-Result<void> grow_by_id(const std::string& text, const Environment& environment) {
+Result<Waiting> grow_by_id(const std::string& text, const Environment& environment) {
   const auto queue = jobs::queue_of(text, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = jobs::jobs_of(**queue, text);
@@ -73,13 +82,24 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
   const auto id = TRY(engines::parse_job_id(text));
   const auto known = jobs::find_known(id, queue);
   // A job whose report cannot be read is asked all the same.
+  Waiting waiting = Waiting::unknown;
   for (const jobs::KnownJob& one : known.value_or(std::vector<jobs::KnownJob>{})) {
     if (!one.report) continue;
     TRY(check_that_it_grows_when_asked(what_cannot("job " + text), one.report->run));
+    if (waiting != Waiting::some) waiting = waiting_of(one.report->run);
   }
   const auto command =
       (*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes);
-  return command ? (*queue)->execute(*command) : std::unexpected(command.error());
+  if (!command) return std::unexpected(command.error());
+  TRY((*queue)->execute(*command));
+  return waiting;
+}
+
+// A name that can only be a file's, of a file that is not there.
+Result<void> check_named_file(const std::string& job) {
+  if (!job.contains('/') && !job.ends_with(".json")) return {};
+  return usage(what_cannot(job), "there is no such file",
+               "give the file of the job's --report, or its id as squeue shows it");
 }
 
 }  // namespace
@@ -87,9 +107,16 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 Result<int> run_grow(const options::Call& call) {
   const std::string job = call.operand();
   std::error_code error;
-  TRY(std::filesystem::exists(job, error) ? grow_by_report(job, call.environment)
-                                          : grow_by_id(job, call.environment));
-  say(fmt::format("asked {} to add the waiting nodes", job));
+  const bool is_report = std::filesystem::exists(job, error);
+  if (!is_report) TRY(check_named_file(job));
+  const Waiting waiting =
+      TRY(is_report ? grow_by_report(job, call.environment) : grow_by_id(job, call.environment));
+  std::string text = fmt::format("asked {} to add the waiting nodes", job);
+  if (waiting == Waiting::none) {
+    text +=
+        "; its report names none: a node waits once toprun has started on it and joined the job";
+  }
+  say(text);
   return 0;
 }
 
