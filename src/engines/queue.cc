@@ -57,8 +57,8 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   if (named != among.end()) {
     auto queue = named->find(environment);
     if (!queue || *queue) return queue;
-    return fail("TOPRUN_ON=" + on, "the engine's programs are not in PATH",
-                "install them, or unset it");
+    return fail("engine " + on, "its programs are not in PATH",
+                "install them, or name another engine by --on or TOPRUN_ON");
   }
   for (const EngineQueue& engine : among) {
     auto queue = engine.find(environment);

@@ -85,10 +85,9 @@ TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
   for (const char* on : {"runai", "kubernetes", "slurm"}) {
     const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
     ASSERT_FALSE(queue);
-    EXPECT_EQ(queue.error().line(),
-              fmt::format("TOPRUN_ON={}: the engine's programs are not in PATH; "
-                          "install them, or unset it",
-                          on));
+    EXPECT_EQ(queue.error().line(), fmt::format("engine {}: its programs are not in PATH; install "
+                                                "them, or name another engine by --on or TOPRUN_ON",
+                                                on));
   }
 }
 

@@ -22,6 +22,8 @@ namespace {
 using engines::Job;
 using nlohmann::json;
 
+constexpr std::size_t widest_recent_name = 24;
+
 EndedJob ended_job(const KnownJob& known) {
   JobSummary what = summary_of(known);
   return {known.id,       std::move(what.name),  what.ended,
@@ -78,7 +80,8 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
 std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style) {
   std::vector<std::vector<std::string>> rows = {{"JOBID", "NAME", "ENDED", "CODE", "HOW"}};
   for (const EndedJob& job : jobs) {
-    rows.push_back({printable(job.id), job.name.empty() ? "-" : printable(job.name),
+    rows.push_back({printable(job.id),
+                    job.name.empty() ? "-" : both_ends(printable(job.name), widest_recent_name),
                     job.ended ? time_text(*job.ended) : "-",
                     job.exit_code ? fmt::to_string(*job.exit_code) : "-",
                     printable(job.how_beside_code)});
