@@ -77,7 +77,7 @@ function rankText({rank, node}) {
 }
 
 function awaitedText(awaited) {
-  const where = awaited.phase === 'import' ? 'come to the store' : 'begun their first collective';
+  const where = awaited.phase === 'import' ? 'reached the store' : 'begun their first collective';
   const others = awaited.of - awaited.came - 1;
   const who = isNumber(awaited.rank) ? rankText(awaited) : awaited.node ? `one on ${awaited.node}` : 'one';
   const more = others > 0 ? ` and ${counted(others, 'other')}` : '';
