@@ -70,8 +70,8 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   return {};
 }
 
-// Several ranks may lack the same library: the first says so, the others end without a word. True:
-// this rank is the first, or it cannot tell.
+// Several ranks may lack the same library, or refuse the same request. The first says so, and the
+// others end without a word. True: this rank is the first, or it cannot tell.
 bool is_first_to_say(measure::Group& group, const Error& error) {
   const auto said = group.store.add(
       fmt::format("toprun.bench/{}/refused/{}", group.self.attempt, error.line()), 1);
@@ -159,7 +159,9 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   auto group = TRY(measure::join(self, join_limit));
   if (is_pairs) return run_pairs(call, group);
   if (request.bisect) return run_bisect(argv, request, group, environment);
-  return measure_cells(std::move(request), group, backends, argv, environment);
+  auto done = measure_cells(std::move(request), group, backends, argv, environment);
+  const bool is_refused = !done && done.error().exit_code == exit_usage;
+  return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST(JobReport, TellsWhatARunIsAt) {
                              "last_connect":43000,"first_collective":44000},
                 "slowest":{"join":null,"import":{"node":"n5","rank":17,"ms":41000,
                                                  "median_ms":3000,"counted":64}}}]})",
-            "- its ranks have come to their first collective; join 1 ms, order 2 ms, spawn 3 ms, "
+            "- its ranks have reached their first collective; join 1 ms, order 2 ms, spawn 3 ms, "
             "first connection 3.0 s, last connection 43.0 s, first collective 44.0 s; rank 17 on "
             "n5 took 41.0 s to import (median 3.0 s)"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[

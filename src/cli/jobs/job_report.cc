@@ -31,7 +31,7 @@ struct Phase {
 };
 constexpr std::array phases = {
     Phase{&Phases::first_collective, "first collective",
-          "its ranks have come to their first collective"},
+          "its ranks have reached their first collective"},
     Phase{&Phases::last_connect, "last connection", "its ranks run and have met"},
     Phase{&Phases::first_connect, "first connection", "its ranks run"},
     Phase{&Phases::spawn, "spawn", "its ranks run"},
