@@ -292,6 +292,7 @@ class ViaMpirun(MpiCase):
         cause = json.loads(report.read_text())["attempts"][-1]["cause"]
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["rank"], cause["signal"], cause["exit_code"]), ("signal", 2, 9, None))
+        self.assertRegex(finished.err, r"\ntoprun: rank 2 on n[01] was killed by SIGKILL \(killed\)\n")
         self.assertRegex(self.launch("status", report).out,
                          r"\n  attempt 0  rank 2 on n[01] was killed by SIGKILL \(killed\)\n")
 
@@ -304,6 +305,8 @@ class ViaMpirun(MpiCase):
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["what"]), ("launcher", "toprun failed"))
         self.assertIn("a host's name is unknown", cause["message"])
+        self.assertEqual(finished.err.count("toprun: ") - finished.err.count("toprun: warning"), 1, finished)
+        self.assertIn("a host's name is unknown", finished.err)
 
     def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):
         folder = self.folder()
@@ -338,7 +341,8 @@ class ViaMpirun(MpiCase):
                 finished, cause = self.failed_ranks(script, env={"PYTHON_EXEC": python}, limit=120)
                 self.assertIsNotNone(cause, finished)
                 self.assertEqual(cause["message"], f"{exception}; {advice}")
-                self.assertIn(f"toprun: {advice}\n", finished.err)
+                self.assertRegex(finished.err, rf"\ntoprun: rank \d on n\d ended with exit code 1: "
+                                               rf"{re.escape(exception)}; {re.escape(advice)}\n")
 
     def test_what_mpirun_says_when_it_fails_is_explained(self):
         for words, code, expected in [

@@ -159,6 +159,13 @@ model::Cause cause_of(const Error& trouble) {
   return cause;
 }
 
+// What mpirun's own messages above come to.
+std::string line_on(const std::optional<model::Cause>& cause, int exit_code) {
+  if (cause) return model::short_text(*cause);
+  return fmt::format("mpirun ended with exit code {}; see its messages above for the reason",
+                     exit_code);
+}
+
 // The report of a run whose end is all that mpirun tells.
 class MpiReport {
  public:
@@ -243,9 +250,10 @@ int run_mpi_ranks(const plan::Job& job) {
   // What ranks say that were asked to end is not why they ended.
   const bool failed = end.exit_code != 0 && !end.was_to_end;
   const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
-  if (!failure.advice.empty()) say(failure.advice);
   auto cause = cause_of(failure, end.exit_code, ranks->hosts);
   const auto trouble = failed ? engines::mpirun_trouble(end.said) : std::nullopt;
+  // run_command() has already reported a trouble of mpirun itself.
+  if (failed && (cause || !trouble)) say(line_on(cause, end.exit_code));
   if (!cause && trouble) cause = cause_of(*trouble);
   report.finish(end.exit_code, std::move(cause));
   return end.exit_code;
