@@ -160,7 +160,7 @@ class PodSecurity(KubernetesCase):
         for operator in ("auto", "trainjob", "jobset"):
             with self.subTest(operator):
                 done = self.runs(operator)
-                self.assertEqual("restricted pods: no PyTorchJob" in done.err, operator == "auto")
+                self.assertEqual("restricted pods: a PyTorchJob is not possible" in done.err, operator == "auto")
 
     def test_workers_of_a_pytorchjob_have_a_container_that_is_not_ours(self):
         name = self.submitted("--nodes", "2", *shows("RANK"))

@@ -201,7 +201,7 @@ class Namespaces(ReleasesCase):
             _, finished = self.made("pytorchjobs", "--operator", "pytorchjob", *words, "--restricted")
             self.assertNotIn("init container", finished.err)
         _, finished = self.made("trainjobs", "-N", "2", "--restricted")
-        self.assertIn("restricted pods: no PyTorchJob", finished.err)
+        self.assertIn("restricted pods: a PyTorchJob is not possible", finished.err)
         self.made("pytorchjobs", "-N", "2")
 
     def test_one_that_may_not_be_read(self):

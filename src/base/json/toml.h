@@ -25,7 +25,7 @@
 
 namespace toprun {
 
-// The key a.b.c has three parts. The library calls itself once for each part.
+// The key a.b.c has three parts. The parser recurses once for each part.
 inline constexpr int most_key_parts = 256;
 
 // Use this instead of the library's own function. Throws the library's parse_error.

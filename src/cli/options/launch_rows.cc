@@ -292,9 +292,8 @@ constexpr std::array launch_flags = {
              "0"),
     ours(FlagId::unasked, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
          set_grow,
-         "With --nnodes MIN:MAX: when a node that arrives later joins the job: at the next "
-         "restart, at once as in torchrun, or when you run `toprun grow JOB`. All workers restart "
-         "when it joins",
+         "When late nodes may join under --nnodes MIN:MAX: at the next restart, at once as in "
+         "torchrun, or when you run `toprun grow JOB`; all workers restart when nodes join",
          "at-restart"),
     torchrun(FlagId::unasked, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
              Group::stopping, put<&Options::signals_to_handle, parse_signals>,

@@ -117,7 +117,7 @@ constexpr std::array verb_flags = {
     own(of(Command::store), FlagId::port, "--port", 0, "PORT",
         "Port to listen on; 0: the kernel chooses", "29500"),
     limit("--max-key", "BYTES", "Size of the longest key", "8K"),
-    limit("--max-value", "BYTES", "Size of the longest value in a request", "8M"),
+    limit("--max-value", "BYTES", "Refuse requests with a longer value", "8M"),
     limit("--max-keys-per-request", "N",
           "Maximum number of keys in one request, and of keys that one connection watches",
           "131072"),

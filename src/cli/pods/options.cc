@@ -459,7 +459,8 @@ Result<void> set_toprun(Workload& job, const OptionReader& reader) {
   if (!argument) return {};
   const auto image = TRY(container::parse_image(argument->value));
   if (image.is_path()) {
-    return usage(argument->label(), "pods need images from a registry", "name one there");
+    return usage(argument->label(), "pods can use only images from a registry",
+                 "give the name of an image in a registry");
   }
   job.toprun_image = container::registry_reference(image);
   return {};

@@ -177,8 +177,8 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
   if (!job.restricted || !has_workers || found == operators.end()) return;
   if (operators.size() > 1) {
     operators.erase(found);
-    say("restricted pods: no PyTorchJob, because its workers get an init container that is not "
-        "restricted");
+    say("restricted pods: a PyTorchJob is not possible, because its operator adds an init "
+        "container that the restricted Pod Security level forbids");
   } else {
     say("a PyTorchJob's workers get an init container from the training operator, and only the "
         "operator's --pytorch-init-container-template-file can make it restricted; otherwise use "

@@ -51,10 +51,10 @@ Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
   }
   auto way = TRY(way_to(other->value, other->source));
   if (way.interface == "lo") {
-    say(fmt::format(
-        "{} {}: the name leads to this host's loopback, which no other host reaches, so "
-        "no interface follows from it; name another host here",
-        other->source, other->value));
+    say(
+        fmt::format("{} {}: the name resolves to a loopback address of this host, so it does not "
+                    "show which interface the job uses; give the name of another host",
+                    other->source, other->value));
   }
   fabric::take_route(node, std::move(way), fabric::Sysfs());
   return {};

@@ -61,8 +61,8 @@ struct Endpoint {
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
-// The options of `toprun [run]` with defaults from PET_* variables. The form of every value is
-// checked. It is not checked whether the machine has what a value names (GPUs, host names).
+// The options of `toprun [run]` with defaults from PET_* variables. The syntax of every value is
+// already checked. It is not checked whether the machine has what a value names (GPUs, host names).
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program

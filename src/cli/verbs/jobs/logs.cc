@@ -46,8 +46,8 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
       "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
   if (!jobs.empty()) {
     return fail(fmt::format("no output of job {}", id.text),
-                "the engine no longer knows where it is, and " + looked,
-                "change to the folder that it was submitted from");
+                "the scheduler no longer knows its path, and " + looked,
+                "run this in the folder from which you submitted the job");
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
   return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),

@@ -94,7 +94,7 @@ class ConfReader {
     add(known_hosts_);
     if (all.empty()) {
       return usage(everywhere_.front().where, "Nodes=ALL, and no host is known",
-                   "name this file in a launch, whose hosts are known, or name the nodes");
+                   "pass the file to a launch, which has a list of hosts, or list the nodes");
     }
     for (const Everywhere& one : everywhere_) {
       if (one.of_switches) switches_[one.index].nodes = all;

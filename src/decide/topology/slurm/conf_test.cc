@@ -176,7 +176,7 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n", "t.conf:2:1: block b0 appears twice"},
       {"BlockName=b0 Nodes=n0\nBlockSizes=1,x\n", "t.conf:2:14: BlockSizes needs"},
       {"SwitchName=a Nodes=ALL\n",
-       "t.conf:1:1: Nodes=ALL, and no host is known; name this file in a launch"},
+       "t.conf:1:1: Nodes=ALL, and no host is known; pass the file to a launch"},
       {"TorusName=t Dims=2x2x2 Nodes=n[0-7]\n  TorusName=t PlacementDims=1x1x1(1) Anchors=8\n",
        "t.conf:1:1: this line does not give the nodes' positions in torus t; give topology.yaml, "
        "or what "

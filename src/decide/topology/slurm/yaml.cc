@@ -236,7 +236,7 @@ class TopologyYamlReader {
       if (key == "nodes" && lower(list.text) == "all") {
         if (known_hosts_.empty()) {
           return refuse(list.where, "nodes: ALL, and no host is known",
-                        "name this file in a launch, whose hosts are known, or name the nodes");
+                        "pass the file to a launch, which has a list of hosts, or list the nodes");
         }
         std::ranges::copy(known_hosts_, std::back_inserter(all));
         continue;
