@@ -393,7 +393,7 @@ class InSlurm(cluster.SlurmCase):
         self.assertIn("2 ranks: 2 done", screen.wait(60).out)
         codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
         self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
-        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run: .*; .*")
+        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} are: it does not run: .*; .*")
 
     def test_a_task_of_an_array_and_what_cannot_be_asked(self):
         folder = self.folder()
@@ -414,7 +414,7 @@ class InSlurm(cluster.SlurmCase):
             shown = self.login(TOPRUN, "top", task).out
             self.assertRegex(shown, rf"^sleep \({task}\) \| running \| .*1 rank: 1 runs")
         for where in "ctl", "n0":  # the last task has the array's number
-            for verb, what in (("top", f"look at job {array}"), ("stacks", f"tell where the ranks of job {array} stand")):
+            for verb, what in (("top", f"look at job {array}"), ("stacks", f"tell where the ranks of job {array} are")):
                 finished = self.begin(*self.cluster.on(where, TOPRUN, verb, array)).wait(60)
                 self.assertEqual(finished.code, 2, finished)
                 self.assert_one_line(finished, f".*cannot {what}: 2 of its tasks run; name one: {array}_0, {array}_1")
@@ -422,7 +422,7 @@ class InSlurm(cluster.SlurmCase):
         for task in f"{array}_0", f"{array}_1":
             self.assertRegex(listed.err, rf"\d+ jobs of yours run here: .*\b{task} \(sleep, .*; name one")
         says = rf"job {plain} does not run toprun, as far as n0 shows: no root agent of it is on that node"
-        self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} stand: {says}")
+        self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} are: {says}")
         self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")
         cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
         for verb in "stacks", "top":

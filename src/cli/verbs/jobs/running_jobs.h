@@ -24,7 +24,7 @@ struct RunningJob {
 // For errors: a description of the verb that queries a running job.
 struct Asking {
   std::string verb;  // "stacks"
-  std::string what;  // "cannot tell where the ranks of job 17 stand"
+  std::string what;  // "cannot tell where the ranks of job 17 are"
 };
 
 // Finds the job that `word` names. The word is an id, a name, the process id of the root agent or
