@@ -82,7 +82,7 @@ class OwnNameIsLoopback(Agents):
         finished = self.on("n0", support.binary(), "net", "env", "--to", "n0", "--shell")
         self.assert_ok(finished)
         self.assertNotIn("SOCKET_IFNAME", finished.out)
-        self.assertRegex(finished.err, r"(?m)^toprun: --to n0: the name leads to this host's loopback, ")
+        self.assertRegex(finished.err, r"(?m)^toprun: --to n0: the name resolves to a loopback address of this host, ")
         other = self.on("n0", support.binary(), "net", "env", "--to", "n1", "--shell")
         self.assertIn("GLOO_SOCKET_IFNAME=", other.out)
         self.assertNotIn("loopback", other.err)
