@@ -305,9 +305,9 @@ class Refusals(RunaiCase):
         for version in VERSIONS:
             self.use(version)
             for trouble, limit_s, said in [
-                    ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
+                    ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; set TOPRUN_ENGINE_TIMEOUT=.*"),
                     ("logged out", 30, "runai (list|describe): your session has expired, .*; log in: runai login"),
-                    ("nonsense", 30, "cannot ask Run:AI: runai did not print (JSON|table): <html>502.*")]:
+                    ("nonsense", 30, "cannot ask Run:AI: runai did not print (JSON|a table): <html>502.*")]:
                 for words in (["jobs"], ["status", "a"]):
                     with self.subTest(version, trouble=trouble, words=words):
                         finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT=str(limit_s))

@@ -268,7 +268,7 @@ class Submit(SubmitCase):
             (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of this cluster has a GPU .*"),
             (["-N2", "--nproc-per-node", "100"], 2,
              r"--cpus-per-task 100 \(one for each process on a node\): a node of partition main has at most \d+ CPUs; request more .*"),
-            (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it lists hosts for ssh, .*--nodelist .*"),
+            (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it lists hosts for ssh, .*--nodelist"),
             (["--contiguous"], 2, r"--contiguous: has no effect here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
             (["--time", "soon"], 2, r"--time soon: must be a time, as 90 \(minutes\), 1:30:00 or 2-12:00:00"),
