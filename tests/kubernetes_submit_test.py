@@ -280,7 +280,7 @@ class Operators(support.TestCase):
     def test_one_line_where_there_is_none(self):
         for answer, said in [
                 ("echo pods", "--operator auto: the cluster has none of pytorchjobs.kubeflow.org, "
-                              "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; ask for .*"),
+                              "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; ask the administrator to install .*"),
                 ("echo 'error: You must be logged in to the server' >&2; exit 1", "kubectl api-resources: .*"),
                 ("sleep 20", "cannot list the operators in the cluster: .*")]:
             with self.subTest(answer):

@@ -165,7 +165,7 @@ class Story(submitting.SubmitCase):
                             "sh", "-c", UNTIL_GO, cwd=folder)
         self.wait_for_ranks(folder, f"{id}_1")
         told = self.told("cancel", f"{id}_[2-3]", cwd=folder)
-        self.assertIn(f"told to end: {id}_[2-3]", told)
+        self.assertIn(f"asked to end: {id}_[2-3]", told)
         for path in (folder / "logs").glob(f"{id}*/story.jsonl"):
             self.assertNotIn("_1", path.parent.name, path.read_text())
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"

@@ -136,7 +136,7 @@ class Failing(TwoAgents):
         stopped, other = self.kill_one(1, signal.SIGSTOP)
         self.assertEqual((stopped.code, other.code), (1, 1))
         self.assertRegex(other.err, rf"node {os.uname().nodename} was lost\n  reason +lost \S+: no "
-                                    r"word for [2-9]\.\d s")
+                                    r"message for [2-9]\.\d s")
         self.assertLess(other.seconds, stopped.seconds)
         self.assertRegex(stopped.err, rf"gave no sign of life for [{STALL_LIMIT_S}-9]\.\d s")
 

@@ -109,17 +109,14 @@ void find_rates(BenchRequest& request, const measure::Group& group) {
 }
 
 Result<int> measure_cells(BenchRequest request, measure::Group& group,
-                          std::span<const measure::NamedBackend> backends,
+                          const std::vector<measure::Opened>& opened,
                           const std::vector<std::string>& argv, const Environment& environment) {
-  const auto opened = open_backends(request, backends, group, environment);
-  if (!opened && !is_first_to_say(group, opened.error())) return 0;
-  if (!opened) return std::unexpected(opened.error());
   const auto compared = TRY(measure::compared(request.measured, group.peers));
   const std::vector<Cell>& cells = compared.cells;
   TRY(check(request, group, cells));
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
                         measure::CellMesh& mesh) {
-    const auto& its = *std::ranges::find(*opened, cells[index].backend, &measure::Opened::name);
+    const auto& its = *std::ranges::find(opened, cells[index].backend, &measure::Opened::name);
     return its.make(all, measured, index, mesh);
   };
   if (group.self.rank != 0) {
@@ -128,7 +125,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   }
   for (const std::string& line : compared.dropped) say(line);
   find_rates(request, group);
-  BenchOutput output(request, group, *opened, cells, argv, environment);
+  BenchOutput output(request, group, opened, cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   const measure::Callbacks reported{
       [&](const measure::CellRow& row) { output.add(row); },
@@ -159,7 +156,10 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   auto group = TRY(measure::join(self, join_limit));
   if (is_pairs) return run_pairs(call, group);
   if (request.bisect) return run_bisect(argv, request, group, environment);
-  auto done = measure_cells(std::move(request), group, backends, argv, environment);
+  const auto opened = open_backends(request, backends, group, environment);
+  if (!opened && !is_first_to_say(group, opened.error())) return 0;
+  if (!opened) return std::unexpected(opened.error());
+  auto done = measure_cells(std::move(request), group, *opened, argv, environment);
   const bool is_refused = !done && done.error().exit_code == exit_usage;
   return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
 }

@@ -27,11 +27,13 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
   std::string words = "did not end as asked";
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
-    if (exit_code_of(job).value_or(0) != 0) words = summary_of(known_job(queue, job)).words;
+    if (exit_code_of(job).value_or(0) != 0) words = ending_of(queue, job, setups).words;
   }
   const std::string why = why_not_built(text, setups);
   return fmt::format("job {} {}{}{}", printable(text), words, why.empty() ? "" : ": ", why);
 }
+
+}  // namespace
 
 std::string words_of_unstarted(const Queue& queue, const Job& job, const Setups& setups) {
   std::vector<std::string> whys;
@@ -41,8 +43,6 @@ std::string words_of_unstarted(const Queue& queue, const Job& job, const Setups&
   if (whys.empty()) whys.emplace_back("a job on which it depends did not end as required");
   return "not started: " + join(whys, "; ");
 }
-
-}  // namespace
 
 std::vector<std::string> failed_dependencies(std::string_view text) {
   std::vector<std::string> ids;

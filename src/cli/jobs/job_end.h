@@ -23,6 +23,10 @@ struct JobEnding {
 // never began, it describes how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
+// For a job that never began (JobEnd::dependency): "not started: job 12 failed: …".
+std::string words_of_unstarted(const engines::Queue& queue, const engines::Job& job,
+                               const Setups& setups);
+
 // "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as required.
 std::vector<std::string> failed_dependencies(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 
 namespace toprun::jobs {
@@ -37,6 +38,9 @@ Result<KnownJob> known_of(const engines::Queue& queue, const Job& job) {
     if (!found.empty()) files = std::move(found.front().files);
   }
   if (files) add_files(known, *std::move(files));
+  if (job.end == engines::JobEnd::dependency && !known.story.cancelled) {
+    known.engine_words = known.engine_words_beside_code = words_of_unstarted(queue, job, {});
+  }
   TRY(add_report(known));
   return known;
 }

@@ -1,6 +1,7 @@
 #include "cli/options/split.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text/text.h"
 #include "cli/options/command_lines.h"
@@ -42,16 +43,82 @@ std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
 
+// Options of sbatch(1) that toprun submit does not have; --slurm-arg passes them on.
+constexpr std::array passed_to_slurm = {
+    "--acctg-freq",
+    "--batch",
+    "--bb",
+    "--bbf",
+    "--clusters",
+    "--cluster-constraint",
+    "--comment",
+    "--core-spec",
+    "--cores-per-socket",
+    "--cpu-freq",
+    "--cpus-per-gpu",
+    "--deadline",
+    "--delay-boot",
+    "--distribution",
+    "--export",
+    "--export-file",
+    "--extra-node-info",
+    "--get-user-env",
+    "--gid",
+    "--gpu-bind",
+    "--gpu-freq",
+    "--gpus-per-socket",
+    "--gpus-per-task",
+    "--gres-flags",
+    "--hint",
+    "--hold",
+    "--kill-on-invalid-dep",
+    "--licenses",
+    "--mcs-label",
+    "--mem-bind",
+    "--mem-per-cpu",
+    "--mem-per-gpu",
+    "--mincpus",
+    "--network",
+    "--nice",
+    "--no-kill",
+    "--no-requeue",
+    "--open-mode",
+    "--overcommit",
+    "--oversubscribe",
+    "--power",
+    "--prefer",
+    "--priority",
+    "--propagate",
+    "--reboot",
+    "--sockets-per-node",
+    "--spread-job",
+    "--thread-spec",
+    "--threads-per-core",
+    "--time-min",
+    "--tmp",
+    "--uid",
+    "--use-min-nodes",
+    "--wait-all-nodes",
+    "--wckey",
+};
+
 // What sbatch calls otherwise. Empty: no such option, or the command does not start ranks for
 // Slurm.
-std::string_view instead_of_slurms(std::string_view name, Command command) {
+std::string instead_of_slurms(std::string_view name, Command command) {
   if (command != Command::submit) return {};
   std::string word(name.substr(0, name.find('=')));
   std::ranges::replace(word, '_', '-');
   if (word == "--ntasks-per-node") return "toprun starts the ranks: give --nproc-per-node";
   const bool is_short = word.starts_with("-n") && (word.size() == 2 || is_digits(word.substr(2)));
-  if (word != "--ntasks" && !is_short) return {};
-  return "toprun starts the ranks: give --nodes and --nproc-per-node";
+  if (word == "--ntasks" || is_short) {
+    return "toprun starts the ranks: give --nodes and --nproc-per-node";
+  }
+  if (word == "--wrap") return "give the command itself: toprun submit --no-python COMMAND";
+  if (std::ranges::find(passed_to_slurm, word) == passed_to_slurm.end()) return {};
+  return fmt::format(
+      "it is an option of Slurm alone: write --slurm-arg={0} or "
+      "--slurm-arg={0}=VALUE",
+      word);
 }
 
 // What shows the same of a launch. Empty: no such option.
@@ -69,7 +136,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "call it toprun");
   }
   if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
-    return usage(std::move(what), {}, std::string(instead));
+    return usage(std::move(what), {}, instead);
   }
   if (const auto instead = instead_of_launchs(name, command); !instead.empty()) {
     return usage(std::move(what), {}, std::string(instead));

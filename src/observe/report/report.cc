@@ -369,7 +369,7 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
     return is_known(exit) && !model::tells_only_of_a_lost_peer(exit);
   };
   const auto fate_of = [&](const model::WorkerExit& exit) {
-    if (!exit.failed()) return &Others::ended;
+    if (!exit.failed()) return exit.ours ? &Others::stopped : &Others::ended;
     if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
     if (is_alike_by_its_text(exit)) return &Others::alike;
     if (exit.ours) return &Others::stopped;

@@ -447,8 +447,12 @@ Log log_of(const Picture& picture, const State& state) {
     }
     return log;
   }
-  log.path = fmt::format("{}/attempt_{}/{}/stdout.log", where.logs.raw(),
-                         model::last_attempt(picture.run).attempt, log.rank - where.first_rank);
+  // The reason of a failure is on stderr.
+  const bool has_failed = log.rank < picture.ranks.size() &&
+                          picture.ranks[log.rank].state == snapshot::RankState::failed;
+  log.path = fmt::format("{}/attempt_{}/{}/{}.log", where.logs.raw(),
+                         model::last_attempt(picture.run).attempt, log.rank - where.first_rank,
+                         has_failed ? "stderr" : "stdout");
   return log;
 }
 

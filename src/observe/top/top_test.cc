@@ -285,7 +285,7 @@ TEST(Keys, EnterShowsARank) {
   const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
   for (const char* part :
        {"  rank 2 on n0, its local rank 2: failed\n", "last line  ValueError: boom\n",
-        "log        on n0: /logs/attempt_0/2/stdout.log\n",
+        "log        on n0: /logs/attempt_0/2/stderr.log\n",
         "attempt 0  rank 2 on n0 ended with exit code 1: ValueError: boom\n", "one\n", "two\n"}) {
     EXPECT_TRUE(shown().contains(part)) << part << " in " << shown();
   }

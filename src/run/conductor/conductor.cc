@@ -67,9 +67,11 @@ Verdict early_end(const model::EndedEarly& early) {
                                   early.call.empty() ? "ran" : "called " + early.call);
   const std::string_view said = error_of(victim);
   verdict.message =
-      fmt::format("{}rank {} on {} failed as a consequence{}{}",
-                  early.ranks.size() == 1 ? "" : names_of(early.ranks) + " had ended with 0; ",
-                  victim.rank, victim.host, said.empty() ? "" : ": ", said);
+      early.ranks.size() == 1
+          ? fmt::format("rank {} on {} failed as a consequence", victim.rank, victim.host)
+          : fmt::format("rank {} on {} failed after {} had ended with 0", victim.rank, victim.host,
+                        names_of(early.ranks));
+  if (!said.empty()) verdict.message += fmt::format(": {}", said);
   return verdict;
 }
 
@@ -85,8 +87,10 @@ void Conductor::exited(std::size_t node, model::WorkerExit ended, SteadyTime now
   const model::WorkerExit& exit = exits_.emplace_back(std::move(ended));
   if (!exit.ours) --running_[node];
   if (exit.ours || trigger_ != Trigger::none || (!exit.failed() && !is_finding)) return;
-  // What was found may be that a rank hangs, which does not end by itself.
-  const bool others_may_end = is_finding || model::tells_only_of_a_lost_peer(exit);
+  // What was found may be that a rank hangs, which does not end by itself. After a refusal the
+  // others would wait for the rank that refused.
+  const bool has_result = is_finding && found_ != exit_usage;
+  const bool others_may_end = has_result || model::tells_only_of_a_lost_peer(exit);
   const bool others_fail_alike =
       !others_may_end && (model::fails_in_every_rank(exit) || model::is_of_an_import(exit));
   if (!others_may_end && !others_fail_alike) {

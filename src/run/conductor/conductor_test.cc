@@ -87,6 +87,20 @@ TEST(Conductor, ARankThatHangsIsEndedAfterAFinding) {
   EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 }
 
+// The others would wait for the rank that refused.
+TEST(Conductor, ARefusalOfItsOwnRankStopsTheOthersAtOnceAndIsNoFailure) {
+  Conductor conductor = conductor_of_two();
+  WorkerExit refusal = exited(0, exit_usage);
+  refusal.program = model::own_program;
+  conductor.exited(0, refusal, first_moment);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  for (const int rank : {1, 2, 3}) {
+    conductor.exited(rank < 2 ? 0 : 1, stopped(rank), first_moment + 1s);
+  }
+  EXPECT_EQ(conductor.verdict().exit_code, exit_usage);
+  EXPECT_EQ(conductor.verdict().kind, std::nullopt);
+}
+
 TEST(Conductor, TheSameCodeOfAUsersProgramIsAFailure) {
   Conductor conductor = conductor_of_two();
   WorkerExit failure = exited(0, model::exit_found);

@@ -136,7 +136,7 @@ std::string done_text(std::vector<std::string> ids, const std::vector<std::strin
   std::erase_if(
       ids, [&](const std::string& id) { return std::ranges::find(remains, id) != remains.end(); });
   std::vector<std::string> parts;
-  if (!ids.empty()) parts.push_back("told to end: " + join(ids, ", "));
+  if (!ids.empty()) parts.push_back("asked to end: " + join(ids, ", "));
   if (!remains.empty()) {
     parts.push_back(
         fmt::format("had ended, and its pods and output are gone now: {}", join(remains, ", ")));

@@ -30,6 +30,7 @@ using options::FlagId;
 using snapshot::Picture;
 
 // A single ESC is the key, not the beginning of another one's bytes.
+constexpr std::string_view stderr_log = "stderr.log";
 constexpr int escape_limit_ms = 50;
 constexpr std::array handled = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
 
@@ -161,7 +162,13 @@ void Session::press() {
 }
 
 void Session::open_log() {
-  const top::Log log = top::log_of(picture_, state_);
+  top::Log log = top::log_of(picture_, state_);
+  // With --redirects 1 or --tee 1 there is only stdout's file.
+  const std::string& path = log.path.raw();
+  if (path.ends_with(stderr_log) && ::access(path.c_str(), R_OK) != 0) {
+    const std::string of_stdout = path.substr(0, path.size() - stderr_log.size()) + "stdout.log";
+    if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
+  }
   if (log.path.empty()) {
     state_.note = "it has no log file: toprun submit, --redirects 3 and --tee 3 write such files";
     return;
