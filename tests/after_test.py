@@ -2,6 +2,7 @@
 """`toprun submit --after` on the virtual cluster's real Slurm, which forgets a job 10 s after its end and
 keeps no accounting."""
 
+import re
 import shutil
 import unittest
 
@@ -92,6 +93,10 @@ class After(SubmitCase):
         self.assertFalse((folder / "begun").exists())
         recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
         self.assertRegex(recent.out, rf"(?m)^ *\d+ .* 69 +not started: job {bad} failed: {CAUSE}", recent)
+        unstarted = re.search(r"job (\d+): not started", finished.err)[1]
+        status = self.login(TOPRUN, "status", unstarted, cwd=folder)
+        self.assertRegex(status.out, rf"(?m)^  state +CANCELLED: not started: job {bad} failed: {CAUSE}$", status)
+        self.assertNotIn("ran ", status.out)  # Slurm may date its start by 1970
 
     def test_a_cancelled_predecessor(self):
         folder, bad = self.failing()

@@ -426,7 +426,7 @@ class InSlurm(cluster.SlurmCase):
         self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")
         cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
         for verb in "stacks", "top":
-            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( stand)?: it does not run: failed, "
+            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( are)?: it does not run: failed, "
                                                                   rf"exit code 3; toprun status {ended} says more")
         forgotten = folder / "logs" / "999997"
         forgotten.mkdir(parents=True)

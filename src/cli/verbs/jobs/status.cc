@@ -92,10 +92,9 @@ std::string waiting_rows(const Queue& queue, const Job& job) {
   return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
 }
 
-// Slurm dates the start of one that was cancelled while it waited by its end.
+// Slurm dates the start of a job that ended while it waited by its end, or by 1970.
 bool never_began(const Job& job) {
-  return has_ended(job.state) && job.node_list.empty() &&
-         job.used.value_or(std::chrono::seconds(0)).count() == 0;
+  return has_ended(job.state) && job.node_list.empty();
 }
 
 // Slurm dates the submission of a job that it has put back into the queue by that.
