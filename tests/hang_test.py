@@ -433,7 +433,7 @@ class InSlurm(cluster.SlurmCase):
         (forgotten / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": 3, "attempts": []}))
         for verb in "stacks", "top":
             self.assert_one_line(self.login(TOPRUN, verb, "999997", cwd=folder),
-                                 r".*job 999997( stand)?: job 999997.*: failed, exit code 3 .*has forgotten it\)")
+                                 r".*job 999997( are)?: job 999997.*: failed, exit code 3 .*has forgotten it\)")
         self.assert_ok(self.login("scancel", array, plain))
 
 

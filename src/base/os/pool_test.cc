@@ -167,8 +167,8 @@ TEST(Pool, WhatWaitsForAThreadAllTheTimeWasNotBegun) {
   std::ranges::sort(words);
   EXPECT_EQ(words,
             (std::vector<std::string>{
-                "not started: all threads for this wait for other files or programs, which hang",
-                "no answer after 40 ms"}));
+                "no answer after 40 ms",
+                "not started: all threads for this wait for other files or programs, which hang"}));
 }
 
 TEST(Pool, EndsAlthoughAThreadIsStuck) {

@@ -26,8 +26,7 @@ constexpr std::array launch_flags = {
              "all nodes of the job step or allocation, all pods of the job, else 1"),
     torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
              Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
-             "Processes per node: a number; cpu or gpu: one per CPU or GPU; auto: one per GPU, or "
-             "one per CPU without GPUs",
+             "Processes per node; auto: one per GPU, or one per CPU without GPUs",
              "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
     only(costs, torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N", "PET_NPROC_PER_NODE",
                          Group::placement, "Processes per node", "1")),
