@@ -94,7 +94,8 @@ TEST(Image, Errors) {
       {"nvcr.io:x/a", "nvcr.io:x has no port between 1 and 65535"},
       {"~/a.d", "the shell has not replaced the '~'; write the path as $HOME/..."},
       {"py\nthon", "container image py\\nthon: control characters are not allowed"},
-      {"images/My Folder", "small letters, My Folder is not; for a folder say ./images/My Folder"},
+      {"images/My Folder",
+       "lower-case letters, and My Folder does not; for a folder say ./images/My Folder"},
       {"docker-archive:", "a path must follow"},
   };
   for (const Case& test : cases) {

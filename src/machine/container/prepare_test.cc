@@ -106,7 +106,7 @@ TEST_F(Prepare, AFailedCommandIsExplainedOrQuoted) {
   EXPECT_TRUE(quoted.starts_with("n1: container mine: sh ended with code 3: dear; try it by hand"))
       << quoted;
   const std::string explained = go("echo 'write: no space left on device' >&2; exit 1");
-  EXPECT_TRUE(explained.contains("no space left on device; make room")) << explained;
+  EXPECT_TRUE(explained.contains("no space left on device; free some space")) << explained;
   EXPECT_EQ(go("mkdir \"$1\""), "");
 }
 

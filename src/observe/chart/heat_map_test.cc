@@ -36,7 +36,7 @@ TEST(HeatMap, ShowsItsParts) {
   map.groups = {{"r<1>", 0, 2}, {"r2", 2, 2}};
   const std::string picture = drawn(map);
   for (const std::string_view part :
-       {"<title id=\"title\">pairs</title>", "to each other; 12 were measured.</desc>",
+       {"<title id=\"title\">pairs</title>", "to each other node; 12 pairs were measured.</desc>",
         ">Gbps</text>", ">n2</text>", ">&lt;&amp;&gt;</text>", ">r&lt;1&gt;</text>", ">r2</text>",
         ">0</text>", ">100</text>", ">not measured</text>", "d=\"M1 0h1\"",
         "d=\"M2 0h2M0 1h1M2 1h2M0 2h2M3 2h1M0 3h3\"", ">Rows send, columns receive.</text>"}) {
