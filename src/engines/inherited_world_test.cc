@@ -39,7 +39,7 @@ TEST(InheritedWorld, WhoIsRefused) {
        pod,
        {},
        "refused: RANK=1 and WORLD_SIZE=2 are set: another program has started 2",
-       "--nnodes 2 --node-rank 1 --master-addr job-master-0 --master-port 23456; one per rank: "
+       "--nnodes 2 --node-rank 1 --master-addr job-master-0 --master-port 23456; for one per rank: "
        "--ranks-in-place"},
       {"a pod that says how many", pod, reported, "", ""},
       {"a pod on its own", pod, alone, "", ""},
@@ -50,7 +50,7 @@ TEST(InheritedWorld, WhoIsRefused) {
        {},
        "said: WORLD_SIZE=8 is set but RANK is not",
        "--nnodes"},
-      {"rank too large", too_large, {}, "refused: RANK=2 and WORLD_SIZE=2: these cannot", "unset"},
+      {"rank too large", too_large, {}, "refused: RANK=2 and WORLD_SIZE=2: these are not", "unset"},
       {"no number",
        {{"RANK", "0"}, {"WORLD_SIZE", "all"}},
        {},

@@ -104,7 +104,7 @@ TEST(Dialing, APretenderAtTheOnlyPortIsSoonNamed) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   ASSERT_FALSE(failed->has_value());
   const std::string line = failed->error().line();
-  EXPECT_NE(line.find("give all agents the same TOPRUN_SECRET"), std::string::npos) << line;
+  EXPECT_NE(line.find("set the same TOPRUN_SECRET for all agents"), std::string::npos) << line;
 }
 
 TEST(Dialing, ASilentStrangerIsToldFromARoot) {
