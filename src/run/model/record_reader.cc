@@ -1,6 +1,3 @@
-#include <cstdint>
-
-#include <climits>
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_members.h"
