@@ -149,19 +149,23 @@ fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 fuzz-keep:  ## what the fuzzers found worth keeping, into tests/corpus
 	tools/corpus keep build/fuzz
 
-lint:  ## looks at the sources without building them: format, unused names, shell, sizes, language, subjects
+lint:  ## looks at the sources without building them: format, clang-tidy on what changed, unused names, shell, scripts
 	tools/setup lint
-	tools/lint
+	tools/lint $(LINT)
 
 format:  ## clang-format over our sources
 	tools/setup lint
 	clang-format -i $(OUR_SOURCES)
 
 tidy:  ## clang-tidy over our sources (slow)
-	tools/setup build style
-	cmake --preset dev -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	rm -f build/tidy/compile_commands.json
+	$(MAKE) build/tidy/compile_commands.json
 	clang-tidy-19 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option \
 	  $(filter %.cc,$(OUR_SOURCES))
+
+build/tidy/compile_commands.json:
+	tools/setup build lint
+	cmake --preset dev -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 
 clean:  ## removes what was built; build/venv and build/newer stay
 	rm -rf $(filter-out build/venv build/newer,$(wildcard build/*))
