@@ -6,6 +6,8 @@ PYTHON ?= $(CURDIR)/build/venv/bin/python
 export PYTHON
 export TOPRUN := $(CURDIR)/build/release/toprun
 
+ARCH ?= $(shell uname -m)
+OTHER_ARCH = $(filter-out $(shell uname -m),$(ARCH))
 FUZZ_SECONDS ?= 30  # for each fuzzer
 PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
@@ -14,10 +16,10 @@ OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
 .PHONY: release wheel docs dev help demo simulate check test test-newer bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 
-release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
-	tools/setup build
-	cmake --preset release
-	cmake --build build/release --target toprun bench_programs
+release:  ## build/release/toprun: the one static binary; beside it the programs of bench; ARCH=aarch64: build/release-aarch64/toprun
+	tools/setup build $(OTHER_ARCH)
+	cmake --preset release$(OTHER_ARCH:%=-%)
+	cmake --build build/release$(OTHER_ARCH:%=-%) --target toprun bench_programs
 
 wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives it the name torchrun
 	tools/setup wheel
@@ -46,7 +48,7 @@ check: lint release  ## what takes two minutes once all is built: lint, the room
 test: lint  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build
 	@cmake --preset asan & sanitized=$$!; cmake --preset release && wait $$sanitized
-	@tools/setup clang cluster modules mpi draw old wheel container schema kubernetes --python & others=$$!; \
+	@tools/setup clang cluster modules mpi draw old wheel release container schema kubernetes --python & others=$$!; \
 	  cmake --build build/release; built=$$?; wait $$others && exit $$built
 	python3 -B tests/run.py 'build/release:(e2e|unit)' build/asan:unit:unit_tests
 

@@ -35,7 +35,8 @@ add_library(lib::tomlplusplus INTERFACE IMPORTED GLOBAL)
 add_library(lib::asio INTERFACE IMPORTED GLOBAL)
 target_link_libraries(lib::asio INTERFACE Boost::headers Threads::Threads)
 target_compile_definitions(lib::asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION
-                           BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_VISIBILITY)
+                           BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_VISIBILITY
+                           BOOST_DISABLE_CURRENT_LOCATION)  # an error would hold the path of the source
 
 # Only for toprun-bench-gloo, which is not built where Gloo is absent.
 find_library(gloo_LIBRARY gloo)

@@ -1,9 +1,12 @@
 # Which packages of the distribution the linked libraries come from, for `toprun version --sbom`:
 # writes linked_packages.inc, a row {name, distribution, source package, version} for each that is
-# known. Where there is no dpkg it is empty.
+# known. Where there is no dpkg it is empty. A sysroot of tools/setup has a database of its own.
 function(toprun_linked_packages out)
   set(rows "")
   find_program(DPKG_QUERY dpkg-query)
+  if(DPKG_QUERY AND CMAKE_SYSROOT)
+    list(APPEND DPKG_QUERY --admindir=${CMAKE_SYSROOT}/var/lib/dpkg)
+  endif()
   set(distribution "linux")
   if(EXISTS /etc/os-release)
     file(STRINGS /etc/os-release id REGEX "^ID=")
@@ -14,6 +17,10 @@ function(toprun_linked_packages out)
     get_filename_component(file "${file}" REALPATH)
     if(NOT DPKG_QUERY OR NOT EXISTS "${file}")
       continue()
+    endif()
+    if(CMAKE_SYSROOT)
+      cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${CMAKE_SYSROOT})
+      set(file /${file})
     endif()
     execute_process(COMMAND ${DPKG_QUERY} -S ${file} OUTPUT_VARIABLE owner ERROR_QUIET)
     string(REGEX REPLACE "^([^:,]+).*" "\\1" package "${owner}")
@@ -31,7 +38,11 @@ function(toprun_linked_packages out)
 endfunction()
 
 function(toprun_compilers_file out name)
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE path
+  set(target "")
+  if(CMAKE_SYSROOT)
+    set(target --target=${CMAKE_CXX_COMPILER_TARGET} --sysroot=${CMAKE_SYSROOT})
+  endif()
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${target} -print-file-name=${name} OUTPUT_VARIABLE path
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   set(${out} "${path}" PARENT_SCOPE)
 endfunction()

@@ -37,6 +37,7 @@ ABOUT_OTHERS = {
     "prometheus: Rules": "the rules' file, by promtool",
     "recorder_oracle: Oracle.test_at_least_thirty_shapes": "the table of workloads",
     "recorder_oracle: Oracle.test_pytorchs_own_analyser_agrees_but_where_the_table_says_why": "PyTorch's analyser beside the table",
+    "release": "tools/release and packaging/install.sh",
     "runner": "tests/run.py and tests/report.py",
     "site: Hooks.test_a_list_below_a_line": "tools/site_hooks.py",
     "site: Hooks.test_links_that_leave_the_site": "tools/site_hooks.py",
