@@ -11,7 +11,7 @@ namespace toprun {
 
 inline constexpr int on_one_line = -1;  // a value for `indent`
 
-// A discarded value if `text` is not JSON.
+// Returns a discarded value if `text` is not JSON.
 nlohmann::json json_in(std::string_view text);
 
 // Never throws: bytes that are not UTF-8 become U+FFFD.

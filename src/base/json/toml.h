@@ -1,10 +1,10 @@
 #pragma once
 
-// toml++ 3.3 without two assumptions that malformed files violate. First, its assertions are off:
-// the text `[.a]` fails an assertion, although the parser would report the error. Second, branches
-// in its Unicode tables are not marked as unreachable: a letter such as ü outside of quotes reaches
-// them. All files include this header instead of the library's header. The library's functions are
-// compiled once, in toml.cc.
+// Includes toml++ 3.3 and switches off two of its assumptions, because malformed files violate
+// them. First, the library's assertions are off: the text `[.a]` fails an assertion, although the
+// parser would report the error. Second, branches in the library's Unicode tables are not marked as
+// unreachable: a letter such as ü outside of quotes reaches these branches. All files include this
+// header instead of the library's header. The library's functions are compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
@@ -28,7 +28,7 @@ namespace toprun {
 // The key a.b.c has three parts. The parser recurses once for each part.
 inline constexpr int most_key_parts = 256;
 
-// Use this instead of the library's own function. Throws the library's parse_error.
+// Call parse_toml() instead of the library's own function. Throws the library's parse_error.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun

@@ -30,7 +30,7 @@ class Address {
   bool is_loopback() const;
   bool is_link_local() const;
   sockaddr_storage with_port(int port) const;
-  socklen_t length() const;  // of the result of with_port()
+  socklen_t length() const;  // the length of the result of with_port()
   auto operator<=>(const Address&) const = default;
 
  private:

@@ -8,10 +8,11 @@
 
 namespace toprun::hosts {
 
-// A non-blocking TCP socket whose connection has begun or is established. Empty, with errno: there
-// is no route, or the host refuses at once.
+// A non-blocking TCP socket whose connection has begun or is established. The result is empty, and
+// errno has the reason, if there is no route or if the host refuses the connection at once.
 Fd begin_to_connect(const Address& address, int port);
-// Why the connection of a socket that is now writable failed, as an errno. 0: it is established.
+// The errno value that says why the connection failed, for a socket that has become writable. 0:
+// the connection is established.
 int connection_error(const Fd& socket);
 
 // Whether the host at one of these addresses is up: it accepts or refuses a TCP connection within

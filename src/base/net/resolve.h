@@ -16,20 +16,20 @@ namespace toprun::hosts {
 // The sources for looking up names; the defaults are this host's.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
-  // The program that queries NSS (LDAP, sssd, myhostname). If it contains no slash, it is looked up
-  // in PATH. If it does not exist, it is not used.
+  // The program that queries NSS (LDAP, sssd, myhostname). A name without a slash is looked up in
+  // PATH. If the program does not exist, NSS is not queried.
   std::string getent = "getent";
 };
 
 // The addresses of a name or literal, IPv4 first, without duplicates. c-ares (hosts file and DNS)
 // runs first, then `getent ahosts` if that program exists. Gives up after `timeout`. If getent
-// exists, c-ares gets at most half of this time. Blocks; any thread may call it. The error contains
-// the name and the resolvers' reasons.
+// exists, c-ares gets at most half of `timeout`. This function blocks; any thread may call this
+// function. The error contains the name and the resolvers' reasons.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 
-// Like resolve(), on a thread of the pool. So the caller is not blocked if a server does not
-// answer, or if the file system with the resolver's configuration hangs.
+// Like resolve(), but runs on a thread of the pool. So the caller is not blocked if a server does
+// not answer, or if the file system with the resolver's configuration hangs.
 boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
     Pool& pool, std::string name, std::chrono::milliseconds timeout);
 
@@ -43,8 +43,9 @@ bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> l
 // or equal without their domains; addresses have to be equal.
 bool same_host(const std::string& a, const std::string& b);
 
-// Whether this name or address leads every host only to itself, judged by its text. Such names are
-// localhost (RFC 6761 section 6.3), Debian's names for ::1, a loopback address, 0.0.0.0 and [::].
+// Whether a host that uses this name or address reaches only itself, judged by the text alone. Such
+// names are localhost (RFC 6761 section 6.3), Debian's names for ::1, a loopback address, 0.0.0.0
+// and [::].
 bool reaches_itself_only(const std::string& host);
 
 }  // namespace toprun::hosts

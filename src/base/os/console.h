@@ -5,8 +5,8 @@
 namespace toprun {
 
 // Prints "toprun: TEXT" on stderr. A single write(2) keeps the lines of several processes apart.
-// The line is lost without an error if stderr is closed. Any thread may call it. It blocks until
-// the line is written, unless a LogSink writes it (base/os/log_sink.h).
+// The line is lost without an error if stderr is closed. Any thread may call say(). say() blocks
+// until the line is written, unless a LogSink writes the line (base/os/log_sink.h).
 void say(std::string_view text);
 
 // Like say(), for text that already consists of whole lines. Colours in the text are kept.

@@ -12,7 +12,8 @@ class Fd;
 
 inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 
-// The whole content of a regular file, pipe or /proc file. Error: it is larger than `limit_bytes`.
+// The whole content of a regular file, pipe or /proc file. Error: the content is larger than
+// `limit_bytes`.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 

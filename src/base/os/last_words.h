@@ -6,10 +6,10 @@
 
 namespace toprun {
 
-// The last line of a program's output that is not blank. It usually explains the program's failure.
-// With `count`: the last `count` such lines, joined by " | ". Colours and terminal sequences are
-// removed. A line that begins with a colon belongs to the line before it. Empty if the program
-// wrote nothing.
+// The last line in a program's output; blank lines do not count. This line usually explains the
+// program's failure. With `count`: the last `count` such lines, joined by " | ". Colours and
+// terminal sequences are removed. A line that begins with a colon belongs to the line before it.
+// Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 
 }  // namespace toprun

@@ -4,10 +4,10 @@
 
 namespace toprun {
 
-// Whether the last line on stderr has no line end yet, like a rank's progress bar. toprun then
-// begins its next message on a new line. The second function is for the copy of stderr
-// (base/os/console_copy.h). All other code that writes to stderr or to its copy has to set the
-// flag; any thread may do so.
+// Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
+// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy of
+// stderr (base/os/console_copy.h). All other code that writes to stderr or to the copy has to set
+// the flag. Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 

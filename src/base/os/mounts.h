@@ -7,7 +7,7 @@
 
 namespace toprun {
 
-inline constexpr std::size_t max_mounts = 100'000;  // the rest is not read
+inline constexpr std::size_t max_mounts = 100'000;  // further mounts are not read
 
 struct Mount {
   std::string point;
@@ -18,8 +18,8 @@ struct Mount {
 // Parses /proc/self/mountinfo (proc_pid_mountinfo(5)); malformed lines are ignored.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
-// The mount that contains an absolute path without links. If several have the same mount point, the
-// last one.
+// The mount that contains an absolute path without links. If several mounts have the same mount
+// point, returns the last of these mounts.
 const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path);
 
 // Whether other hosts see the same files in a file system of this type; unset: unknown.

@@ -49,8 +49,8 @@ class Pool {
   // The io_context must outlive the pool.
   explicit Pool(boost::asio::io_context& io);
   Pool(boost::asio::io_context& io, Limits limits);
-  // No more answers are delivered. Queued work is dropped; running work is abandoned and not waited
-  // for.
+  // The destructor delivers no more answers. It drops queued work, and does not wait for running
+  // work.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

@@ -11,7 +11,8 @@ namespace toprun {
 // pipe, or 1 on another error, after a line on stderr with the reason.
 int print(std::string_view text);
 
-// Like print(), but byte for byte: for programs, and for the output of ranks.
+// Like print(), but prints the bytes unchanged. For output that programs read, and for the output
+// of ranks.
 int print_bytes(std::string_view bytes);
 
 // Prints the error as one line on stderr and returns its exit code.

@@ -15,8 +15,8 @@ namespace toprun {
 // the user names on the command line are not checked.
 
 // The reason not to trust a file or folder with this status: its owner is neither `me` nor root, or
-// every user may write to it. Empty if it may be trusted. The group may have write access, because
-// projects share files that way. Pure.
+// every user may write to it. Empty if the file or folder may be trusted. The group may have write
+// access, because projects share files that way. Pure.
 std::string distrust(const struct stat& status, uid_t me);
 
 // Like distrust(), for a secret: if the file belongs to `me`, no other user may have access, as ssh
@@ -28,14 +28,14 @@ std::string distrust_secret(const struct stat& status, uid_t me);
 Result<std::filesystem::path> follow_own_links(const std::filesystem::path& path, uid_t me);
 
 // Checks that no other user can replace `path`, which is below `base`. All parts below `base` have
-// to be trusted. Only their owners may be able to rename the entries of `base` and of the folders
-// above it. Missing parts are accepted. The error names the part and the reason.
+// to be trusted. `base` and the folders above it must not let a user rename the entries of other
+// users. Missing parts are accepted. The error names the part and the reason.
 Result<void> check_ours(const std::filesystem::path& base, const std::filesystem::path& path,
                         uid_t me);
 
 // Writes to a file that replace_file() in base/os/files.h cannot replace: a pipe, a device, or a
-// file in a folder that is not writable. On error, the file may have been written in part. Nothing
-// is written if the file, or a link in its path, belongs to another user.
+// file in a folder that is not writable. After an error, perhaps only a part of the content is in
+// the file. Nothing is written if the file, or a link in its path, belongs to another user.
 Result<void> write_through(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace toprun

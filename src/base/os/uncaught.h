@@ -6,11 +6,11 @@ namespace toprun {
 
 // From now on, an uncaught exception on any thread ends the process with one line and exit_failure.
 // Constructors of libraries and of std::thread can report missing resources only by exceptions.
-// Forked children inherit this behaviour. Call it first in main().
+// Forked children inherit this behaviour. main() has to call this function first.
 void explain_uncaught_exceptions();
 
-// The completion handler for detached coroutines. Callers cannot catch their exceptions; this
-// handler rethrows them, so that a failure is not silent.
+// The completion handler for detached coroutines. Callers cannot catch the exceptions of a detached
+// coroutine. This handler rethrows the exceptions, so that a failure is not silent.
 inline void end_of_task(const std::exception_ptr& error) {
   if (error) std::rethrow_exception(error);
 }

@@ -15,7 +15,8 @@
 
 namespace toprun::process {
 
-// argv or envp for exec: pointers to the words, followed by a null. `words` must outlive them.
+// argv or envp for exec: pointers to the words, followed by a null. `words` must outlive the
+// pointers.
 std::vector<char*> exec_pointers(const std::vector<std::string>& words);
 
 struct Start {
@@ -31,7 +32,7 @@ struct Start {
 std::initializer_list<int> terminal_signals();
 
 // Starts the program at a path. Besides `in`, `out` and `err`, the program inherits only the
-// descriptor of KeptByCommands. The caller must call await_end() once. Any thread may call it.
+// descriptor of KeptByCommands. The caller must call await_end() once. Any thread may call start().
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
@@ -89,20 +90,20 @@ pid_t reap_any(int& status);
 int exit_code(int status);
 
 // If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
-// meant both processes, and this process may not have received its signal yet.
+// meant both processes. Perhaps this process has not received its signal yet.
 void end_at_once(int exit_code);
 
 // These two functions call kill(2) for one process or one process group. They refuse ids that
 // kill(2) interprets as several groups or all processes (0, -1, and group 1). So an id that was
-// reset after its process was reaped signals nothing. False: not sent, with the reason in errno.
-// toprun sends all signals through these two functions.
+// reset after its process was reaped signals nothing. False: the signal was not sent; errno has the
+// reason. toprun sends all signals through these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 
 struct Pipe {
   Fd read, write;
 };
-// `more`: flags beside O_CLOEXEC.
+// `more`: flags in addition to O_CLOEXEC.
 Result<Pipe> make_pipe(int more = 0);
 
 // Reads until the end of the stream and passes each line without its line end to `on_line`. A line

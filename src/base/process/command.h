@@ -20,12 +20,12 @@ struct Finished {
 };
 
 // Runs a command to its end, in its own process group, which is killed after `timeout`. The program
-// is looked up in the environment's PATH; `input` is its whole stdin. Blocks; any thread may call
-// it. Errors: program not found, time-out, too much output.
+// is looked up in the environment's PATH; `input` is the program's whole stdin. This function
+// blocks; any thread may call this function. Errors: program not found, time-out, too much output.
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// A command's stdout. Errors: those of run(), or an exit code other than 0. For another exit code,
+// A command's stdout. Errors: those of run(), or an exit code other than 0. For such an exit code,
 // the reason is the first line of the command's error message (complaint.h).
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);

@@ -25,12 +25,12 @@ struct Frame {
 };
 
 // Sends a frame on a connected stream socket: a u32 length in network order, then the bytes. The
-// descriptors accompany the length (SCM_RIGHTS, unix(7)). Both functions block, at most frame_limit
-// between two bytes, and call `beat` meanwhile. Errors name `peer`.
+// descriptors accompany the length (SCM_RIGHTS, unix(7)). send_frame() and receive_frame() block,
+// at most frame_limit between two bytes. While they block, they call `beat`. Errors name `peer`.
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat = {});
-// nullopt: the peer has closed the connection. `limit` applies to the first byte.
+// nullopt: the peer has closed the connection. `limit` is the time limit for the first byte.
 Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
                                            const std::string& peer, const Beat& beat = {});
 

@@ -26,7 +26,7 @@ std::optional<std::string> find_program(const std::string& name, const Environme
 
 // The path that starts the program of this process again.
 inline constexpr const char* own_program = "/proc/self/exe";
-// The file behind it. Error: /proc is not mounted.
+// The file to which own_program leads. Error: /proc is not mounted.
 Result<std::filesystem::path> own_path();
 
 }  // namespace toprun::process

@@ -18,7 +18,7 @@ std::optional<WallTime> time_in(std::string_view rfc3339);
 
 // The local time without a zone: "2026-11-22 03:26:11".
 std::string time_text(WallTime time);
-// The same without the date, if it is that of the time beside it: "03:26:11".
+// Like time_text(time), but without the date if `beside` has the same date: "03:26:11".
 std::string moment_text(WallTime time, WallTime beside);
 
 // For people: "850 ms", "3.2 s", "4 min 05 s", "2 h 03 min".

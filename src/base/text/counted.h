@@ -16,7 +16,8 @@ std::string counted(Count count, std::string_view noun) {
   return counted_text(static_cast<std::int64_t>(count), noun);
 }
 
-// "0-2,4,6-7" of ascending numbers; behind `most` ranges "9 more".
+// Ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends with the
+// number of the other numbers: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
 
 // Bytes in a binary unit, with three significant digits unless they are whole: "512 B", "1 KiB",

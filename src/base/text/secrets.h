@@ -45,7 +45,7 @@ std::string line_without_secrets(std::string_view line);
 std::string shown_command(std::span<const std::string> argv);
 
 // From now on, this process writes no core file, because the file would contain the job's secret. A
-// child process writes none either, unless it gets other limits.
+// child process writes no core file either, unless it gets other limits.
 void leave_no_core_file();
 
 }  // namespace toprun

@@ -17,9 +17,9 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count,
                                     std::size_t line_limit_bytes);
 
 // What a terminal shows last after `text`: its last line that is not blank, or the last state of a
-// progress bar. Warnings and notes from PyTorch's C++ code count only if there is nothing else. The
-// line is formatted by shown_line(), without secrets, and has at most `limit_bytes`, including the
-// "…". Empty: nothing is shown.
+// progress bar. Warnings and notes from PyTorch's C++ code count only if the text contains nothing
+// else. The line is formatted by shown_line(), without secrets, and has at most `limit_bytes`,
+// including the "…". Empty: nothing is shown.
 std::string last_state(std::string_view text, std::size_t limit_bytes);
 
 // The last `count` lines that are not blank, the newest last, each in the form of last_state().

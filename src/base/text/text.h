@@ -10,8 +10,8 @@
 namespace toprun {
 
 std::string_view trim(std::string_view text);
-// The first line that is not blank, trimmed. Used for errors of several lines where there is room
-// for only one.
+// The first line that is not blank, trimmed. Used for errors of several lines, where there is room
+// for only one line.
 std::string_view first_line(std::string_view text);
 // The pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
@@ -25,8 +25,8 @@ std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
 // The order that people expect for names with numbers: n2 before n10. If two names differ only in
-// leading zeros, the name with more zeros is first: n01 before n1. A strict weak order; equal only
-// for equal texts.
+// leading zeros, the name with more zeros is first: n01 before n1. This is a strict weak order. Two
+// texts are equivalent only if they are equal.
 bool natural_less(std::string_view a, std::string_view b);
 
 // The candidate with the smallest edit distance to `word`, if it is small enough for a typing
