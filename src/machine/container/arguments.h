@@ -38,8 +38,8 @@ std::string variable_word(const std::string& name, const std::string& value,
 std::string colon_form(const Bind& bind);
 // Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
 bool needs_mount_form(const Bind& bind);
-// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of these programs. Fields are
-// separated by commas and may be in quotes (RFC 4180).
+// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
+// Apptainer. Fields are separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
 
 }  // namespace toprun::container

@@ -36,8 +36,9 @@ struct Edf {
                                                                  // here
 };
 
-// Replaces ${NAME} by its value in `environment`. In `env`, ${NAME} is only checked here, because
-// it means the image's value. Errors (exit_usage) contain file:line:column.
+// Replaces ${NAME} by the variable's value in `environment`. Exception: in the table `env`, ${NAME}
+// means the image's value, so parse_edf() only checks the form of ${NAME} there. Errors
+// (exit_usage) contain file:line:column.
 Result<Edf> parse_edf(std::string_view text, std::string_view label,
                       const Environment& environment);
 

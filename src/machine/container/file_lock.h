@@ -14,11 +14,11 @@
 
 namespace toprun::container {
 
-// A lock between processes and nodes that share a file, held as long as this object exists. It uses
-// flock(2). If the file system does not support that (Lustre without -o flock, NFS without a lock
-// server), it uses a second file, which only one process can create. The holder touches that file
-// regularly. If the file has not been touched for `abandoned_after`, its holder was killed, and
-// another process removes it.
+// A lock between processes and nodes that share a file, held as long as this object exists. The
+// lock uses flock(2). If the file system does not support flock(2) (Lustre without -o flock, NFS
+// without a lock server), the lock uses a second file, which only one process can create. The
+// holder touches the second file regularly. If this file has not been touched for
+// `abandoned_after`, its holder was killed, and another process removes the file.
 class FileLock {
  public:
   using Flock = int (*)(int fd, int operation);

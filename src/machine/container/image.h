@@ -55,11 +55,11 @@ std::string registry_reference(const Image& image);
 // "sif file", "folder" … for messages.
 std::string_view kind_name(ImageKind kind);
 
-// Checks an image that is a file or folder before a runtime uses it. It has to exist, to be
-// readable, and to be of the kind that its name says. A SIF file also has to be for this machine's
-// architecture. (Its header is a launch line of 32 bytes, magic, version, architecture:
-// github.com/apptainer/sif pkg/sif.) `machine` is the machine name from uname(2); empty: any
-// machine. Images that are not paths are accepted.
+// Checks an image that is a file or folder before a runtime uses it. The file or folder has to
+// exist, to be readable, and to be of the kind that its name says. A SIF file also has to be for
+// this machine's architecture. (Its header is a launch line of 32 bytes, magic, version,
+// architecture: github.com/apptainer/sif pkg/sif.) `machine` is the machine name from uname(2);
+// empty: any machine. Images that are not paths are accepted.
 Result<void> check_image_file(std::string_view image, std::string_view host,
                               std::string_view machine);
 

@@ -11,9 +11,10 @@
 
 namespace toprun::container {
 
-// The folder for pulled images and kept containers. It is $TOPRUN_CONTAINERS. Otherwise it is below
-// the first of these that is set: $SCRATCH (because homes have quotas), $XDG_DATA_HOME,
-// ~/.local/share. If no variable is set, not even HOME, it is below /var/tmp.
+// The folder for pulled images and kept containers. If $TOPRUN_CONTAINERS is set, this is the
+// folder. Otherwise the folder is below the first of these that is set: $SCRATCH (because homes
+// have quotas), $XDG_DATA_HOME, ~/.local/share. If no variable is set, not even HOME, the folder is
+// below /var/tmp.
 SourcedPath containers_path(const Environment& environment);
 
 // The folder for caches of pulls and builds: below $SCRATCH, if that is set.

@@ -18,11 +18,12 @@ inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an
                                                            // a slow connection
 inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
-// Makes the image file or container that a runtime needs before the start (Runtime::product),
-// unless it already exists. If several processes and nodes share its folder, one makes it and the
-// others wait. They use a lock in the same folder, which is held as long as this object exists.
-// Another file in that folder records the product's image. If there is no such file, the user made
-// the product.
+// Makes a runtime's product, unless the product already exists. The product is the image file or
+// container that the runtime needs before the start (Runtime::product). If several processes or
+// nodes share the product's folder, one of them makes the product and the others wait. For this,
+// each of them uses a lock in the product's folder and holds the lock as long as this object
+// exists. Another file in that folder records the product's image. If there is no such file, the
+// user made the product.
 //
 //   try_begin() --another process makes it--> wait, try again
 //               --it does not exist--> make: run all of commands(), then completed()
@@ -64,8 +65,9 @@ class Preparation {
   std::unique_ptr<FileLock> lock_;
 };
 
-// Does all of this in one call, for callers that may block. It waits at most creation_limit for the
-// lock and for each command. `say` gets a line when it begins to make the product or to wait.
+// Carries out a whole Preparation in one call, for callers that may block. The call waits at most
+// creation_limit for the lock, and as long for each command. `say` gets a line when the call begins
+// to make the product or to wait.
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);

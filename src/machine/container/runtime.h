@@ -43,9 +43,9 @@ struct Run {
   std::vector<std::string> program;  // argv in the container; argv[0] is a path there
   // Set in the container even if the image has other values.
   std::vector<std::pair<std::string, std::string>> variables;
-  bool interactive = false;  // the program's stdin is a terminal, and it reads from it
-  // Its name in the runtime's list of containers while it exists; empty: the runtime chooses a
-  // name.
+  bool interactive = false;  // the program's stdin is a terminal, from which the program reads
+  // The container's name in the runtime's list of containers, while the container exists. Empty:
+  // the runtime chooses a name.
   std::string id = {};
 };
 
@@ -58,7 +58,7 @@ struct Command {
 // How well toprun's code for a runtime was tested with the real runtime.
 enum class Tried {
   run,     // the project's tests start containers with it
-  parsed,  // arguments checked against its grammar, never run
+  parsed,  // the tests check the arguments, but start no container
 };
 
 // A program that runs containers. All functions are pure; besides their other arguments, they
@@ -74,14 +74,15 @@ class Runtime {
   // accepts this image, if there is one.
   virtual Result<void> accepts(std::string_view image) const = 0;
   // The product of creation(), made before the container starts: the container that is kept under a
-  // name, or the file of a pulled image. It is created atomically. nullopt: nothing has to be made.
+  // name, or the file of a pulled image. The product is created atomically. nullopt: the runtime
+  // needs no product.
   virtual std::optional<SourcedPath> product(const Run& run, const Environment& environment) const;
   // The commands that make the product, in order. prepare() (machine/container/prepare.h) runs them
   // if the product does not exist yet.
   virtual std::vector<Command> creation(const Run& run, const Node& node,
                                         const Environment& environment) const;
-  // The command that starts the container and its program. It runs in the foreground and ends when
-  // the program ends.
+  // The command that starts the container and its program. The command runs in the foreground and
+  // ends when the program ends.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
   // The command that removes what remains of an interrupted start, including the container if it
@@ -97,10 +98,11 @@ class Runtime {
   // For pyxis: the options with which the engine's own command starts the agents in the container.
   // Empty for all other runtimes, whose containers an agent starts with command().
   virtual std::vector<std::string> step_options(const Run& run) const;
-  // Explains the runtime's output on stderr before it failed, as in "user namespaces are off: set
-  // kernel.unprivileged_userns_clone=1". Known causes: the image does not exist, is not readable or
-  // is for another machine; no space; user namespaces are off; a mount target cannot be created;
-  // limits; the runtime is too old or forbidden by the site. nullopt: another cause.
+  // Explains why the runtime failed, from the runtime's output on stderr: for example "user
+  // namespaces are off: set kernel.unprivileged_userns_clone=1". Known causes: the image does not
+  // exist, is not readable or is for another machine; no space; user namespaces are off; a mount
+  // target cannot be created; limits; the runtime is too old or forbidden by the site. nullopt:
+  // another cause.
   std::optional<Error> explain(std::string_view its_words, const Run& run, const Node& node) const;
 };
 

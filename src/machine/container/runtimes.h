@@ -6,7 +6,7 @@ namespace toprun::container {
 
 // Apptainer 1.0 and newer, and SingularityCE. Their command lines and variables differ only in the
 // first part of the names: "apptainer" or "singularity" (apptainer exec --help in 1.4;
-// internal/pkg/util/env). Works with and without a setuid installation.
+// internal/pkg/util/env). Both work with and without a setuid installation.
 //
 // With --cleanenv, the program gets the image's environment and toprun's variables. toprun's
 // variables are passed as APPTAINERENV_NAME, which allows any value; --env would split values at
@@ -14,9 +14,9 @@ namespace toprun::container {
 const Runtime& apptainer();
 const Runtime& singularity();
 
-// docker-run(1) of version 20.10 and newer. It uses a daemon that runs as root, so with
-// --container-root the ranks are really root on the host. They have the daemon's limits, not the
-// user's.
+// docker-run(1) of version 20.10 and newer. Docker uses a daemon that runs as root, so with
+// --container-root the ranks are really root on the host. The ranks have the daemon's limits, not
+// the user's.
 const Runtime& docker();
 
 // enroot 3.4 and newer (doc/cmd in its sources). As usual with enroot, the image's command script

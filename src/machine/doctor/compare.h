@@ -22,7 +22,7 @@ struct ValueGroup {
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
 // Smaller clock differences are ignored, because the measurement includes the time that an ssh
-// login takes to answer, or a launch's nodes take to join.
+// login needs to answer, or that the nodes of a launch need to join.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 
 // A finding shared by several hosts.
@@ -35,7 +35,7 @@ struct SharedFinding {
 //   - each finding once, with its hosts;
 //   - the hosts that differ from most others in a trait or by their clock;
 //   - the hosts in `expected` without a report.
-// If the largest groups of hosts by a trait's value are of equal size, all hosts with this trait
+// If hosts differ in a trait and the largest groups are of equal size, all hosts with this trait
 // share one finding.
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
                                    std::span<const std::string> expected,

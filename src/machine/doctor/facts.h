@@ -48,7 +48,8 @@ struct TrackedConnections {
   std::int64_t count = 0, limit = 0;
 };
 
-// The input of the checks. nullopt: unknown on this machine; this never causes a finding.
+// The input of the checks. nullopt: the fact is unknown on this machine; an unknown fact never
+// causes a finding.
 struct Facts {
   fabric::NodeFabric network;
   std::string own_name;            // the host's own name
@@ -78,9 +79,9 @@ struct Facts {
   Installed installed;                                   // in the Python that a launch would use
 };
 
-// The facts about this machine, or about a copy of its files below sysfs's root. A copy has no
-// limits, clock or GPUs. Blocks for a few milliseconds, and up to gpu_limit longer if NVIDIA's
-// driver is loaded.
+// The facts about this machine, or about a machine whose files were copied to the root of `sysfs`.
+// Such a copy has no limits, clock or GPUs. Blocks for a few milliseconds, and up to gpu_limit
+// longer if NVIDIA's driver is loaded.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
 // Looks up at most max_peers of these names, evenly spread and including the first. The host's own

@@ -28,13 +28,13 @@ struct Demand {
   std::int64_t ranks = 1;       // on this node
   std::int64_t world_size = 1;  // of the job
 };
-// One node's demand in a large job; used if the doctor knows no job.
+// One node's demand in a large job. The doctor uses this demand if it knows no job.
 inline constexpr Demand large_job{64, 3'840};
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 Limits own_limits();
 
-// This machine's resources for processes with these limits. It takes well below 1 ms.
+// This machine's resources for processes with these limits. The call takes well below 1 ms.
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits);
 
 // The number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus the TCP

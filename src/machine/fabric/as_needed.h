@@ -10,9 +10,9 @@
 namespace toprun::fabric {
 
 // Faster variants of the functions that read the network. A launch waits for their results, and a
-// large machine has some thousand files. They read only the input of choose_ports(), decide(),
-// mistakes(), why_no_rdma() and summary_of(). These return the same results as with all data. Data
-// that is only shown to people is not read.
+// large machine has some thousand files. These variants read only the data that choose_ports(),
+// decide(), mistakes(), why_no_rdma() and summary_of() use. Those five functions return the same
+// results as with all data. Data that is only shown to people is not read.
 
 // `named_gid`: an entry that is always read from each GID table.
 std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,

@@ -17,8 +17,8 @@ struct GidVerdict {
   // The entry to use. nullopt: no entry is suitable, or the port uses InfiniBand, where NCCL needs
   // no GID.
   std::optional<int> index;
-  // For each entry of Port::gids, in the same order: why it is not used; empty for the one that is
-  // used.
+  // For each entry of Port::gids, in the same order: why the entry is not used; empty for the entry
+  // that is used.
   std::vector<std::string> why_not;
   int nccl_index = 0;      // the entry that NCCL chooses itself, from 2.21 on
   std::string nccl_wrong;  // why NCCL's own choice would be wrong; empty: it would be right

@@ -11,7 +11,7 @@
 namespace toprun::fabric {
 
 // The counters of an RDMA port since its driver was loaded (Linux: sysfs-class-infiniband; mlx5
-// also hw_counters). On Ethernet they count only RDMA traffic.
+// also hw_counters). On Ethernet, the counters count only RDMA traffic.
 struct PortCounters {
   std::string name;  // "mlx5_0:1"
   std::uint64_t sent_bytes = 0;
@@ -22,9 +22,9 @@ struct PortCounters {
 
 std::vector<PortCounters> read_counters(const Sysfs& sysfs);
 
-// The traffic of all network and RDMA adapters since they came up. Virtual network devices do not
-// count. But if all devices are virtual (for example in a container), all except the loopback
-// device count.
+// The traffic of all network and RDMA adapters since the adapters came up. Virtual network devices
+// do not count. But if all devices are virtual (for example in a container), all except the
+// loopback device count.
 struct Traffic {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;

@@ -52,7 +52,8 @@ inline constexpr std::size_t max_gids = 1024;  // per port
 // out.
 std::vector<Device> read_devices(const Sysfs& sysfs);
 
-// Like read_devices(), but only with the first GID of each port. It takes a tenth of the time.
+// Like read_devices(), but only with the first GID of each port. This function takes a tenth of the
+// time.
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs);
 
 // Parses "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)": the number and the words in brackets.

@@ -10,7 +10,7 @@
 
 namespace toprun::fabric {
 
-// The settings that NCCL needs on a network, according to its vendor or operator.
+// The settings that NCCL needs on a network, according to the network's vendor or operator.
 
 enum class ClueKind : std::uint8_t {
   path,    // a file or folder with this path exists

@@ -48,18 +48,19 @@ struct FileSetting {
   std::string name, value, file;
 };
 
-// A variable that a profile sets here, from its table or its script.
+// A variable that a profile sets on this node. It comes from the profile's table or script.
 struct ProfileSetting {
   std::string name, value;
 };
 
-// A change that a profile's script made to an environment variable. nullopt: unset.
+// A change that a profile's script made to an environment variable. nullopt: the variable is not
+// set.
 struct ScriptChange {
   std::string name;
   std::optional<std::string> before, after;
 };
 
-// The interface through which this node reaches the others.
+// The interface through which this node reaches the other nodes.
 struct Route {
   std::string interface;  // empty: unknown
   std::string reason;     // "the default route"
@@ -96,7 +97,8 @@ struct NodeFabric {
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
 
-// Changes the node's route. Reads the speed of its interface if decide() depends on it.
+// Changes the node's route. Reads the speed of the route's interface if decide() depends on this
+// speed.
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
 // Each variable that toprun decides on, in a fixed order, with the reason why toprun sets it or

@@ -39,7 +39,7 @@ std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
 // The index of a rank's GPU in `gpus`. If `visible` is unset, this is the local rank. Otherwise
 // `visible` is a list of GPUs as in CUDA_VISIBLE_DEVICES: the local rank is a position in this
-// list, unless the list has only one entry. nullopt: the rank has no GPU, or it is unknown.
+// list, unless the list has only one entry. nullopt: the rank has no GPU, or its GPU is unknown.
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
                                   const std::vector<NamedGpu>& gpus);
 
@@ -50,8 +50,8 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
 //   later
 class LastGpus {
  public:
-  // Whether the caller has to read the GPUs now and then call end(). False if another caller is
-  // reading them.
+  // Whether the caller has to read the GPUs at once, and call end() afterwards. False if another
+  // caller is reading them.
   bool begin(SteadyTime now);
   // Empty: there are no GPUs, or the driver did not answer.
   void end(std::vector<NamedGpu> gpus, SteadyTime now);

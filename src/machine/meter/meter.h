@@ -14,7 +14,8 @@
 namespace toprun::meter {
 
 // Measures the resource usage of ranks and of this host. Each measurement reads a few files in
-// /proc and /sys for each process and may block. So call it on the pool, from one thread at a time.
+// /proc and /sys for each process and may block. So call look() on the pool, from one thread at a
+// time.
 class Meter {
  public:
   // `root`: the folder that contains proc and sys.

@@ -35,7 +35,7 @@ struct Rank {
   // The last line that its output shows, without secrets, at most longest_last_line. Empty: no
   // output, or not requested.
   Outside last_line = {};
-  int pid = 0;  // on its host; 0: it has ended or is unknown
+  int pid = 0;  // process id on the host; 0: the rank has ended, or its id is unknown
   // Its last lines, each like last_line, at most most_last_lines. Empty: no output, or not
   // requested.
   std::vector<Outside> last_lines = {};

@@ -17,16 +17,17 @@ namespace toprun::stacks {
 
 // Observes a process from outside, without stopping or changing it: through /proc and its memory
 // (process_vm_readv(2)). This also works if the process is stopped, hangs in the kernel, or holds
-// Python's lock in a loop in C. Under Yama's scope 1, only an ancestor may do it.
+// Python's lock in a loop in C. Under Yama's scope 1, only an ancestor may observe a process.
 //
-// Every call returns within its limit. A read that blocks in the kernel (a page of a file on a
-// server that does not answer) is left behind on its own thread (within.h).
+// Every call returns within its limit. A read can block in the kernel (a page of a file on a server
+// that does not answer). The call then returns without this read, which continues on its own thread
+// (within.h).
 
 struct Thread {
   int id = 0;              // the kernel's id, in this process's namespace
   char state = '?';        // as in /proc/PID/stat: R S D T t Z X I
   std::string name = {};   // comm
-  std::string wchan = {};  // the kernel function in which it waits; empty: it runs, or unknown
+  std::string wchan = {};  // kernel function in which the thread waits; empty: unknown, or none
   std::vector<Frame> python = {};  // innermost first; empty: no frames were read
 };
 
@@ -35,7 +36,7 @@ struct Process {
   std::string command = {};          // comm; empty: the process is gone
   std::vector<Thread> threads = {};  // the main thread first
   std::string no_python = {};  // why no Python frames could be read, and the fix, as a phrase;
-                               // empty: they were read, or it is not Python
+                               // empty: the frames were read, or the process is not Python
   std::vector<Process> children = {};
 };
 
@@ -60,8 +61,8 @@ class Reader {
   // Innermost first; empty: no Python function runs. Blocks up to memory_limit. Errors: the process
   // is gone, Python is shutting down, or the previous call has not ended yet.
   Result<std::vector<Frame>> main_stack();
-  // Whether one of its threads holds Python's lock. Such a thread runs Python, or C code that does
-  // not release the lock. Unset: unknown.
+  // Whether a thread of the process holds Python's lock. Such a thread runs Python, or C code that
+  // does not release the lock. Unset: unknown.
   std::optional<bool> is_locked();
 
   struct Impl;

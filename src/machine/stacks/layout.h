@@ -34,14 +34,14 @@ struct Layout {
   std::uint32_t native_id = absent;        // native_thread_id: the kernel's id, in the process's
                                            // namespace
   // PyFrameObject up to 3.10, then _PyInterpreterFrame
-  std::uint32_t previous = 0;            // f_back, previous
-  std::uint32_t code = 0;                // f_code, f_executable; may have tags in its low bits
-  std::uint32_t place = 0;               // f_lasti (int), prev_instr, instr_ptr
-  std::uint32_t state = absent;          // f_executing, f_state up to 3.10: one byte
-  std::uint8_t executing = 0;            // the value of that byte while the function runs
-  std::uint32_t owner = absent;          // from 3.11, one byte; with values from `first_shim` on, C
-                                         // has
-  std::uint8_t first_shim = 0xff;        // called Python and the frame is not a function's
+  std::uint32_t previous = 0;      // f_back, previous
+  std::uint32_t code = 0;          // f_code, f_executable; may have tags in its low bits
+  std::uint32_t place = 0;         // f_lasti (int), prev_instr, instr_ptr
+  std::uint32_t state = absent;    // f_executing, f_state up to 3.10: one byte
+  std::uint8_t executing = 0;      // the value of that byte while the function runs
+  std::uint32_t owner = absent;    // from 3.11, one byte: the kind of the frame
+  std::uint8_t first_shim = 0xff;  // in frames with this or a higher `owner`, C has called Python:
+                                   // such a frame belongs to no function
   std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject
   std::uint32_t file = 0;                  // co_filename

@@ -50,9 +50,9 @@ T value_at(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 // Another process's memory, through process_vm_readv(2), or through /proc/PID/mem if a seccomp
-// profile forbids that call. Both need the permission to trace the process (ptrace(2), "access mode
-// checking"), and neither stops it. Reading blocks if a page belongs to a file on a server that
-// does not answer.
+// profile forbids that call. Both ways need the permission to trace the process (ptrace(2), "access
+// mode checking"). Neither way stops the process. Reading blocks if a page belongs to a file on a
+// server that does not answer.
 class ForeignMemory : public Memory {
  public:
   explicit ForeignMemory(pid_t pid) : pid_(pid) {}

@@ -39,11 +39,11 @@ class Python {
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
                                           int native_id) const;
-  // Whether a thread holds the GIL. It then runs Python, or C code that does not release the GIL.
-  // Unset: the build has no GIL, or it could not be read.
+  // Whether a thread holds the GIL. Such a thread runs Python, or C code that does not release the
+  // GIL. Unset: the build has no GIL, or its state could not be read.
   std::optional<bool> is_locked(Memory& memory) const;
-  // The functions of a thread, innermost first; empty if it runs no Python function. nullopt: the
-  // data was inconsistent.
+  // The functions of a thread, innermost first; empty if the thread runs no Python function.
+  // nullopt: the data was inconsistent.
   std::optional<std::vector<Frame>> stack(Memory& memory, const PythonThread& thread);
 
  private:

@@ -32,7 +32,8 @@ inline constexpr std::chrono::milliseconds usage_limit{500};
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
 
-// A value that changes whenever a thread of the process runs. It is read faster than Usage.
+// A value that changes whenever a thread of the process runs. Reading a Pulse is faster than
+// reading a Usage.
 struct Pulse {
   char state = '?';                 // as in Usage
   std::uint64_t main_turns = 0;     // how often its main thread was scheduled on a CPU
