@@ -26,8 +26,8 @@ class Domains {
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
-  // Whether this number stands for a domain of this level, which has an uplink. Otherwise it stands
-  // for the domain around it.
+  // Whether this number stands for a domain of this level, which has an uplink. Otherwise the
+  // number stands for the domain around it.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // The number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }

@@ -49,8 +49,8 @@ struct Links {
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes);
 
 // Parses "rack=0.4", "host=400" or "rack=0.4:12". The first number is the rate of a level's links
-// in Gbit/s. The second is the latency in microseconds, as in Links::Level. Errors (usage): another
-// form, a rate that is not above 0, a latency below 0.
+// in Gbit/s. The second number, which may be left out, is the latency in microseconds, as in
+// Links::Level. Errors (usage): another form, a rate that is not above 0, a latency below 0.
 Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text);
 
 }  // namespace toprun::cost

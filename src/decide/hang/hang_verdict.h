@@ -46,7 +46,7 @@ void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& fin
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
 
-// The maximum number of lines in a verdict. It shows only the suspects' stacks.
+// The maximum number of lines in a verdict. A verdict shows only the suspects' stacks.
 inline constexpr std::size_t most_lines = 25;
 enum class Shown {
   verdict,

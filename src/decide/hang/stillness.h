@@ -23,9 +23,9 @@ struct RankSample {
 // shows at most this number, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
-// If a rank has made no progress for the whole time limit, computing counts as progress only if it
-// lasts a tenth of that limit, or this long. One busy sample in an hour is not progress: threads of
-// a rank that waits wake up now and then too.
+// If a rank has made no progress for the whole time limit, a computation counts as progress only if
+// it is long enough. It is long enough if it lasts a tenth of the time limit, or longest_doubt. One
+// busy sample in an hour is not progress: threads of a rank that waits wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
 struct Still {
@@ -35,11 +35,11 @@ struct Still {
 
 // Determines when a node's ranks last made progress. No system calls.
 //
-// A rank makes progress if it prints, reads or writes, if it or a child process computes, or if its
-// main thread was in more than a few functions. So a rank that calculates for an hour in one call
-// makes progress. A rank that polls for a file, or loops between a few functions in Python, makes
-// none. If a rank has made no progress for the whole time limit, a short computation does not count
-// (longest_doubt).
+// A rank makes progress if it prints, reads or writes. A rank also makes progress if it or a child
+// process computes, or if its main thread was in more than a few functions. So a rank that
+// calculates for an hour in one call makes progress. A rank that polls for a file, or loops between
+// a few functions in Python, makes no progress. If a rank has made no progress for the whole time
+// limit, a short computation does not count (longest_doubt).
 class Stillness {
  public:
   // `remembered`: how far back the samples are kept.

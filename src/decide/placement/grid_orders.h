@@ -13,8 +13,8 @@ namespace toprun::placement {
 std::vector<std::size_t> along_grid(const Slots& slots, const cost::Domains& domains,
                                     const cost::Ways& ways);
 
-// Exchanges pairs of nodes as long as an exchange lowers the cost; it visits at most
-// max_swap_visits edges.
+// Exchanges pairs of nodes as long as an exchange lowers the cost. Visits at most max_swap_visits
+// edges.
 void improve_by_swaps(const Slots& slots, const cost::Ways& ways, std::vector<std::size_t>& nodes);
 
 // Limits for the work, as the number of visited edges.

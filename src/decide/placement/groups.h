@@ -46,9 +46,9 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row for each order and kind, with a column for each level. Then the total of each order
-// follows, and the lowest total that any order can have. If this is unknown, the lower bound
-// follows instead.
+// A row for each order and kind, with a column for each level. The next rows contain the total of
+// each order. The last row contains the lowest total that any order can have; if this total is
+// unknown, the row contains the lower bound.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],

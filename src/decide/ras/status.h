@@ -24,7 +24,7 @@ struct Rank {
 
 struct Missing {
   int rank = 0;
-  bool is_dead = false;  // true: dead; false: its thread does not answer
+  bool is_dead = false;  // true: the rank is dead; false: the rank's thread does not answer
 };
 
 struct Communicator {

@@ -22,7 +22,7 @@ struct Tensors {
   bool operator==(const Tensors&) const = default;
 };
 
-// A call of a collective, a send or a receive.
+// One call on a rank: a collective, a send or a receive.
 struct Entry {
   std::size_t group = 0;      // index in Dump::groups
   std::int64_t order = 0;     // index among all calls of the rank

@@ -10,8 +10,8 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  std::string_view name;  // without the backend; variants that ranks may mix have the same name,
-                          // the plainest
+  // The name without the backend. Variants that ranks may mix share the plainest of their names.
+  std::string_view name;
   // Elements are compared, not shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
   Alike types = Alike::nothing;

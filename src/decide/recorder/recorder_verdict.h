@@ -20,7 +20,8 @@ struct Finding {
                    // network or a GPU
     held,          // `ranks` have not made the call, because they wait in another call themselves
     left,          // `ranks` have not made a call that ended on `others`, which is impossible
-    unclear,       // `ranks` wait, or may not have made the call: `note` says what is missing
+    unclear,       // `ranks` wait, or perhaps have not made the call: `note` says which facts are
+                   // missing
   };
   enum class Difference { none, operation, sizes, types };
 

@@ -12,9 +12,9 @@ namespace toprun::topology {
 // Returns the group of each switch, by the switch's index; `no_group`: the switch is in no group.
 // Empty: the fabric is not a dragonfly.
 //
-// A cable is inside a group if its two switches have enough common neighbours. Enough means: more
-// than half of the number that the two ends of any other cable of these switches have in common. A
-// fabric is a dragonfly if it has at least two groups, most switch pairs in a group have a cable,
+// Each cable has a number: how many neighbours its two switches have in common. The cable is inside
+// a group if its number is more than half of the number of every other cable of these two switches.
+// A fabric is a dragonfly if it has at least two groups, most switch pairs in a group have a cable,
 // and most switches are in a group.
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switches);

@@ -46,7 +46,8 @@ std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
 std::optional<std::string> injected_labels(const Environment& environment,
                                            const std::filesystem::path& root = "/");
 
-// Parses both forms. Error: the text has neither form.
+// Parses labels in one of the two forms: "KEY=VALUE,…" or lines KEY="VALUE". Error: the text has
+// another form.
 Result<Labels> parse_injected_labels(std::string_view text);
 
 // A map of the members whose pods have injected node labels.

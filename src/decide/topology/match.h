@@ -11,8 +11,8 @@ namespace toprun::topology {
 
 // Finds, for each wanted host name, the known name of the same host. An equal name has priority.
 // Otherwise two names match if they differ only in the case of letters, or if one is the first
-// label of the other ("n0" and "N0.cluster.internal"). The match has to be unique for both names. A
-// wanted name with several such matches is `ambiguous`.
+// label of the other ("n0" and "N0.cluster.internal"). For each of the two names, the other name
+// has to be the only match. A wanted name with several such matches is `ambiguous`.
 struct Match {
   std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
   std::vector<std::string> ambiguous;             // wanted names that have several possible matches

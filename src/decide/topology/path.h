@@ -86,7 +86,8 @@ class Path {
   void pop_back() { own().pop_back(); }
   void erase(std::size_t level) { own().erase(own().begin() + static_cast<std::ptrdiff_t>(level)); }
 
-  // The address of the domains in memory. It is equal for two paths only if the paths are equal.
+  // The address of the domains in memory. Two paths have the same address only if the paths are
+  // equal.
   const void* identity() const { return shared_.get(); }
   // For networks that are not trees: the host's position among the hosts in its innermost domain,
   // and so also that domain's position among its neighbours. If the seat is 0 for all hosts, the

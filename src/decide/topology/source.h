@@ -49,7 +49,7 @@ struct Request {
   std::string topology = "auto";  // the --topology option: see names_source(); else a file's path
   std::vector<Member> members;    // nodes of the job; empty: all nodes that the source knows
   Environment environment;        // of this process
-  // The caller runs on a login node, outside a job. `auto` then queries this machine's Slurm.
+  // True: the caller runs on a login node, outside a job, so `auto` queries this machine's Slurm.
   bool outside_of_jobs = false;
   // The time limit of one source; locate() sets it.
   std::chrono::milliseconds budget = named_budget;
@@ -81,7 +81,7 @@ struct Source {
 
 // The words that --topology accepts besides a file's path: "auto", "slurm", "name:REGEX", …
 std::vector<std::string> source_names();
-// Whether `topology` is one of these words; else it is a file's path.
+// Whether `topology` is a word of source_names(). Every other text is a file's path.
 bool names_source(std::string_view topology);
 
 // Finds the members' places, under the members' names. The sources of one option run one after the

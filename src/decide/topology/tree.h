@@ -57,7 +57,7 @@ struct Map {
   std::map<std::string, std::map<std::string, double>> domain_gbps = {};
 };
 
-// Sets the bandwidth of the hosts' own links, unless the map has one. With 0, does nothing.
+// Sets the bandwidth of the hosts' own links, unless the map has one. If `gbps` is 0, does nothing.
 void add_host_link(Map& map, double gbps);
 
 // Sets the bandwidth in `links` for each level in `domain_gbps`: the minimum of the domains that
@@ -65,9 +65,9 @@ void add_host_link(Map& map, double gbps);
 // bandwidth.
 void set_links_of_domains(Map& map);
 
-// A host's place for the root's tables. It is the source's own text if there is one, else
-// "/outer/inner/host". There, an unknown level is empty text and a missing level is "-". "unknown"
-// if no level is known.
+// A host's place for the root's tables. If the source has its own text for the place, returns that
+// text. Otherwise returns "/outer/inner/host", where an unknown level is empty text and a missing
+// level is "-". If no level is known, returns "unknown".
 std::string location_text(const Location& location, std::string_view host);
 void append_location(std::string& out, const Location& location, std::string_view host);
 

@@ -36,7 +36,8 @@ Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 // Whether a file's text has this form.
 bool looks_like_aws_topology(std::string_view text);
 
-// Adds the members under their own names, with the places of the instances whose ids they reported.
+// Adds each member under its own name. The member's place is the place of the instance whose id the
+// member reported.
 void add_members(Map& map, std::span<const Member> members);
 
 Question ec2_token_question();

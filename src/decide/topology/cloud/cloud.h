@@ -37,8 +37,8 @@ Dmi read_dmi(const std::filesystem::path& folder);
 Cloud cloud_of(const Dmi& dmi);
 
 // Whether a node in this cloud must query the cloud for this --topology. EC2 reports only the
-// instance's id. That is useful only with a file or with the output of AWS's own command, so `auto`
-// does not query EC2.
+// instance's id. The id is useful only together with a file or with the output of AWS's own
+// command, so `auto` does not query EC2.
 bool worth_asking(Cloud cloud, std::string_view topology);
 
 // Queries the metadata server about this node; errors are part of the returned evidence.

@@ -35,9 +35,9 @@ struct Recognised {
 // in a terminal log. A text without such a line has the format `lines`.
 Recognised recognise(std::string_view path, std::string_view text);
 
-// Recognises the output of another program that does not determine an order: a list of nodes
-// without cables, the devices inside one host, … The error says what the text is and which file to
-// give instead. nullopt: not recognised. `file` is the text's name.
+// Recognises texts that other programs print, but that do not determine an order: a list of nodes
+// without cables, the devices inside one host, … The error says what the text is, and which file
+// the user should give instead. nullopt: not recognised. `file` is the text's name.
 std::optional<Error> unusable_output(std::string_view file, std::string_view text);
 
 }  // namespace toprun::topology

@@ -57,8 +57,8 @@ struct IbRecords {
 // adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
 // DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (from hosts
 // that never set one) names no host; a warning contains the number of these adapters. Warnings and
-// notes about rails are limited to the members; if there are none, they cover all hosts. Error: no
-// host on any switch.
+// notes about rails are limited to the members; if there are no members, warnings and notes cover
+// all hosts. Error: no host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

@@ -6,9 +6,9 @@
 
 namespace toprun::topology {
 
-// Reads SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN. slurmstepd sets them in every task for
-// the task's own node (topology/tree in all versions, topology/block since 24.05; otherwise the
-// flat form):
+// Reads SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN. slurmstepd sets these two variables in
+// every task, with the place of the task's own node (topology/tree in all versions, topology/block
+// since 24.05; otherwise the flat form):
 //   core.s0.r1.n0   switch.switch.switch.node
 //   b1.n5           block.node
 //   n5              node                       no level is known

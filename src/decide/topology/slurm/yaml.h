@@ -32,12 +32,13 @@ struct TopologyChoice {
 //     flat: true
 // Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
 // a leaf. Names of blocks and switches belong to their topology. If two topologies have a block1,
-// it is one domain only if a host is in both; otherwise the later one is named TOPOLOGY:block1.
-// nodes: ALL means `known_hosts`, the job's hosts. If two topologies contradict each other, the
-// first one with cluster_default wins; if there is none, the first one. `file` is the text's name
-// in evidence and errors (file:line:column). A flat topology results in a map without hosts.
-// Unknown keys are ignored with a warning. Errors: those of parse_yaml(), map_of_switches(),
-// map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
+// the two blocks are one domain only if a host is in both. Otherwise the block of the later
+// topology is named TOPOLOGY:block1. nodes: ALL means `known_hosts`, the job's hosts. If two
+// topologies contradict each other, the first one with cluster_default wins; if there is none, the
+// first one. `file` is the text's name in evidence and errors (file:line:column). A flat topology
+// results in a map without hosts. Unknown keys are ignored with a warning. Errors: those of
+// parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and map_of_toruses(); a value of
+// a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
@@ -48,12 +49,12 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {},
                             const TopologyChoice& choice = {});
 
-// Reads and parses such a file.
+// Reads and parses a topology.yaml.
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path,
                                  const TopologyChoice& choice = {},
                                  const std::vector<std::string>& known_hosts = {});
 
-// Whether `line`, which is neither empty nor a comment, can be the first line of such a text.
+// Whether `line`, which is neither empty nor a comment, can be the first line of a topology.yaml.
 bool looks_like_yaml(std::string_view line);
 
 }  // namespace toprun::topology
