@@ -35,10 +35,10 @@ struct Meeting {
   std::optional<model::Awaited> awaited;  // the ranks that the others wait for; unset: all have
                                           // met, or all have joined and none has met
 };
-// Matches each process with a rank. The rank is the one that the process's store keys name.
-// If there is no such key, it is the rank with the same process id on a host with the same address,
-// or on any host if no member has that address. If no rank fits, the process counts as one of the
-// ranks on its host. `told`: when the root read the message.
+// Matches each process with a rank. If the process's store keys name a rank, this is the rank.
+// Otherwise the rank has the same process id, and its host has the same address. If no member has
+// this address, the rank may be on any host. If no rank fits, the process counts as one of the
+// ranks on its host. `reported`: when the root read the message.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime reported);
 

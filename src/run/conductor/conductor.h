@@ -36,8 +36,9 @@ enum class EndedWell { done, failed };
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
 //   stopping --every node gone--> over
 //   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
-//   running --only errors of the program's text--> suspecting --another failure, or time-->
-//   stopping running, suspecting --every node gone--> over
+//   running --only errors of the program's text--> suspecting
+//   suspecting --another failure, or time--> stopping
+//   running, suspecting --every node gone--> over
 class Conductor {
  public:
   struct Order {
@@ -86,7 +87,7 @@ class Conductor {
   void passed(SteadyTime now);  // time passed without an event
 
   std::optional<SteadyTime> wake_at() const;
-  // When the conductor first ordered the ranks to end; unset if it has not.
+  // When the conductor first ordered the ranks to end; unset before this order.
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
@@ -123,7 +124,7 @@ class Conductor {
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
   std::vector<model::WorkerExit> exits_;
-  std::optional<int> found_;  // the exit code of a rank of toprun itself (model::is_finding())
+  std::optional<int> found_;  // exit code of a rank that runs toprun itself (model::is_finding())
   std::optional<SteadyTime> suspicion_ends_;
   Grow grow_;
   int newcomers_ = 0;

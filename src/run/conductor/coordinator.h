@@ -113,7 +113,7 @@ class Coordinator {
     // The error of a member that cannot reach the store. The fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
-    std::optional<HangWatch> watch;  // with the conductor
+    std::optional<HangWatch> watch;  // set together with `conductor`
     int first_look = 0;              // the number of the first look in this attempt (HangWatch)
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.

@@ -42,7 +42,7 @@ struct Course {
   std::vector<model::LostSpare> lost_spares;
   Verdict verdict;
 
-  // One of these attempts.
+  // The attempt with this number, which must be in `attempts`.
   const AttemptCourse& attempt(int number) const {
     return attempts[static_cast<std::size_t>(number - attempts.front().number)];
   }

@@ -160,7 +160,7 @@ struct ShowSummary {
 };
 // Show a last line that this node has to produce itself, because it has lost the root.
 struct TellEndWithoutRoot {};
-// Record that the root may already have restarted this node's ranks on other nodes.
+// Record that the root has perhaps restarted this node's ranks on other nodes.
 struct TellKeeperOfSilence {};
 
 using PartAction =

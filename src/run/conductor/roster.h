@@ -90,7 +90,8 @@ class Roster {
   // The first member's --max-restarts applies. Returns the first member if `join` has another
   // number, otherwise null.
   const model::Join* with_other_max_restarts(const model::Join& join) const;
-  // The member with the same node rank or index. Null: there is none, or `join` has neither.
+  // The member with the same node rank or index. Null: there is no such member, or `join` has no
+  // node rank and no index.
   const Node* holder_of_slot(const model::Join& join) const;
 
   Node* find(const std::string& agent);

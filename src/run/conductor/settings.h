@@ -22,7 +22,7 @@ inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish 
 inline constexpr std::chrono::seconds latecomers_limit{10};
 // Time limit for the root's report of the end, including the report's file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};
-// Time limit for the engine's answer why it ended a run.
+// Time limit for the engine's answer to the question why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
 // If the ranks' order is not computed after this time, a message says what the run waits for. A
@@ -36,7 +36,8 @@ inline constexpr std::chrono::seconds gathering_record_after{1};
 // If no seat is free, how long the run waits for the engine's other nodes, to choose among all
 // nodes.
 inline constexpr std::chrono::seconds spares_limit{1};
-// In each period, limit for lines about agents that join, wait as spares, are refused or leave.
+// The limit for lines in each period of visitor_lines_while. These lines are about agents that
+// join, wait as spares, are refused or leave.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
 // A request to grow that reaches several agents at once is answered only once.
@@ -56,7 +57,7 @@ inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within this time after its start cannot have done any work.
 inline constexpr std::chrono::milliseconds instant{1'000};
-// With a warm start imports take no time.
+// Like `instant`, for a warm start, in which imports take no time.
 inline constexpr std::chrono::milliseconds instant_if_warm{100};
 
 // How long the members may take to report where their ranks are. Their queries to the kernel take

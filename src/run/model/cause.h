@@ -20,15 +20,15 @@ enum class CauseKind {
   agent_lost,    // a node's agent died
   join_timeout,  // too few nodes joined
   refused,       // a different version, secret, job …
-  interrupted,   // by a signal from the user or the scheduler
+  interrupted,   // a signal from the user or the scheduler ended the job
   preempted,     // reported by the scheduler
   time_limit,    // reported by the scheduler
   hang,          // ranks timed out in a collective because other ranks did not reach it
   launcher,      // any other error of toprun itself
   grown,         // the attempt was stopped to add more nodes
   ended_early,   // ranks exited with 0 while other ranks still needed them
-  requeued,      // reported by the scheduler: the job was requeued, but not for another job
-  other,         // read from a report of another version, which has kinds that this one lacks
+  requeued,      // the scheduler reports that it requeued the job, but not for another job
+  other,         // a kind that this version does not know, in a report of another version
 };
 
 // The name in JSON: "exit", "node_lost" …
@@ -59,8 +59,8 @@ std::string on(const Outside& node);
 // For lists: sentence() and the first line of the message, without repeating the node.
 std::string short_text(const Cause& cause);
 nlohmann::json cause_json(const Cause& cause);
-// Reads the output of cause_json(). Missing and malformed values stay unset. nullopt: null, or an
-// object that names neither a sentence nor a message.
+// Reads the output of cause_json(). Missing and malformed values stay unset. nullopt: `object` is
+// null, or has neither a sentence nor a message.
 std::optional<Cause> cause_in(const nlohmann::json& object);
 
 // Converts a worker's exit to a cause of kind exit or signal.

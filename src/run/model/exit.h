@@ -28,7 +28,7 @@ struct WorkerExit {
   int pid = 0;
   std::string program;  // argv[0]
   int exit_code = 0;    // meaningless if signal != 0
-  int signal = 0;       // 0: it exited by itself
+  int signal = 0;       // 0: the worker exited by itself
   bool ours = false;    // the worker ended after stop() had signalled it, so it is not the cause of
                         // a failure
   SteadyTime ended{};
@@ -59,8 +59,9 @@ void to_json(nlohmann::json& json, const WorkerExit& exit);
 void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last output only reports the loss of a peer or of the store. Such a worker
-// is a victim of a failure elsewhere, not the cause. The message of its error file decides. Without
-// an error file its last traceback decides, and without a traceback its last lines.
+// is a victim of a failure elsewhere, not the cause. The message of the worker's error file
+// decides. Without an error file, the worker's last traceback decides. Without a traceback, its
+// last lines decide.
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
 // The exit that best explains the others. This is the earliest exit that toprun's signals did not
@@ -96,7 +97,7 @@ std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
 // not compile the text, or argparse refused the arguments.
 bool is_of_the_program_s_text(const WorkerExit& exit);
 
-// Whether in this line Python reports that it cannot find or open the program to run
+// Whether this line is Python's message that it cannot find or open the program to run
 // ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
 bool tells_of_a_missing_program(std::string_view line);
 

@@ -13,8 +13,9 @@
 
 namespace toprun::model {
 
-// A message has one list of its fields, a function that gets a FieldWriter, which writes the
-// message, or a FieldReader. Reading throws OutOfRange or nlohmann::json::exception.
+// Each kind of message has one function that lists its fields. The function gets a FieldWriter,
+// which writes the message, or a FieldReader, which reads it. Reading throws OutOfRange or
+// nlohmann::json::exception.
 class FieldWriter {
  public:
   static constexpr bool reads = false;
@@ -34,14 +35,14 @@ class FieldWriter {
   void number(const char* name, std::chrono::milliseconds time, std::int64_t, std::int64_t) {
     object_[name] = time.count();
   }
-  // Absent if the message does not have it.
+  // Writes the field only if it has a value.
   void known(const char* name, const auto& value) {
     if (value) object_[name] = *value;
   }
   void known_number(const char* name, const auto& value, std::int64_t least, std::int64_t most) {
     if (value) number(name, *value, least, most);
   }
-  // Absent if it has the usual value.
+  // Writes the field only if its value is not the usual one.
   void unusual(const char* name, const auto& value, const auto& usual) {
     if (value != usual) object_[name] = value;
   }

@@ -16,8 +16,8 @@ namespace toprun::model {
 // Ranks that made no progress, and the ranks for which they wait.
 struct Hang {
   WallTime noticed{};
-  std::chrono::milliseconds after{0};  // the time without progress; …
-  std::optional<hang::Alarm> alarm;    // … not used if this alarm revealed the hang
+  std::chrono::milliseconds after{0};  // the time without progress; not used if `alarm` is set
+  std::optional<hang::Alarm> alarm;    // alarm that revealed the hang; unset: there was no alarm
   hang::Verdict verdict;
   std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
   std::vector<std::string> lines;      // hang::lines_of()
@@ -37,7 +37,7 @@ nlohmann::json places_json(const Places& places);
 
 // "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
-// The time of the last progress; the time of detection if that is unknown.
+// The time of the last progress. If it is unknown, the time of detection.
 WallTime since(const Hang& hang);
 nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
 // Reads the output of hang_json() without its groups and evidence. Malformed values stay unset, a

@@ -10,7 +10,7 @@ namespace toprun::model {
 
 void write(nlohmann::json& object, const RanksSeen& seen);
 void write(nlohmann::json& object, const RanksReported& reported);
-// Both throw OutOfRange or nlohmann::json::exception.
+// Both functions throw OutOfRange or nlohmann::json::exception.
 void read_from(const nlohmann::json& object, RanksSeen& seen);
 void read_from(const nlohmann::json& object, RanksReported& reported);
 

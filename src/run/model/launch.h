@@ -21,7 +21,7 @@ struct Launch {
   };
   Step step = Step::join;
   int attempt = 0;
-  std::chrono::milliseconds elapsed{0};   // since the attempt began
+  std::chrono::milliseconds elapsed{0};   // time since the attempt began
   std::size_t ready = 0;                  // members that have finished the step
   std::size_t total = 0;                  // all members
   std::vector<std::string> missing = {};  // members that have not finished the step; empty: unknown

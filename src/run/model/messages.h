@@ -110,7 +110,7 @@ struct StoreAddress {
   std::string exact;  // if not empty, workers get exactly this text as MASTER_ADDR
 };
 
-// root → member, with --stage: where the member gets the environment. It also passes the
+// root → member, with --stage: where the member gets the environment. The member also passes the
 // environment on.
 struct StagePart {
   std::string key;                    // of the job's copy (--stage), as hex digits

@@ -17,9 +17,10 @@
 
 namespace toprun::model {
 
-// A record has one shape, at the root that fills it and in a program that reads it from a report
-// (record_in) or from a running job (observe/snapshot/picture.h). One that was read holds less:
-// what a report lacks stays unset, and a time that it lacks is WallTime{}.
+// A record has the same form at the root, which fills it, and in a program that reads it from a
+// report (record_in) or from a running job (observe/snapshot/picture.h). A record that was read
+// contains less: a value that the report lacks stays unset, and a time that the report lacks is
+// WallTime{}.
 inline std::optional<WallTime> if_known(WallTime time) {
   return time == WallTime{} ? std::nullopt : std::optional(time);
 }
@@ -40,10 +41,10 @@ struct OrderRecord {
   std::string source;  // of the facts about the network; empty: none
   struct Level {
     std::string name;
-    std::size_t given = 0;    // adjacent nodes in the ring that are in different domains, in the
-                              // given order
-    std::size_t ordered = 0;  // … in this order
-    std::size_t minimum = 0;  // … in the best order
+    std::size_t given = 0;    // number of adjacent nodes in the ring that are in different domains,
+                              // in the given order
+    std::size_t ordered = 0;  // the same number in this order
+    std::size_t minimum = 0;  // the same number in the best order
   };
   std::vector<Level> levels;  // outermost first
   std::vector<std::string> unplaced;
@@ -52,7 +53,7 @@ struct OrderRecord {
   bool verified = false;  // every node's workers have the ranks that the plan assigns to it
 };
 
-// The last signal of an attempt that told the ranks to end.
+// The last signal in an attempt that told ranks to end.
 struct Interruption {
   int signal = 0;
   WallTime at{};
@@ -123,9 +124,9 @@ struct RunRecord {
   std::vector<LostSpare> lost_spares = {};  // the latest ones, at most most_lost_spares
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
-// An empty one before the first.
+// Returns an empty record before the first attempt.
 const AttemptRecord& last_attempt(const RunRecord& run);
-// Unset while the run goes on, or if it was killed together with its keeper.
+// Unset while the run goes on, or if the run was killed together with its keeper.
 std::optional<int> reported_code(const RunRecord& run);
 // The time of the record, which is the run's end if the run has ended.
 WallTime updated_at(const RunRecord& run);
@@ -137,8 +138,8 @@ std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
 inline constexpr std::string_view report_schema = "toprun.report/1";
-// The content of the --report file, which has this schema. `exit_code` and `ended` are null during
-// the run.
+// The content of the --report file, which has the schema report_schema. `exit_code` and `ended` are
+// null during the run.
 nlohmann::json report_json(const RunRecord& run);
 bool is_report(const nlohmann::json& document);
 // Reads a report. Not read: orders, networks, and a hang's groups and evidence.

@@ -207,7 +207,7 @@ struct Finish {
 using ToNode = std::variant<WaitAsSpare, Shared<Assignment>, Start, LookAtRanks, MeasureRanks,
                             Taken, Stop, Interrupt, Notice, Finish>;
 
-// Limits for values in messages. A message with a value outside them is malformed.
+// Limits for values in messages. A message with a value outside these limits is malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr int most_looks = 1'000'000'000;
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
@@ -216,7 +216,7 @@ inline constexpr std::int64_t most_staged_bytes = std::int64_t{1} << 50;
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);
 // Parses a message. The error describes what is wrong. nullopt: this version does not know the
-// type.
+// message's type.
 Result<std::optional<ToRoot>> to_root_in(const nlohmann::json& json);
 Result<std::optional<ToNode>> to_node_in(const nlohmann::json& json);
 

@@ -17,7 +17,7 @@ class World;
 // under test. All other members simulate the environment of `part_`.
 class Agent {
  public:
-  // `place`: the node's index from the engine. An earlier agent on the same node may have had the
+  // `place`: the node's index from the engine. Perhaps an earlier agent on the same node had the
   // same index.
   Agent(World& world, int index, int place, Dice dice);
 

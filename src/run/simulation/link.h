@@ -12,7 +12,7 @@
 namespace toprun::simulation {
 
 // A connection between the root and an agent in virtual time. Each direction delivers messages in
-// order, may be slow, and may be cut off for a while. Messages are then delayed, as in TCP. An end
+// order, may be slow, and may be cut off for a while. A cut delays the messages, as in TCP. An end
 // that receives nothing for `silence` closes the connection.
 class Link {
  public:
