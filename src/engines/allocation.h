@@ -55,8 +55,8 @@ struct Allocation {
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
   std::optional<int> tasks_on_my_node;  // in_place
-  // This process's number among all processes that the engine started, and how many these are. Set
-  // if the engine does not number nodes. The root has number 0.
+  // This process's number among all processes that the engine started, and the number of these
+  // processes. Set if the engine does not number nodes. The root has number 0.
   std::optional<int> task;
   int tasks = 0;
   // This process's number among the engine's tasks. Set if the engine also numbers nodes. Tasks and
@@ -67,7 +67,7 @@ struct Allocation {
   std::vector<std::string> root_candidates;
   std::string node_name;  // the engine's name of this node, otherwise the host name
   // An identifier of job and step, the same on all members: "slurm.17.0", "slurm.alps.17.0". Empty
-  // if the engine has none.
+  // if the engine has no such identifier.
   std::string job;
   std::string job_id;       // Run:AI's JOB_UUID; set in pods whose `job` is not in any file name
   std::string key;          // a secret that the engine gave all members; empty: none

@@ -89,15 +89,15 @@ struct Stop {
 
 struct Presence {
   std::vector<std::string> nodes;  // nodes that run processes of the launch
-  bool may_be_late = false;        // on a node that is not listed, the process may not have started
-                                   // yet
+  bool may_be_late = false;        // perhaps the process on an unlisted node has not started yet
 };
 
 // Waits this long. False: there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
-// An engine that may have started this process. detect() is pure and returns nullopt if another
-// engine did. To add an engine: write its file and its test, and add a line to engines.cc.
+// An engine that may have started this process. detect() is pure. It returns nullopt if another
+// engine started the process. To add an engine: write its file and its test, and add a line to
+// engines.cc.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -113,8 +113,8 @@ class Engine {
   virtual std::optional<Stop> why_stopped(const Environment& environment) const;
   // How often the engine has requeued this job so far.
   virtual int requeues(const Environment& environment) const;
-  // After a preempted run: requeues the job, if the user requested this from the engine and the
-  // engine would not do so after the job's processes have ended.
+  // After a preempted run: requeues the job. Only if the user asked the engine for a requeue, and
+  // the engine itself would not requeue the job after the job's processes have ended.
   virtual void put_back(const Environment& environment) const;
   // Whether this process belongs to the engine and forwards its signals to the job on this node.
   virtual bool owns(pid_t process) const;
@@ -123,7 +123,8 @@ class Engine {
   virtual bool signals_every_process(const Environment& environment) const;
   // For a node of an elastic run that has lost contact with the root's node. If the engine reports
   // the root's node as lost, nothing else would end the job, so this function requeues or ends the
-  // job. It blocks until it has done so, or until it is clear that this is not necessary.
+  // job. The function blocks until it has requeued or ended the job, or until it is clear that
+  // neither is necessary.
   virtual void requeue_orphaned(const Environment& environment, const Pause& pause) const;
   // The locations of the processes that the engine started together with this one. nullopt:
   // unknown. Runs commands.

@@ -2,7 +2,7 @@
 
 namespace toprun::engines {
 
-// Exit codes that report what an engine did with a job. Another one is exit_preempted in
+// Exit codes that report what an engine did with a job. Another such exit code is exit_preempted in
 // base/text/error.h.
 
 // The job never started, because it depends on another job that did not end as required. The value

@@ -32,10 +32,11 @@ struct GpuShare {
   int machine = 0;    // GPUs of the container's machine; 0: unknown
 };
 
-// Ignores variables that choose among the container's GPUs (CUDA_VISIBLE_DEVICES). The machine's
-// number is the number of PCI devices of NVIDIA's driver. sysfs lists all of them even in a
-// container. /dev does not, nor does /proc/driver/nvidia/gpus with NVIDIA's container runtime.
-// AMD's drivers also list GPUs that are part of CPUs, so the machine's number is 0 there.
+// Counts the GPUs of this container and of its machine. Ignores variables that choose among the
+// container's GPUs (CUDA_VISIBLE_DEVICES). The machine's number is the number of PCI devices of
+// NVIDIA's driver. sysfs lists all of them even in a container. /dev does not, nor does
+// /proc/driver/nvidia/gpus with NVIDIA's container runtime. AMD's drivers also list GPUs that are
+// part of CPUs, so with AMD's drivers the machine's number is 0.
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
 // The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
@@ -49,8 +50,8 @@ Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
 
 // The number of GPUs in CUDA_VISIBLE_DEVICES. Without this variable, the smaller of the numbers in
 // HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The list is parsed
-// as CUDA does: it ends before an index that is negative or not a number ("-1", "NoDevFiles"). If
-// an entry is repeated, the list is empty.
+// as in CUDA: the list ends before an index that is negative or not a number ("-1", "NoDevFiles").
+// If an entry is repeated, the list is empty.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -38,7 +38,7 @@ enum class JobEnd {
   other,
   time_limit,
   preemption,
-  dependency,  // it never started: it depends on a job that did not end as required
+  dependency,  // the job never started: it depends on a job that did not end as required
 };
 
 // A process of a job whose output the engine stores: a pod's container.
@@ -86,8 +86,8 @@ struct Job {
   std::optional<WallTime> submitted;
   std::optional<WallTime> started;     // if pending: when the engine expects to start it
   std::optional<WallTime> ended;       // if running: when its time limit ends
-  std::optional<WallTime> not_before;  // if pending: it starts no earlier, because of --begin or
-                                       // after a requeue
+  std::optional<WallTime> not_before;  // if pending: the job starts no earlier, because of --begin
+                                       // or after a requeue
   std::string dependency;              // "afterok:12(unfulfilled)"
   std::optional<std::int64_t> priority;
   std::optional<int> exit_code;  // of an ended job

@@ -11,7 +11,8 @@
 namespace toprun::engines::kubernetes {
 
 // Checks before submission whether a cluster will accept a job and its pods. A check passes if the
-// cluster does not report the facts to this user. The cluster itself may then refuse the job.
+// cluster does not report the facts to this user. In this case, perhaps the cluster itself refuses
+// the job later.
 
 // Whether the output of `kubectl get namespace -o json` requires restricted pods (Pod Security
 // Admission, label pod-security.kubernetes.io/enforce). Pure function.

@@ -27,15 +27,15 @@ inline constexpr Resource events_resource{"events", "v1"};
 inline constexpr Resource claims_resource{"persistentvolumeclaims", "v1"};
 inline constexpr Resource queues_resource{"localqueues.kueue.x-k8s.io", "v1beta1 v1beta2"};
 
-// The number of objects in one answer. A pod takes 5 KB; with a long command line it takes some
-// hundred KB.
+// The limit for the number of objects in one answer. A pod takes 5 KB; with a long command line it
+// takes some hundred KB.
 inline constexpr std::size_t page_size = 500;
 
 struct Answer {
   enum class Kind {
     reported,
     absent,     // there is no such object or kind
-    forbidden,  // to this user
+    forbidden,  // the cluster does not answer this user
   };
   Kind kind = Kind::reported;
   Error refusal;  // the cluster's message, if forbidden

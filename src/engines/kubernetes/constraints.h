@@ -16,13 +16,14 @@ inline constexpr std::size_t longest_image = 500;
 
 // Whether this operator can run the job as it is. Pure. Errors (exit 2), each with the option and
 // what to do:
-//   TrainJob   the limits above; the five variables that its webhook refuses (trainer,
-//              pkg/constants: TorchRunReservedEnvNames); what runtimePatches have no field for
-//              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler,
-//              variables of a whole Secret
-//   restricted   root, the machine's network, locked memory
+//   TrainJob           a limit above is exceeded; a variable is one of the five that the TrainJob's
+//                      webhook refuses (trainer, pkg/constants: TorchRunReservedEnvNames);
+//                      runtimePatches have no field for a setting (trainjob_types.go,
+//                      PodSpecPatch): working directory, network, priority, scheduler, variables of
+//                      a whole Secret
+//   restricted pods    root, the machine's network, locked memory
 //   JobSet, TrainJob   a number of nodes that may change during the run
-//   KAI and Run:AI     more than one pool, because the pool of a node or pod is one label
+//   KAI, Run:AI        more than one pool, because the pool of a node or pod is one label
 Result<void> check(Operator which, const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

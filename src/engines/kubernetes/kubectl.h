@@ -20,8 +20,8 @@ Result<void> find_kubectl(const Environment& environment);
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 
-// Creates the object like create(), but returns an identity that distinguishes it from others with
-// the same name.
+// Creates the object like create(), but returns the object's identity, which distinguishes the
+// object from others with the same name.
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
                            std::chrono::milliseconds limit);
 

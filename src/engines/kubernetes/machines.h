@@ -16,8 +16,8 @@ namespace toprun::engines::kubernetes {
 // Parsers for the API server's answers about nodes, pods and Kueue's queues; pure functions. Values
 // that are missing or of another type stay unset.
 
-// The nodes in a list, as if they were empty. The pool of a node comes from a label of its cloud or
-// its autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
+// The nodes in a list, as if no pod ran on them. The pool of a node comes from a label of its cloud
+// or its autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
 std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 
 // The resources that a pod which has not ended uses on its node.

@@ -15,9 +15,8 @@ using Json = nlohmann::ordered_json;
 //   Volcano   training-operator 1.9 pkg/controller.v1/common/job.go (PyTorchJobs, if the operator
 //             runs with --gang-scheduler-name=volcano); volcano pkg/controllers/podgroup/
 //             pg_controller_handler.go (other pods: min-member is read from the Job)
-//   KAI       pkg/common/constants/constants.go; podgrouper/plugins/defaultgrouper (queue from
-//   labels
-//             on the job or its pods, priority from a label or the pods' class)
+//   KAI       pkg/common/constants/constants.go; podgrouper/plugins/defaultgrouper (the queue comes
+//             from labels on the job or its pods, the priority from a label or the pods' class)
 //   Run:AI    the scheduler's page on third-party workloads: runai-scheduler, runai/queue
 //   pools     labels of GKE, EKS, AKS and Karpenter; a node has only one of these labels
 // To place all pods in one rack or NVLink domain, Kueue gets annotations. The other components get

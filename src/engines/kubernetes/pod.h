@@ -72,9 +72,9 @@ struct PodHost {
 // not a pod of a known kind. Error: a variable contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
-// `toprun submit` sets this variable in pods that are not started again after the run's end. Then
-// only pod 0's exit code counts (Allocation::root_speaks). With the value each_code, each pod's
-// exit code counts (Allocation::lost_return).
+// `toprun submit` sets this variable in pods that are not started again after the run's end. In
+// such pods, only pod 0's exit code counts (Allocation::root_speaks). With the value each_code,
+// each pod's exit code counts (Allocation::lost_return).
 inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
 inline constexpr const char* each_code = "each";
 
@@ -88,8 +88,8 @@ bool is_mpi_launcher(const Environment& environment);
 // kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// The address before the host's own name in such a file. It is the pod's address or, for a pod on
-// the host network, the node's. Empty: not found.
+// The address before the host's own name in such a file. This is the pod's address or, for a pod on
+// the host network, the node's address. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
 // The names of the variables with which an operator gives a pod its place in the job. The number of

@@ -18,8 +18,8 @@ Json metadata_of_pods(const Workload& job);
 // [{name, value}]; values from Secrets are references. In a job with several nodes, pods also get
 // NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// If the job brings its own toprun binary, a command that runs toprun begins with the path
-// `toprun`.
+// The container's command. If the job brings its own toprun binary, `toprun` is the binary's path,
+// and a command that runs toprun begins with this path.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
                                          // limits

@@ -19,7 +19,8 @@ struct Owner {
   std::string uid;
 };
 
-// The owner from the output of `kubectl create -o json`. Pure function. Error: the output lacks it.
+// The owner from the output of `kubectl create -o json`. Pure function. Error: the output names no
+// owner.
 Result<Owner> parse_owner(std::string_view text);
 
 // The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes the

@@ -26,7 +26,8 @@ class LoginEngine final : public Engine {
                                            const Hints& hints) const override;
 };
 
-// The facts about its place that the launcher sends to one agent; detect() reads them back.
+// The facts about an agent's place. The launcher sends these facts to the agent, and detect() reads
+// them there.
 struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;
@@ -51,8 +52,8 @@ struct Binary {
 };
 
 // The script for a POSIX sh on the host. If the program is in the cache, the script runs it.
-// Otherwise it requests the program on stdout, reads it from stdin and stores it. It prints lines
-// that begin with `login_mark`, then becomes the agent:
+// Otherwise the script requests the program on stdout, reads the program from stdin and stores it.
+// The script prints lines that begin with `login_mark`, and then becomes the agent:
 //
 //   need                        send this many bytes on stdin
 //   run CLIENT PORT SERVER PORT PATH   the program starts now ($SSH_CONNECTION, dashes if unset)
@@ -63,8 +64,9 @@ struct Binary {
 // quote, backslash, exclamation mark or line end.
 std::string login_script(const Binary& binary);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// The agent's own lines: before it reads its instructions; on stderr, once it can join; and at its
-// end. The last line is needed because the exit code of ssh or kubectl may not be the agent's.
+// Lines that the agent itself prints: login_up() before it reads its instructions, login_joins on
+// stderr once it can join, and login_ended() at its end. The last line is needed because the exit
+// code of ssh or kubectl may not be the agent's.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 inline constexpr std::string_view login_joins = "toprun-login joins\n";

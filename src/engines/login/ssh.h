@@ -18,8 +18,8 @@ inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 
-// The command line for the login shell on a host. Any shell can run it: it passes login_script() to
-// a POSIX sh.
+// The command line for the login shell on a host. Any shell can run this line, which passes
+// login_script() to a POSIX sh.
 std::string ssh_line(const Binary& binary);
 
 // Why a login failed, according to ssh's stderr. If possible, the text does not contain the host's

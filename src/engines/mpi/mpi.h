@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// For a process that mpirun started (world.h). The root is rank 0's process. The others search
-// for it on each host that may run it.
+// For a process that mpirun started (world.h). The root is rank 0's process. The other processes
+// search for the root on each host on which it may run.
 //
 //   | given                                   | stance   |
 //   |-----------------------------------------|----------|
@@ -19,8 +19,8 @@ class MpiEngine final : public Engine {
   EngineKind kind() const override { return EngineKind::mpi; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
-  // One mpirun for all nodes. Runs `mpirun --version` first, because the options depend on the
-  // version.
+  // The command is one mpirun for all nodes. Runs `mpirun --version` first, because the options
+  // depend on the version.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
 };

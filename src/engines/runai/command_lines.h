@@ -23,7 +23,7 @@ Cli cli_of(std::string_view version);
 
 using Words = std::vector<std::string>;
 
-// The version of runai, and the project. If the project is empty, it is the one that `runai config
+// The version of runai, and the project. An empty project stands for the project that `runai config
 // project` or `project set` selected.
 struct Client {
   Cli cli = Cli::v2;

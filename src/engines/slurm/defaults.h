@@ -14,8 +14,8 @@ enum class Purpose { batch, shell, setup };
 
 // How long before its time limit a job receives a signal, unless the user chooses another time.
 inline constexpr std::chrono::seconds default_signal_lead{120};
-// How long a job may wait for nodes that are close to each other. It is the default of Slurm's own
-// limit, max_switch_wait.
+// How long a job may wait for nodes that are close to each other. The value is the default of
+// Slurm's own limit, max_switch_wait.
 inline constexpr std::string_view switches_wait = "5:00";
 
 // Adds options that the user left out and that fit the cluster, each with its reason. Adds useful

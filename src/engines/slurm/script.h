@@ -14,7 +14,7 @@ namespace toprun::engines {
 // (exit 2): a value that sbatch could not read back from such a line.
 Result<std::string> slurm_script(const JobRequest& job);
 
-// Whether a batch script begins like those that slurm_script() writes.
+// Whether a batch script begins like the scripts that slurm_script() writes.
 bool is_written_by_toprun(std::string_view script);
 
 // "--name=value", quoted as one word for sbatch's parser of #SBATCH lines, which is not a shell. In

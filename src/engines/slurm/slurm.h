@@ -11,9 +11,9 @@ class SlurmEngine final : public Engine {
   EngineKind kind() const override { return EngineKind::slurm; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
-  // One srun for all nodes. Its step gets every CPU and GPU of the job on each node. The number of
-  // tasks in the script's header does not matter, because the variables that would pass it to srun
-  // are unset.
+  // The command is one srun for all nodes. The step of this srun gets every CPU and GPU of the job
+  // on each node. The number of tasks in the script's header does not matter, because the variables
+  // that would pass this number to srun are unset.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
   // Uses `scontrol show job`.

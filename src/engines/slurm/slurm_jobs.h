@@ -19,7 +19,7 @@ std::string squeue_format();
 std::vector<Job> parse_squeue(std::string_view text);
 
 // Options after `squeue -h` for values that --format cannot print: a job's number of requeues and
-// its earliest start. The second function adds the answer to those of `jobs` that it lists.
+// its earliest start. add_delays() adds these values to the jobs in `jobs` that the answer lists.
 std::vector<std::string> squeue_delay_options();
 void add_delays(std::string_view text, std::vector<Job>& jobs);
 

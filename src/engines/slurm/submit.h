@@ -11,9 +11,9 @@
 
 namespace toprun::engines {
 
-// The environment that the job inherits through sbatch or salloc. Variables of another job are
-// removed. They exist in a shell inside a job or allocation. Settings for Slurm's programs remain.
-// Pure function.
+// The environment that the job inherits through sbatch or salloc. Variables of another job, as in a
+// shell inside a job or allocation, are removed. Settings for Slurm's programs remain. Pure
+// function.
 Environment without_job(const Environment& environment);
 
 // Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
@@ -39,7 +39,7 @@ struct Choices {
 // Parses ACCOUNT|QOS,QOS per line, as sacctmgr prints a user's associations. Pure function.
 Choices choices_in(std::string_view associations);
 
-// Queries sacctmgr, which needs accounting; some clusters have none.
+// Queries sacctmgr, which needs accounting. Some clusters have no accounting.
 Choices ask_choices(const Environment& environment);
 
 // The error with sbatch's or salloc's message, and what to change. Pure function.

@@ -12,7 +12,8 @@ namespace toprun::engines::slurm {
 
 // Set only for prologs and epilogs (slurm.conf(5), Prolog): "prolog_slurmd", …
 inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
-// toprun's starter sets it for the agents that it starts. The agents do not pass it on.
+// toprun's starter sets this variable for the agents that it starts. The agents do not pass the
+// variable on.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
 // How many processes per node the script's header requested, in the order of SLURM_JOB_NODELIST and
 // in Slurm's form for counts. toprun needs its own variable, because srun replaces the header's
@@ -27,7 +28,8 @@ struct Step {
   int tasks = 0;
 };
 
-// Each function reads one variable; every error names it. An unset or empty variable gives nullopt.
+// Each function reads one variable; every error names this variable. An unset or empty variable
+// gives nullopt.
 Result<std::optional<std::int64_t>> number(const Environment& environment, const std::string& name,
                                            std::int64_t least, std::int64_t most);
 Result<std::int64_t> required_number(const Environment& environment, const std::string& name,
