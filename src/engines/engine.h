@@ -95,7 +95,7 @@ struct Presence {
 // Waits this long. False: there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
-// An engine that may have started this process. detect() is pure. It returns nullopt if another
+// An engine that may have started this process. detect() is pure, and returns nullopt if another
 // engine started the process. To add an engine: write its file and its test, and add a line to
 // engines.cc.
 class Engine {

@@ -6,8 +6,8 @@
 
 namespace toprun::engines {
 
-// Common parts of the queues for engines whose jobs are pods. Such jobs exist until a user deletes
-// them, and their start cannot be predicted.
+// Common parts of the queues for engines whose jobs are pods. A job of pods exists until a user
+// deletes it, and their start cannot be predicted.
 class PodQueue : public Queue {
  public:
   PodQueue(const Environment& environment, std::chrono::milliseconds timeout)

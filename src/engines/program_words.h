@@ -5,8 +5,8 @@
 
 namespace toprun::engines {
 
-// The script and its arguments, in the form for the end of a `toprun run` command line. They begin
-// with `--` if they would otherwise be read as options.
+// The script and its arguments, in the form for the end of a `toprun run` command line. The words
+// begin with `--` if they would otherwise be read as options.
 std::vector<std::string> after_options(const std::vector<std::string>& program);
 
 // The command of a pod whose node is used later. Every image with a shell can run it, and its

@@ -14,9 +14,10 @@ struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 
   int depth = 256;
-  // The limit for the number of lists and objects. It rises by one for each 32 bytes of text.
+  // The limit for the number of lists and objects. The limit rises by one for each 32 bytes of
+  // text.
   std::size_t lists = std::size_t{1} << 18;
-  // The limit for the number of values. It rises by one for each 16 bytes of text.
+  // The limit for the number of values. The limit rises by one for each 16 bytes of text.
   std::size_t values = any;
 };
 

@@ -9,8 +9,8 @@
 
 namespace toprun {
 
-// Writes JSON as text. It builds no document tree: for 10,000 nodes, that would take longer than
-// ordering the nodes. The caller is responsible for brackets and commas.
+// Writes JSON as text. A JsonWriter builds no document tree, because for 10,000 nodes that would
+// take longer than ordering the nodes. The caller is responsible for brackets and commas.
 class JsonWriter {
  public:
   // Writes a string. Bytes that are not UTF-8 become U+FFFD, because names in files may contain any

@@ -41,7 +41,7 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 // text into `hosts` again, if no name contains commas, blanks, brackets or braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
-// For messages: the first 32 hosts in natural order, each once, and the number of the others:
+// For messages: the first 32 hosts in natural order, each once, and the number of the other hosts:
 // "n[0-31] and 9 more".
 std::string short_list(std::vector<std::string> hosts);
 

@@ -22,10 +22,10 @@ namespace toprun {
 
 // A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
 //
-// `work` runs on one of the pool's threads. It must own everything it uses, because it may still
-// hang in the kernel after the pool and the run have ended. The pool delivers the answer on the
-// io_context's thread, the only thread that may call the pool. An exception in `work` ends the
-// process. If the system cannot start a thread, `work` runs on the io_context's thread.
+// `work` runs on one of the pool's threads. `work` must own everything that it uses, because `work`
+// may still hang in the kernel after the pool and the run have ended. The pool delivers the answer
+// on the io_context's thread, the only thread that may call the pool. An exception in `work` ends
+// the process. If the system cannot start a thread, `work` runs on the io_context's thread.
 //
 //   queued --a thread is free--> working --it returns--> answered
 //   queued, working --the limit--> given up: `work` continues, its answer is dropped
@@ -49,8 +49,7 @@ class Pool {
   // The io_context must outlive the pool.
   explicit Pool(boost::asio::io_context& io);
   Pool(boost::asio::io_context& io, Limits limits);
-  // The destructor delivers no more answers. It drops queued work, and does not wait for running
-  // work.
+  // The destructor delivers no more answers, drops queued work, and does not wait for running work.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

@@ -51,7 +51,7 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
   SteadyTime expiry() const { return played_ ? played_->expiry : timer_.expiry(); }
-  // Both functions end pending waits with operation_aborted.
+  // expires_at() and expires_after() end pending waits with operation_aborted.
   void expires_at(SteadyTime expiry);
   void expires_after(SteadyTime::duration after) { expires_at(SteadyClock::now() + after); }
   void cancel();

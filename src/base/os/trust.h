@@ -11,8 +11,8 @@ namespace toprun {
 
 // Checks whether another user could have planted a file. The check is required for every file that
 // determines what toprun runs or trusts, if other users might be able to write to the file's
-// folder. Such files are configurations, secrets, pulled images, logs and reports. Programs that
-// the user names on the command line are not checked.
+// folder. Files that need the check are configurations, secrets, pulled images, logs and reports.
+// Programs that the user names on the command line are not checked.
 
 // The reason not to trust a file or folder with this status: its owner is neither `me` nor root, or
 // every user may write to it. Empty if the file or folder may be trusted. The group may have write

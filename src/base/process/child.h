@@ -93,10 +93,10 @@ int exit_code(int status);
 // meant both processes. Perhaps this process has not received its signal yet.
 void end_at_once(int exit_code);
 
-// These two functions call kill(2) for one process or one process group. They refuse ids that
-// kill(2) interprets as several groups or all processes (0, -1, and group 1). So an id that was
-// reset after its process was reaped signals nothing. False: the signal was not sent; errno has the
-// reason. toprun sends all signals through these two functions.
+// signal_process() and signal_group() call kill(2) for one process or one process group. Both
+// refuse ids that kill(2) interprets as several groups or all processes (0, -1, and group 1). So an
+// id that was reset after its process was reaped signals nothing. False: the signal was not sent;
+// errno has the reason. toprun sends all signals through these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 

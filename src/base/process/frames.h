@@ -14,8 +14,8 @@ namespace toprun::process {
 
 inline constexpr std::size_t largest_frame_bytes = 16u << 20;
 inline constexpr std::size_t most_frame_descriptors = 3;
-// The time limit for the rest of a frame. It can be short, because the sender writes a frame in one
-// go.
+// The time limit for the rest of a frame. This limit can be short, because the sender writes the
+// whole frame without a pause.
 inline constexpr std::chrono::milliseconds frame_limit{5'000};
 
 // A message between two processes on a node, with the descriptors that are passed along.

@@ -43,8 +43,8 @@ inline std::unexpected<Error> usage(std::string what, std::string why = {}, std:
 // The value of a Result. If the Result has an error, returns that error from the calling function:
 //   const auto file = TRY(open_file(path));
 //   TRY(write_to(file));
-// Use it as a whole initializer or statement. It does not work in coroutines, where `return` is not
-// allowed.
+// Use TRY as a whole initializer or statement. TRY does not work in coroutines, where `return` is
+// not allowed.
 #define TRY(...)                                                            \
   __extension__({                                                           \
     auto&& try_result = (__VA_ARGS__);                                      \

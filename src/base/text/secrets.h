@@ -37,8 +37,8 @@ std::vector<std::string> without_secrets(std::span<const std::string> words);
 
 // Replaces the secrets in one text.
 std::string without_secrets(std::string_view text);
-// Replaces the secrets in a line that a program printed. These include values after a secret's
-// name, as in HF_TOKEN=….
+// Replaces the secrets in a line that a program printed, including values after a secret's name, as
+// in HF_TOKEN=….
 std::string line_without_secrets(std::string_view line);
 
 // A command for people: quoted for a shell, without secrets.

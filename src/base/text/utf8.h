@@ -15,9 +15,9 @@ struct Character {
 // The first character of a text that is not empty (RFC 3629).
 Character first_character(std::string_view text);
 
-// Whether the character is harmless inside a line. Such a character is visible, does not control a
-// terminal (C0, C1) and does not end the line. It does not change the direction of the following
-// text (Unicode Standard, 23.1 and annex 9).
+// Whether the character is harmless inside a line. A harmless character is visible, does not
+// control a terminal (C0, C1), does not end the line, and does not change the direction of the
+// following text (Unicode Standard, 23.1 and annex 9).
 bool is_harmless(const Character& character);
 
 // Like printable() in base/text/text.h, for whole lines: line ends, tabs and colours (ECMA-48's

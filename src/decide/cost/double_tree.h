@@ -17,13 +17,12 @@ struct DoubleTree {
   // The parent of each position in the first and second tree; a root is its own parent.
   std::array<std::vector<std::size_t>, 2> parent;
   std::size_t depth = 0;  // edges from a root to its furthest leaf
-  // The neighbours of a position are counted in both trees together. This is the highest count of
-  // all positions.
+  // The highest number of neighbours of a position, in both trees together.
   std::size_t most_neighbours = 0;
 
-  // The minimum number of tree edges that leave a group of `group` positions. It is one if a single
-  // edge can cut off this number of positions, else two. 0: the group is empty or contains all
-  // positions.
+  // The minimum number of tree edges that leave a group of `group` positions. The number is one if
+  // a single edge can cut off this number of positions, else two. 0: the group is empty or contains
+  // all positions.
   std::size_t fewest_leaving(std::size_t group) const;
 
  private:

@@ -88,8 +88,8 @@ class Loads {
 
   // One flow between two different nodes.
   void add(std::size_t from, std::size_t to, double bytes);
-  // Adds a flow from each node to each other node. It computes the sum of each domain, so its time
-  // does not grow with the number of flows.
+  // Adds a flow from each node to each other node. The function computes the sum of each domain, so
+  // its time does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
   // The link with the longest time, among equals the outermost; nullopt if no link has traffic.

@@ -11,8 +11,8 @@ namespace toprun::cost {
 
 // The domains as a tree, and the cost of a byte between two nodes. Nodes that share a domain share
 // all domains around it, even if an outer level is unknown. The cost is the time for which the byte
-// occupies links. It depends only on the innermost domain that the two nodes share. If they share
-// only an outer domain, the cost is not lower.
+// occupies links. The cost depends only on the innermost domain that the two nodes share. If they
+// share only an outer domain, the cost is not lower.
 class Ways {
  public:
   // Each byte uses both hosts' adapters. On both sides, it also uses the uplinks of the domains

@@ -22,7 +22,8 @@ struct Evidence {
 inline constexpr std::size_t most_evidence = 6;
 std::string_view name_of(Evidence::Source source);  // in JSON
 
-// Which ranks keep the others waiting. This is judged by what the main thread of each rank does.
+// Which ranks keep the others waiting. The verdict is based on what the main thread of each rank
+// does.
 struct Verdict {
   std::vector<Group> groups;            // of all ranks that were sampled, the largest first
   std::vector<int> suspects;            // ascending; empty: no rank differs from the others
@@ -38,7 +39,8 @@ using NodeOf = std::function<std::string(int rank)>;
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
 // Adds the findings of PyTorch's flight recorders. If the stacks show no suspect, the recorders
-// name the suspects. This happens with NCCL, because its calls return at once.
+// name the suspects. With NCCL, the stacks may show no suspect, because NCCL's calls return at
+// once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
 void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);

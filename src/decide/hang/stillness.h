@@ -24,8 +24,9 @@ struct RankSample {
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 // If a rank has made no progress for the whole time limit, a computation counts as progress only if
-// it is long enough. It is long enough if it lasts a tenth of the time limit, or longest_doubt. One
-// busy sample in an hour is not progress: threads of a rank that waits wake up now and then too.
+// it is long enough. The computation is long enough if it lasts a tenth of the time limit, or
+// longest_doubt. One busy sample in an hour is not progress: threads of a rank that waits wake up
+// now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
 struct Still {

@@ -12,7 +12,7 @@ namespace toprun::placement {
 inline constexpr double rounding = 1e-9;  // relative cost differences below this are ignored
 
 // An assignment of slots to nodes that minimises the time in which the slots' traffic occupies
-// links. This is a quadratic assignment problem on a tree.
+// links. The search for it is a quadratic assignment problem on a tree.
 struct Mapping {
   std::vector<std::size_t> nodes;  // by slot
   double cost = 0;                 // total time of all links per step, in seconds

@@ -95,10 +95,10 @@ struct Constraints {
 // only in the map are ignored. Takes O(n log n). Errors: a negative nproc, more than 2³¹−1 ranks.
 //
 // If `segment` is above 1, Order::topology puts the nodes into segments of this size (segments.h).
-// This may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
+// Segments may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
 // warning names its nodes.
 //
-// With a `plan`, Order::topology is the best order for the plan's traffic (map_slots()). This may
+// With a `plan`, Order::topology is the best order for the plan's traffic (map_slots()). A plan may
 // also raise `ordered` above `minimum`. Warnings name the groups that cannot stay inside a domain,
 // and the reason. Errors: those of prepare(), a segment together with a plan, fewer hosts than
 // `nodes`.

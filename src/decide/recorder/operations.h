@@ -4,9 +4,9 @@
 
 namespace toprun::recorder {
 
-// Which arguments of a call have to be the same on all ranks of a group. This follows from the
-// semantics of torch.distributed's collectives, and from what ProcessGroupNCCL and ProcessGroupGloo
-// pass to the recorder.
+// Which arguments of a call have to be the same on all ranks of a group. These rules follow from
+// the semantics of torch.distributed's collectives, and from what ProcessGroupNCCL and
+// ProcessGroupGloo pass to the recorder.
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {

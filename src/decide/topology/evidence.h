@@ -20,7 +20,7 @@ class Evidence {
       : text_(std::move(file)), line_(line) {}
 
   bool empty() const { return !text_ || text_->empty(); }
-  // The file name without the line number, if there is one.
+  // The source without a line number.
   std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   std::string text() const { return line_ == 0 ? std::string(source()) : at_line(source(), line_); }
   friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }

@@ -40,7 +40,7 @@ struct Member {
 };
 
 // The total time limit for `auto`. First, every node's own evidence is collected during the join.
-// Then other programs run on the root's node, all at the same time.
+// After the join, other programs run on the root's node, all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
 // The time limit for a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};

@@ -14,8 +14,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// A kind of objects. It has the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and the
-// versions of the kind's group that toprun supports, beginning with those of current clusters:
+// A kind of objects. A Resource has the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and
+// the versions of the kind's group that toprun supports, beginning with those of current clusters:
 // "v1beta1 v1beta2".
 struct Resource {
   std::string_view name;

@@ -12,8 +12,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// A pod's position in its job. It comes from Kubeflow's labels, a JobSet's labels or the index of
-// an Indexed Job, otherwise from the pod's name.
+// A pod's position in its job. The position comes from Kubeflow's labels, a JobSet's labels or the
+// index of an Indexed Job, otherwise from the pod's name.
 struct PodIndex {
   bool is_worker = false;
   std::string part;  // the replicatedJob in a JobSet

@@ -5,7 +5,7 @@
 namespace toprun::engines {
 
 // For pods of a job with one pod per node. Kubernetes or an operator has started the pods. toprun
-// is this pod's agent. It combines facts from the pod (pod.h) and from the user:
+// is this pod's agent. The engine combines facts from the pod (pod.h) and from the user:
 //
 //   | fact          | the first that is known                                    | none of them   |
 //   |---------------|------------------------------------------------------------|----------------|

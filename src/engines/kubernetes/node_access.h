@@ -7,10 +7,10 @@
 
 namespace toprun::engines::kubernetes {
 
-// RBAC lines for the cluster's administrator. They allow the job's pods to read the labels of nodes
-// with `kubectl get nodes` (decide/topology/files/k8s_file.h); a label may contain the NVLink
-// domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job has one
-// node. Pure function.
+// RBAC lines for the cluster's administrator. These lines allow the job's pods to read the labels
+// of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h); a label may contain the
+// NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job has
+// one node. Pure function.
 std::vector<std::string> node_access(const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

@@ -12,8 +12,8 @@
 
 namespace toprun::engines::kubernetes {
 
-// The fields that a kind has in the cluster's version. They come from the CRD's schema, which the
-// API server publishes to all authenticated users (OpenAPI v3, Kubernetes 1.27 and later).
+// The fields that a kind has in the cluster's version. The fields come from the CRD's schema, which
+// the API server publishes to all authenticated users (OpenAPI v3, Kubernetes 1.27 and later).
 class Schema {
  public:
   // An empty schema allows every field.

@@ -32,7 +32,7 @@ struct MpirunCommand {
   std::vector<std::string> argv;       // the command to start
 };
 
-// One process on each node; mpirun does not bind it to CPUs.
+// One process on each node; mpirun does not bind the process to CPUs.
 std::vector<std::string> mpirun_agents(const MpirunCommand& command,
                                        const std::vector<Node>& nodes);
 

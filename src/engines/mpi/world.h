@@ -49,8 +49,8 @@ std::vector<std::string> orte_hosts(std::string_view regex);
 // "1351942144.0;tcp://10.77.2.1,10.0.0.5:39579;tcp6://[fd77::1]:50607".
 std::vector<std::string> orte_addresses(std::string_view uri);
 
-// The variables that make a process an MPI rank. They are removed for an agent's workers, which are
-// not MPI ranks.
+// The variables that make a process an MPI rank. These variables are removed for an agent's
+// workers, which are not MPI ranks.
 std::vector<std::string> mpi_variables(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -15,7 +15,7 @@ namespace toprun::engines::runai {
 // v1's `list nodes` prints groups of columns between │. The first group begins with NAME and
 // STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli, cmd/node/list_node.go,
 // pkg/types/node.go). v2's `node list --json` prints nodes as in the API (api-docs.run.ai, Nodes:
-// name, nodePool, status, gpuInfo). It does not report which GPUs are in use.
+// name, nodePool, status, gpuInfo). v2 does not report which GPUs are in use.
 Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli);
 
 // v1's `list projects` prints PROJECT, DEPARTMENT, DESERVED GPUs (cmd/project/list.go). v2's

@@ -18,7 +18,7 @@ Result<std::vector<Job>> parse_table(std::string_view text);
 Result<std::vector<Job>> parse_list(std::string_view text);
 // `describe … -o json` of v1 ({"name", "status", "instances": [{"name", "status", "node"}]};
 // runai-cli, pkg/types/training.go) and of v2 ({"general": {"name", "phase", "createdAt",
-// "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). Both describe one job.
+// "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). Both outputs describe one job.
 Result<Job> parse_description(std::string_view text);
 
 // The message of the last warning among the events that v1's `describe job` prints for users. An

@@ -44,9 +44,9 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in the output of `scontrol show config`, without "topology/"; "" if missing.
 // Pure function.
 std::string topology_plugin_in(std::string_view config);
-// tree or block, according to the output of `scontrol show topology`; otherwise "". This is needed
-// because, with a topology.yaml, the configuration names only the default plugin (26.05: flat).
-// Pure function.
+// tree or block, according to the output of `scontrol show topology`; otherwise "". This query is
+// needed because, with a topology.yaml, the configuration names only the default plugin (26.05:
+// flat). Pure function.
 std::string topology_kind_in(std::string_view topology);
 // From the output of `scontrol show topology`: the numbers of nodes below leaf switches
 // (SwitchName=… Level=0 … Nodes=…), and the size of the smallest block (BlockName=… BlockSize=…), 0

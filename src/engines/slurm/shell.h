@@ -9,10 +9,10 @@
 
 namespace toprun::engines {
 
-// The command for an interactive allocation. It runs salloc with the request's options. Inside the
-// allocation, a step on the first node runs `shell`, a command, on the terminal. The shell has the
-// allocation's variables, but not the step's, so that toprun in this shell uses all nodes. The
-// command does not depend on LaunchParameters=use_interactive_step. Pure function.
+// The command for an interactive allocation. The command runs salloc with the request's options.
+// Inside the allocation, a step on the first node runs `shell`, a command, on the terminal. The
+// shell has the allocation's variables, but not the step's, so that toprun in this shell uses all
+// nodes. The command does not depend on LaunchParameters=use_interactive_step. Pure function.
 std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell);
 

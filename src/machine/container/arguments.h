@@ -28,9 +28,10 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The value of --env that sets a variable in the container. It is "NAME" if the environment of the
-// runtime's program already contains this value, so that the process list does not show the value.
-// Otherwise it is "NAME=VALUE". A secret is always added to that environment first.
+// The argument of --env that sets a variable in the container. The argument is "NAME" if the
+// environment of the runtime's program already contains the variable's value. So the process list
+// does not show the value. Otherwise the argument is "NAME=VALUE". A secret is always added to that
+// environment first.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 

@@ -19,9 +19,9 @@ enum class ImageKind {
   folder,     // a root file system
 };
 
-// The value of --container. It is a path if it starts with "/", "./" or "../", or ends in .sif,
-// .sqsh, .sqfs, .squashfs, .simg or .tar. Everything else is a reference, so a relative folder has
-// to be "./folder".
+// The value of --container. The value is a path if it starts with "/", "./" or "../", or ends in
+// .sif, .sqsh, .sqfs, .squashfs, .simg or .tar. Everything else is a reference, so a relative
+// folder has to be "./folder".
 //
 // Reference: [TRANSPORT://][USER@][REGISTRY/]NAME[:TAG][@DIGEST], in the grammar of the
 // distribution project (reference/reference.go). enroot's REGISTRY#NAME has the same meaning.

@@ -15,7 +15,7 @@
 
 namespace toprun::container {
 
-// The properties of this node that determine a runtime's flags. They are read once
+// The properties of this node that determine a runtime's flags. The properties are read once
 // (machine/container/node.h).
 struct Node {
   std::string host;  // its name in messages

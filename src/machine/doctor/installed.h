@@ -7,8 +7,8 @@
 
 namespace toprun::doctor {
 
-// Versions in a Python environment; empty if unknown. They are read from its files, without
-// starting Python.
+// Versions in a Python environment; empty if unknown. The versions are read from the environment's
+// files, without starting Python.
 struct Installed {
   std::string python;  // "3.11"
   std::string torch;   // "2.13.0+cpu"

@@ -15,7 +15,8 @@ inline constexpr int exit_error = 4;
 int exit_code(Severity worst);
 
 // The findings, worst first, and the number of checks that found nothing; with `all`, these checks
-// too. `host` is printed before each finding's evidence. It is empty if there is only one machine.
+// too. `host` is printed before each finding's evidence. `host` is empty if there is only one
+// machine.
 std::string findings_text(const std::vector<Finding>& findings, bool all,
                           const std::string& host = {});
 // The findings of several hosts: each evidence begins with the hosts' names.

@@ -38,7 +38,7 @@ Limits own_limits();
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits);
 
 // The number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus the TCP
-// sockets in use (/proc/net/sockstat). This is a lower bound, because one port can serve
+// sockets in use (/proc/net/sockstat). The result is a lower bound, because one port can serve
 // connections to several hosts.
 std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 

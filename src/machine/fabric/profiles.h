@@ -34,8 +34,9 @@ struct Profile {
   std::string_view name;        // the value for --fabric
   std::string_view title;       // "Google A3 Mega, GPUDirect-TCPXO"
   std::span<const Clue> clues;  // all clues have to be present
-  // A script that bash sources after setting `variables`. It sets variables for the machine on
-  // which it runs. toprun contains no copy of these values, because a copy would become outdated.
+  // A script that bash sources after setting `variables`. The script sets variables for the machine
+  // on which the script runs. toprun contains no copy of these values, because a copy would become
+  // outdated.
   std::string_view script = {};
   std::span<const ProfileVariable> variables;
   std::string_view note = {};    // other important facts about this network
@@ -51,7 +52,8 @@ struct Profile {
 std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 
-// The first profile whose clues are all present; null: none, a generic network.
+// The first profile whose clues are all present; null: there is no such profile, so the network is
+// generic.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
 // The first clue that is missing: "/sys/class/cxi is not there"; empty: all clues are present.

@@ -48,7 +48,8 @@ struct FileSetting {
   std::string name, value, file;
 };
 
-// A variable that a profile sets on this node. It comes from the profile's table or script.
+// A variable that a profile sets on this node. The setting comes from the profile's table or
+// script.
 struct ProfileSetting {
   std::string name, value;
 };
@@ -119,9 +120,9 @@ std::string summary_of(const NodeFabric& node);
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
 // Settings of the user or of an nccl.conf that cannot be intended here, one sentence each; a launch
-// warns about them. They are: RDMA is switched off; devices or GIDs do not exist or lead nowhere;
-// ports have another purpose; a requested fabric's clues are missing; values are in quotes; NCCL
-// does not know a name.
+// warns about them. The mistakes are: RDMA is switched off; devices or GIDs do not exist or lead
+// nowhere; ports have another purpose; a requested fabric's clues are missing; values are in
+// quotes; NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
 // All mistakes(), and also values that only differ from those of decide().

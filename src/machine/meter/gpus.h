@@ -29,7 +29,8 @@ inline constexpr std::chrono::seconds after_vain_gpu_look{60};
 inline constexpr std::chrono::seconds nvidia_limit{5};
 
 // This host's GPUs in the order of their numbers. NVIDIA GPUs come from nvidia-smi if it is in
-// PATH. Otherwise AMD GPUs are read from amdgpu's files in /sys/class/drm below `root`. Blocks.
+// PATH. Without nvidia-smi, AMD GPUs are read from amdgpu's files in /sys/class/drm below `root`.
+// Blocks.
 std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root);
 
 // Parses the output of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total

@@ -26,7 +26,7 @@ inline constexpr std::size_t most_last_lines = 5;
 // A rank, including its descendant processes.
 struct Rank {
   std::optional<double> cpus;  // average number of busy CPUs since the previous measurement; unset
-                               // at the first
+                               // at the first measurement
   std::optional<std::uint64_t> memory_bytes;              // resident memory; memory that two
                                                           // processes share counts twice
   std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: no output

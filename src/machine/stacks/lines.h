@@ -10,7 +10,7 @@ namespace toprun::stacks {
 // has no line, or it is not in the table.
 //
 // `offset_bytes` counts from the first instruction. A negative offset means that the function has
-// not begun yet; the result is then `first_line` (co_firstlineno).
+// not begun yet. For a negative offset, the result is `first_line` (co_firstlineno).
 
 // Up to 3.9: co_lnotab, pairs of a byte count and a signed line count (CPython,
 // Objects/lnotab_notes.txt in those versions).

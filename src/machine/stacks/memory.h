@@ -18,13 +18,13 @@ namespace toprun::stacks {
 
 using Address = std::uint64_t;
 
-// The memory of a process, or bytes that represent it in tests. It may change between two reads and
-// contain anything, so callers have to check each value.
+// The memory of a process, or bytes that represent it in tests. The memory may change between two
+// reads and contain anything, so callers have to check each value.
 class Memory {
  public:
   virtual ~Memory() = default;
-  // Fills `into`. False: part of the range is not mapped or may not be read. The content of `into`
-  // is then undefined.
+  // Fills `into`. False: part of the range is not mapped or may not be read. After a failed read,
+  // the content of `into` is undefined.
   virtual bool read(Address from, std::span<std::byte> into) = 0;
 
   template <class T>
@@ -34,8 +34,8 @@ class Memory {
     return value;
   }
 
-  // The text at an address up to its 0 byte, at most `most_bytes`. It is shorter if the mapped
-  // memory ends.
+  // The text at an address up to its 0 byte, at most `most_bytes`. The text is shorter if the
+  // mapped memory ends before.
   std::string text(Address from, std::size_t most_bytes);
 };
 

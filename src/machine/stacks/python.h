@@ -27,8 +27,8 @@ struct PythonThread {
 // An interpreter in another process's memory, which keeps running while it is read. So each value
 // is checked before it is used: lengths, the types of objects, the number of steps. A stack is read
 // until two reads in a row agree, or a few times. The stack of a running process changes, so that
-// two reads agree only on its outermost frame. The result is then plausible, not exact. Caches the
-// names of functions.
+// two reads agree only on its outermost frame. In this case, the result is plausible, not exact.
+// Caches the names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}

@@ -11,8 +11,8 @@
 namespace toprun::stacks {
 
 // The resources that a process has used since its start, to judge whether it works. CPU times are
-// exact if the kernel counts nanoseconds (schedstat in proc(5)). Otherwise they are in clock ticks,
-// and the difference of two may be wrong by two ticks.
+// exact if the kernel counts nanoseconds (schedstat in proc(5)). Otherwise CPU times are in clock
+// ticks, and the difference of two CPU times may be wrong by two ticks.
 struct Usage {
   char state = '?';  // the state of its main thread, as in /proc/PID/stat
   // The CPU time of its main thread, and of children that it has waited for.

@@ -34,10 +34,10 @@ enum class Stage {
 };
 std::string_view name_of(Stage stage);  // the enumerator's name
 
-// The root's part of a run. It gathers the agents and runs attempts until one succeeds or no
-// further attempt is allowed. The root node's agent is a member like any other. The class performs
-// no I/O: it receives events and the time, and returns actions. A driver carries out everything
-// that may block.
+// The root's part of a run. The coordinator gathers the agents and runs attempts until one succeeds
+// or no further attempt is allowed. The root node's agent is a member like any other. The class
+// performs no I/O: it receives events and the time, and returns actions. A driver carries out
+// everything that may block.
 //
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
@@ -251,8 +251,8 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // all seats are taken, but until then the run waits for
-                                          // more nodes, to choose among all
+  std::optional<SteadyTime> choice_due_;  // all seats are taken, but until this time the run waits
+                                          // for more nodes, to choose among all
   SteadyTime growth_answered_{};          // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};
   int visitors_reported_ = 0;  // number of lines since then, including the lines that were not

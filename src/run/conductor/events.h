@@ -15,7 +15,7 @@
 
 namespace toprun::run {
 
-// Every member's part of the job. It does not contain the store's address.
+// Every member's part of the job. The arrangement does not contain the store's address.
 struct Arrangement {
   std::vector<model::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;        // the first member of each node, by group rank

@@ -51,8 +51,8 @@ class HangWatch {
   struct Over {};
   using Wish = std::variant<Ask, Answer, Hung, Over>;
 
-  // `first_look`: the number of the first look. It distinguishes late answers, because a member may
-  // still answer a look of an earlier attempt.
+  // `first_look`: the number of the first look. The number distinguishes late answers, because a
+  // member may still answer a look of an earlier attempt.
   HangWatch(Limits limits, std::vector<Ranks> ranks, hang::NodeOf node_of, int first_look)
       : limits_(limits),
         ranks_(std::move(ranks)),

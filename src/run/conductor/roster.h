@@ -34,7 +34,7 @@ struct Size {
 //   waiting --told to start with its assignment--> running
 //   spare, preparing … gone --the next attempt's gathering--> waiting
 //   any with a link --link lost--> lost;  --Finish sent--> leaving
-//   lost and leaving ones are finally forgotten
+//   lost and leaving agents are finally forgotten
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {

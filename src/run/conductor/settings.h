@@ -11,8 +11,8 @@
 
 namespace toprun::run {
 
-// What follows a hang: only a report, the end of the attempt (--max-restarts then counts), or the
-// end of the run.
+// What follows a hang: only a report, the end of the attempt (which counts for --max-restarts), or
+// the end of the run.
 enum class OnHang { report, restart, abort };
 
 inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish until the links are
@@ -50,9 +50,9 @@ inline constexpr std::chrono::seconds ready_timeout{60};
 
 // Time limit for computing the ranks' order, including all queries.
 inline constexpr std::chrono::seconds arrange_timeout{60};
-// From the end of the ranks' grace period to the report that no rank is left. It is enough for
-// SIGKILL and the death of processes that do not die at once (15 s), their last output (2 s), their
-// error files (2 s), and a check of the network that they used (5 s).
+// From the end of the ranks' grace period to the report that no rank is left. The limit is enough
+// for SIGKILL and the death of processes that do not die at once (15 s), their last output (2 s),
+// their error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within this time after its start cannot have done any work.

@@ -13,7 +13,7 @@ namespace toprun::run {
 struct Verdict {
   int exit_code = 0;
   // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or it reached only
-  // the agent on `node`, which then left.
+  // the agent on `node`, which left.
   std::optional<model::CauseKind> kind;
   std::string node;
   std::string message;
@@ -21,7 +21,7 @@ struct Verdict {
   // For hang: the ranks that did not join a collective. For ended_early: the ranks that had ended.
   std::vector<model::WorkerExit> absent;
   std::string meanwhile;  // for ended_early: what the other ranks did
-  // All reported exits. They are kept until the next attempt has ended.
+  // All reported exits. The exits are kept until the next attempt has ended.
   std::vector<model::WorkerExit> exits;
   bool ordered_to_end = false;  // the job must end, regardless of other events
 };

@@ -64,11 +64,11 @@ void from_json(const nlohmann::json& json, WorkerExit& exit);
 // last lines decide.
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
-// The exit that best explains the others. This is the earliest exit that toprun's signals did not
-// cause. A victim is chosen only if all are victims. Even then, a worker that toprun stopped is
-// chosen first if it had already reported an error of its own: its interpreter was still exiting.
-// Exits are compared by the time in the error file, else by the time of the exit. Null if no worker
-// failed except through toprun's signals.
+// The exit that best explains the others. The root cause is the earliest exit that toprun's signals
+// did not cause. A victim is chosen only if all are victims. Even then, a worker that toprun
+// stopped is chosen first if it had already reported an error of its own: its interpreter was still
+// exiting. Exits are compared by the time in the error file, else by the time of the exit. Null if
+// no worker failed except through toprun's signals.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks
@@ -110,8 +110,8 @@ std::string refusal_of_arguments(const WorkerExit& exit);
 // Whether Python did not find or could not load a module.
 bool is_of_an_import(const WorkerExit& exit);
 
-// The exit code of a job with this cause. It is the worker's own code, or exit_failure if toprun
-// stopped the worker after it had failed.
+// The exit code of a job with this cause. The exit code is the worker's own code, or exit_failure
+// if toprun stopped the worker after it had failed.
 int cause_code(const WorkerExit& cause);
 
 }  // namespace toprun::model

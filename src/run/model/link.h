@@ -17,8 +17,9 @@ struct Loss {
   std::string words;
 };
 
-// One end of the connection between the root and an agent. It runs over a network or within one
-// process. All calls and callbacks run on the io_context's thread. send() never calls a callback.
+// One end of the connection between the root and an agent. The connection runs over a network or
+// within one process. All calls and callbacks run on the io_context's thread. send() never calls a
+// callback.
 class Link {
  public:
   virtual ~Link() = default;

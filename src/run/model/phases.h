@@ -67,9 +67,9 @@ struct Spreads {
 struct Awaited {
   bool at_store = true;       // true: the ranks have to reach the store; false: their first
                               // collective
-  std::size_t arrived = 0;    // how many ranks have reached it
-  std::size_t of = 0;         // how many ranks there are
-  std::optional<int> rank{};  // the first rank that has not reached it; unset: unknown
+  std::size_t arrived = 0;    // number of ranks that have arrived there
+  std::size_t of = 0;         // number of all ranks
+  std::optional<int> rank{};  // the first rank that has not arrived; unset: unknown
   std::string node{};         // the node of this rank; empty: unknown
 };
 

@@ -106,7 +106,8 @@ struct RunRecord {
   Outside job;
   Outside root_host;  // the host of the root agent; its process id follows
   int root_pid = 0;
-  // Set if the run is not finished: the time of this snapshot. Exit code and end are then unknown.
+  // Set if the run is not finished: the time of this snapshot. During the run, exit code and end
+  // are unknown.
   std::optional<WallTime> running_at = {};
   int exit_code = 0;
   WallTime started{};
@@ -121,7 +122,7 @@ struct RunRecord {
   int max_restarts = 0;
   std::vector<Outside> spares = {};         // nodes that wait as spares now
   std::optional<Gathering> gathering = {};  // while the run waits for nodes
-  std::vector<LostSpare> lost_spares = {};  // the latest ones, at most most_lost_spares
+  std::vector<LostSpare> lost_spares = {};  // the latest lost spares, at most most_lost_spares
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
 // Returns an empty record before the first attempt.

@@ -14,8 +14,8 @@ namespace toprun::topology {
 inline constexpr std::size_t max_json_depth = 32;
 // The maximum number of instance ids in one call of DescribeInstanceTopology.
 inline constexpr std::size_t max_instances_per_call = 100;
-// The timeout for the program `aws`. It is short, because the root agent waits for the answer, and
-// all nodes wait for the root agent.
+// The timeout for the program `aws`. The timeout is short, because the root agent waits for the
+// answer, and all nodes wait for the root agent.
 inline constexpr std::chrono::seconds aws_timeout{5};
 
 // Parses the output of `aws ec2 describe-instance-topology`; the InstanceId is the host's name:

@@ -23,7 +23,7 @@ namespace toprun::topology {
 // (file:line:column): a line of another form; those of map_of_switches() and map_of_blocks().
 Result<Map> parse_azslurm_file(std::string_view text, const std::string& file);
 
-// Whether the line can be the first line of such a text.
+// Whether the line can be the first line of azslurm's output.
 bool looks_like_azslurm(std::string_view line);
 
 }  // namespace toprun::topology

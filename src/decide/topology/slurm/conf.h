@@ -39,7 +39,8 @@ Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
 
 std::vector<std::string> names_of(const std::vector<Member>& members);
 
-// Whether the first line that is neither empty nor a comment has the form of such a file.
+// Whether the first line that is neither empty nor a comment has the form of a line in a
+// topology.conf.
 bool looks_like_slurm_conf(std::string_view text);
 
 // Reads included files. Relative paths start at the including file's folder, as in Slurm.
