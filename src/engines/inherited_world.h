@@ -23,7 +23,7 @@ namespace toprun::engines {
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
 // When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. In these
-// cases it only warns instead of refusing.
+// cases toprun only warns, and does not refuse.
 //
 // Returns an error if toprun refuses, or a warning to print.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,

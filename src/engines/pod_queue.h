@@ -7,7 +7,7 @@
 namespace toprun::engines {
 
 // Common parts of the queues for engines whose jobs are pods. A job of pods exists until a user
-// deletes it, and their start cannot be predicted.
+// deletes the job, and the job's start cannot be predicted.
 class PodQueue : public Queue {
  public:
   PodQueue(const Environment& environment, std::chrono::milliseconds timeout)

@@ -97,7 +97,7 @@ struct Job {
   std::string folder;  // its working directory
   std::string command;
   std::string out, err;           // its output files; patterns in the names may be partly expanded
-  std::string source;             // the program that reported it: "scontrol"
+  std::string source;             // the program that reported the job: "scontrol"
   std::int64_t least_nodes = 0;   // the job starts with this many nodes; 0: all nodes
   std::vector<Printer> printers;  // the printers that have started; empty if the output is in files
   std::string instance;  // the engine's id of exactly this job; a later job may have the same name
@@ -124,7 +124,7 @@ struct JobId {
   std::string text;
   std::string number;       // "12"; empty: the job has a name, as in Kubernetes
   std::string task;         // "3", "[4-9]"; empty: no task
-  std::string record = {};  // Job::number, if known; it excludes other jobs with the same name
+  std::string record = {};  // Job::number, if known, which excludes other jobs with the same name
 };
 Result<JobId> parse_job_id(std::string_view text);
 
@@ -153,7 +153,7 @@ struct ClusterNode {
   std::int64_t used_gpus = 0;
   std::string gpu_kind;      // "h100"; empty: unknown
   std::string gpu_resource;  // in Kubernetes: "nvidia.com/gpu"
-  bool usable = false;       // it can run jobs now or when its current jobs end
+  bool usable = false;       // the node can run jobs now or when its current jobs end
   bool idle = false;         // usable, and runs nothing
   bool planned = false;      // reserved for a waiting job, so only a short job can run before that
                              // job
@@ -227,7 +227,7 @@ class Queue {
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
   // Whether an ended job's name and output exist until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
-  // The command that ends these jobs, or sends them a signal ("USR1"); execute() runs the
+  // The command that ends these jobs, or sends a signal ("USR1") to these jobs. execute() runs the
   // command. The error contains the engine's words, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,

@@ -63,8 +63,8 @@ class Timer {
   }
 
  private:
-  // In a simulation, the machine's timer never expires. Its only use is to store the pending waits
-  // until the StandIn ends them.
+  // In a simulation, the machine's timer never expires. The machine's timer only stores the pending
+  // waits until the StandIn ends these waits.
   struct Played {
     boost::asio::steady_timer* timer;  // null: the timer is gone
     SteadyTime expiry{};

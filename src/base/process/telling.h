@@ -21,7 +21,8 @@ inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of eac
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 
-// An in-memory file with this text, closed on exec. Unlike a pipe, it never blocks the writer.
+// An in-memory file with this text, closed on exec. Unlike a pipe, such a file never blocks the
+// writer.
 Result<Fd> memory_file(std::string_view text, const char* name = "text");
 
 }  // namespace toprun::process

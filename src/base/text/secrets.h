@@ -9,7 +9,7 @@
 namespace toprun {
 
 // Only these functions decide what a secret is. All code that writes a manifest, a job script, a
-// command line, a message or a report uses them.
+// command line, a message or a report uses these functions.
 
 // The replacement for a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";

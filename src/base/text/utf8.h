@@ -7,7 +7,7 @@ namespace toprun {
 
 // One character of a text with arbitrary bytes.
 struct Character {
-  std::string_view bytes;  // a single byte if it is not valid UTF-8
+  std::string_view bytes;  // a single byte if this byte is not valid UTF-8
   char32_t code = 0;
   bool valid = false;
 };

@@ -52,9 +52,9 @@ Cost cost_of(Collective collective, const Network& network, std::span<const std:
              double bytes);
 
 // A lower bound: in every order of these nodes, the collective takes at least this time. For the
-// ring, it is the minimum: an order takes this time if the nodes of each domain are consecutive,
-// unless NVLink is slower than the adapters. All-to-all takes the same time in every order. For the
-// tree, perhaps no order is as fast as the bound.
+// ring, this bound is the minimum: an order takes this time if the nodes of each domain are
+// consecutive, unless NVLink is slower than the adapters. All-to-all takes the same time in every
+// order. For the tree, perhaps no order is as fast as the bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 

@@ -11,12 +11,12 @@ namespace toprun::cost {
 
 // The domains as a tree, and the cost of a byte between two nodes. Nodes that share a domain share
 // all domains around it, even if an outer level is unknown. The cost is the time for which the byte
-// occupies links. The cost depends only on the innermost domain that the two nodes share. If they
-// share only an outer domain, the cost is not lower.
+// occupies links. The cost depends only on the innermost domain that the two nodes share. If two
+// nodes share only an outer domain, the cost is not lower.
 class Ways {
  public:
-  // Each byte uses both hosts' adapters. On both sides, it also uses the uplinks of the domains
-  // that the nodes do not share. Inside an NVLink domain it uses only both hosts' NVLinks. An
+  // Each byte uses both hosts' adapters. On both sides, a byte also uses the uplinks of the domains
+  // that the nodes do not share. Inside an NVLink domain, a byte uses only both hosts' NVLinks. An
   // uplink with an unknown rate is assumed to have the total rate of the hosts in an average domain
   // of its level.
   Ways(const Domains& domains, std::size_t nodes, const Links& links);

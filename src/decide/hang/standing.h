@@ -30,7 +30,7 @@ inline constexpr std::size_t most_children = 2;
 inline constexpr std::size_t most_threads_shown = 2;
 inline constexpr std::size_t longest_name = 256;
 
-// A child process of a rank; the rank may be waiting for it.
+// A child process of a rank. Perhaps the rank waits for this child.
 struct Child {
   std::string command;
   Doing doing = Doing::waits;
@@ -38,8 +38,8 @@ struct Child {
   bool operator==(const Child&) const = default;
 };
 
-// Another Python thread of a rank. The main thread may be waiting for it to end or to release a
-// lock.
+// Another Python thread of a rank. Perhaps the main thread waits for this thread to end or to
+// release a lock.
 struct OtherThread {
   Doing doing = Doing::waits;
   std::vector<stacks::Frame> frames;  // innermost first

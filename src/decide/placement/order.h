@@ -56,7 +56,7 @@ struct Placement {
   // Filled only on request (explain.h): each function that makes a decision adds the reason.
   std::vector<std::string> explanation = {};  // for the order as a whole
   std::vector<std::string> node_explanations =
-      {};  // one text for each of `nodes`, "" if it was not requested; or empty
+      {};  // one text for each of `nodes`, "" if no text was requested; or empty
 };
 
 enum class Order {
@@ -88,7 +88,7 @@ struct Constraints {
 // So in Crossings, `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the
 // innermost domain also makes the nodes of each outer domain consecutive. A ring leaves a domain
 // with consecutive nodes exactly once, which is the minimum if there are at least two domains. A
-// node in an unknown domain is alone in its own domain, so it is consecutive in any order.
+// node in an unknown domain is alone in its own domain, so this node is consecutive in any order.
 //
 // Finds each host by name in the map (topology::locate returns a map with the hosts' own names). If
 // two hosts have the same name (two agents on one host), both have the same place. Hosts that are

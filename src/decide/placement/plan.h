@@ -14,7 +14,7 @@
 
 namespace toprun::placement {
 
-// The user's description of a job's parallelism. The node order is optimised for it.
+// The user's description of a job's parallelism. The node order is optimised for this parallelism.
 struct Plan {
   cost::Parallel parallel;
   std::optional<double> parameters;      // of the model; unset: default_parameters

@@ -8,7 +8,7 @@
 
 namespace toprun::recorder {
 
-// A new finding about a group; the caller fills it in.
+// A new finding about a group. The caller fills in the rest of the finding.
 Finding finding_of(const GroupSummary& group, Finding::Kind kind);
 
 // The first call at which ranks differ. Later differences are its consequences.

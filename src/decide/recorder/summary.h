@@ -19,7 +19,7 @@ namespace toprun::recorder {
 
 // Ranks of a group that have reached the same collective.
 struct Reach {
-  std::int64_t last = 0;     // the last call that they made; 0: no call
+  std::int64_t last = 0;     // the last call that these ranks made; 0: no call
   std::int64_t ended = 0;    // all calls up to this one have ended
   bool is_first = false;     // no call of these ranks in another group has waited for longer
   bool is_doubtful = false;  // these ranks may have made later calls
@@ -82,8 +82,8 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-// Limits for a summary that is sent. For each group, it contains the calls from shortly before the
-// oldest call that has not ended. All earlier calls were the same on all ranks.
+// Limits for a summary that is sent. For each group, a summary contains the calls from shortly
+// before the oldest call that has not ended. All earlier calls were the same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group

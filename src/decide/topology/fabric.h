@@ -49,11 +49,11 @@ struct Fabric {
 //
 // leaf: a host's rails end on several leaves, so the unit of locality is a group of leaves. Two
 // leaves are in one group if at least half of the hosts of the smaller leaf are on both. Exception:
-// they are not in one group if each of the two leaves has at least as many other hosts with the
-// same rail (for example, if only a management host is on both). If the hosts of a leaf are on
-// separate leaves with another rail (the storage rail of several racks), the leaf is in no group
-// with those leaves. If a host's rails end in several groups, the host belongs to the group that
-// has most of them.
+// two leaves are not in one group if each of them has at least as many other hosts with the same
+// rail (for example, if only a management host is on both). If the hosts of a leaf are on separate
+// leaves with another rail (the storage rail of several racks), the leaf is in no group with those
+// leaves. If a host's rails end in several groups, the host belongs to the group that has most of
+// them.
 //
 // upper levels: level n joins all switches that are connected through switches at distance n or
 // less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two

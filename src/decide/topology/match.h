@@ -20,9 +20,9 @@ struct Match {
 Match match_hosts(const std::vector<std::string>& requested, const std::vector<std::string>& known);
 
 // Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
-// map are left out. Ambiguous names are also left out, with a warning that lists them. If a name
-// occurs several times in `hosts`, it is added once. `links` are recomputed from the domains of
-// these hosts.
+// map are left out. Ambiguous names are also left out, with a warning that lists them. A name that
+// occurs several times in `hosts` is added once. `links` are recomputed from the domains of these
+// hosts.
 Map restrict_to(Map map, const std::vector<std::string>& hosts);
 
 // Adds a warning if two entries are probably the same host: their names are equal except for case,

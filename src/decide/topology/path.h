@@ -57,9 +57,9 @@ class Domain {
 inline constexpr std::string_view written_none = "-";
 
 // Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
-// from the outermost level down to this domain. Copies share their memory until one of them is
-// changed: in a network of 100,000 hosts, most hosts have the same path as their neighbours. Two
-// threads must not use copies at the same time.
+// from the outermost level down to this domain. Copies of a path share their memory until one of
+// them is changed: in a network of 100,000 hosts, most hosts have the same path as their
+// neighbours. Two threads must not use copies at the same time.
 class Path {
  public:
   using value_type = Domain;

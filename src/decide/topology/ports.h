@@ -12,8 +12,8 @@
 
 namespace toprun::topology {
 
-// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0; ibstat calls it "Port
-// GUID". The adapter's own GUID, "Node GUID", is a different number.
+// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0; ibstat calls this GUID
+// "Port GUID". The adapter's own GUID, "Node GUID", is a different number.
 struct Port {
   std::string device;  // "mlx5_ib0"
   int number = 1;      // on the adapter
@@ -27,7 +27,7 @@ struct HostPorts {
   std::vector<Port> ports;
 };
 
-// Whether this --topology can use the nodes' ports: it names a file, or is `azure`.
+// Whether this value of --topology can use the nodes' ports: the value names a file, or is `azure`.
 bool needs_ports(std::string_view topology);
 
 // This machine's ports with link layer InfiniBand, in natural order, at most max_rails. `root`: the

@@ -33,7 +33,7 @@ struct Member {
   std::string pattern;                    // SLURM_TOPOLOGY_ADDR_PATTERN
   SharedOptional<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
   SharedOptional<ProgramOutput>
-      nvlink{};        // from nvidia-smi (nvlink.h); unset: it did not run on this node
+      nvlink{};        // from nvidia-smi (nvlink.h); unset: nvidia-smi did not run on this node
   std::string node{};  // the name of its node in Kubernetes; empty: same as `name`
   SharedOptional<std::string> labels{};  // that node's labels (k8s_labels.h)
   SharedOptional<std::string> ports{};   // its InfiniBand ports (ports.h); unset: not read
@@ -70,7 +70,7 @@ enum class Fault {
 // sources.cc.
 struct Source {
   std::string_view option;  // the --topology option for it: "slurm"; "" for a file's path
-  std::string_view needs;   // the data that it reads, for messages
+  std::string_view needs;   // the data that the source reads, for messages
   // Whether --topology auto should try this source here.
   bool (*plausible)(const Request&);
   // nullopt: the source has no data here. May run in parallel with other sources' `read`.

@@ -20,7 +20,7 @@ namespace toprun::topology {
 // One host's place in the network, without the host itself.
 struct Location {
   Path path;
-  Evidence evidence;  // where it was read
+  Evidence evidence;  // where the path was read
   std::string
       written;  // the place in the source's own form ("/c/b/0"); empty: same as location_text()
 };

@@ -15,7 +15,8 @@ namespace toprun::engines {
 //
 // toprun reports a contradiction between the user's options and the pod. If there is only one pod,
 // the stance is `single`. If the job may have other pods and their number is unknown, toprun stops
-// with an error, because N pods could each train alone. Called as torchrun, it only warns.
+// with an error, because N pods could each train alone. If toprun is called as torchrun, it only
+// warns.
 class KubernetesEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::kubernetes; }

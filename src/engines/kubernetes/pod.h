@@ -60,7 +60,7 @@ struct Pod {
 };
 
 // Facts from the host. The name is the result of gethostname(2). The kubelet writes the domain to
-// /etc/hosts: "web.default.svc.cluster.local"; it is empty without a headless service.
+// /etc/hosts: "web.default.svc.cluster.local"; the domain is empty without a headless service.
 struct PodHost {
   std::string name;
   std::string domain;
@@ -92,8 +92,9 @@ std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_n
 // the host network, the node's address. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// The names of the variables with which an operator gives a pod its place in the job. The number of
-// processes per node is not one of them, because it applies to any run in the pod.
+// The names of the variables with which an operator gives a pod its place in the job. A variable
+// with the number of processes per node is not among these names, because this number applies to
+// any run in the pod.
 std::vector<std::string> world_variables(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

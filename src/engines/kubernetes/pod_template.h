@@ -26,7 +26,7 @@ Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the req
 Json volumes_of(const Workload& job);
 Json mounts_of(const Workload& job);
 // The container's securityContext, also used for init containers; null: not needed. For restricted
-// pods, it follows Kubernetes' Pod Security Standards.
+// pods, the securityContext follows Kubernetes' Pod Security Standards.
 Json security_of(const Workload& job);
 // Sets the service account and the credentials for pulling the image.
 void choose_account(Json& pod_spec, const Workload& job);

@@ -34,7 +34,7 @@ class Schema {
 };
 
 // The kind's schema from the output of `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; an empty
-// schema if it is missing. Pure function.
+// schema if the kind is missing in the output. Pure function.
 Schema parse_schema(std::string_view text, Operator which);
 
 // Queries kubectl. Blocks for at most `limit`. Without an answer, the schema is empty.

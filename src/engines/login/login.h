@@ -26,8 +26,8 @@ class LoginEngine final : public Engine {
                                            const Hints& hints) const override;
 };
 
-// The facts about an agent's place. The launcher sends these facts to the agent, and detect() reads
-// them there.
+// The facts about an agent's place. The launcher sends these facts to the agent, where detect()
+// reads them.
 struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;

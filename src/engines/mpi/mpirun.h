@@ -66,7 +66,7 @@ struct KilledRank {
 // The rank that was killed, according to mpirun. Only Open MPI 3 and newer report this.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
-// The user's mpirun: its command line and its implementation. Runs it with --version.
+// The user's mpirun: its command line and its implementation. Runs this mpirun with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -9,9 +9,9 @@ namespace toprun::engines {
 
 // Separates the output of ranks that Open MPI's mpirun has mixed. mpirun prints each piece that it
 // reads from a rank, so half a line of one rank may follow half a line of another. With
-// --tag-output (Open MPI 3 and 4, mpirun(1); seen with 4.1.4) it prints "[1,RANK]<stdout>:" before
-// each piece and before each line within a piece. The result has whole lines without tags. mpirun's
-// own messages have no tags and pass unchanged.
+// --tag-output (Open MPI 3 and 4, mpirun(1); seen with 4.1.4), mpirun prints "[1,RANK]<stdout>:"
+// before each piece and before each line within a piece. The result has whole lines without tags.
+// mpirun's own messages have no tags and pass unchanged.
 class MpirunOutput {
  public:
   static constexpr std::size_t longest_line_bytes = 64u << 10;  // a longer line is split into

@@ -20,7 +20,7 @@ struct JobOption {
 // A job to submit, or an allocation to request.
 struct JobRequest {
   // Each name appears once, in the order in which the options are written. The words of --slurm-arg
-  // come after them, unchanged.
+  // come after these options, unchanged.
   std::vector<JobOption> options;
   std::vector<std::string> raw_options;
 

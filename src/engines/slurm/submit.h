@@ -18,7 +18,7 @@ Environment without_job(const Environment& environment);
 
 // Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
 // sbatch refuses, the error lists what this user may choose instead, as far as sinfo and sacctmgr
-// report it.
+// report these choices.
 Result<std::string> submit_slurm(const std::string& script, const JobRequest& job,
                                  const SlurmFacts& facts, const Environment& environment);
 

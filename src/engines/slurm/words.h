@@ -30,7 +30,7 @@ inline constexpr std::string_view begin_time = "BeginTime";
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
 // Advice if Slurm's programs report that slurm.conf is missing, so that they know no cluster.
-// Empty: they report something else.
+// Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
 
 }  // namespace toprun::engines::slurm

@@ -12,8 +12,8 @@ namespace toprun::container {
 //   - the host's variables that are useful in the container, if the image does not set them;
 //   - an EDF's variables, in which ${NAME} is the image's value, else the host's.
 // A variable named by --container-env has the host's value even if the image sets it. If PATH or
-// LD_LIBRARY_PATH is named, it has the host's folders, followed by the image's. A name that ends in
-// "*" matches all variables with that beginning.
+// LD_LIBRARY_PATH is named, the variable has the host's folders, followed by the image's. A name
+// that ends in "*" matches all variables with that beginning.
 Environment inside(const Environment& image, const Environment& host, const Request& request);
 
 // Whether this host variable is useful in a container. Variables are not useful if they describe

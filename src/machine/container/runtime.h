@@ -57,7 +57,7 @@ struct Command {
 
 // How well toprun's code for a runtime was tested with the real runtime.
 enum class Tried {
-  run,     // the project's tests start containers with it
+  run,     // the project's tests start containers with the runtime
   parsed,  // the tests check the arguments, but start no container
 };
 
@@ -70,8 +70,8 @@ class Runtime {
   virtual std::string_view name() const = 0;
   virtual std::string_view program() const = 0;  // the name to look up in PATH; empty: no program
   virtual Tried tried() const = 0;
-  // Whether the runtime accepts this image. The error says what it accepts and names a runtime that
-  // accepts this image, if there is one.
+  // Whether the runtime accepts this image. The error says which images the runtime accepts. If
+  // another runtime accepts this image, the error names that runtime.
   virtual Result<void> accepts(std::string_view image) const = 0;
   // The product of creation(), made before the container starts: the container that is kept under a
   // name, or the file of a pulled image. The product is created atomically. nullopt: the runtime

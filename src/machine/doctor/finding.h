@@ -16,11 +16,12 @@ Severity severity_of(std::string_view name);  // a note if the name is unknown, 
 struct Finding {
   std::string id;  // the check's id: "open-files"
   Severity severity = Severity::ok;
-  std::string evidence;                    // what the check found
-  std::string fix = {};                    // how to correct it; empty: nothing has to be done
-  std::vector<std::string> commands = {};  // for --fix: commands that correct it, to be run as root
-  bool is_idle = false;                    // the severity is ok because this machine has nothing to
-                                           // check
+  std::string evidence;  // what the check found
+  std::string fix = {};  // how to correct the problem; empty: nothing has to be done
+  std::vector<std::string> commands =
+      {};                // for --fix: commands that correct the problem, to be run as root
+  bool is_idle = false;  // the severity is ok because this machine has nothing to
+                         // check
 };
 
 }  // namespace toprun::doctor

@@ -14,7 +14,7 @@ namespace toprun::fabric {
 
 enum class ClueKind : std::uint8_t {
   path,    // a file or folder with this path exists
-  dmi,     // a text in /sys/class/dmi/id contains it: "FIELD=TEXT"
+  dmi,     // the field in /sys/class/dmi/id contains the text: "FIELD=TEXT"
   vendor,  // an RDMA device has this PCI vendor
 };
 

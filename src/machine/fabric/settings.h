@@ -115,7 +115,7 @@ bool is_ours(const Setting& setting);
 // "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
 std::string summary_of(const NodeFabric& node);
 
-// Why NCCL would use plain sockets on this node: no usable port, or a setting. nullopt: it uses
+// Why NCCL would use plain sockets on this node: no usable port, or a setting. nullopt: NCCL uses
 // RDMA, or the transport of the node's profile.
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 

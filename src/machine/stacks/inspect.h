@@ -21,7 +21,7 @@ namespace toprun::stacks {
 // process.
 //
 // Every call returns within its limit. A read can block in the kernel (a page of a file on a server
-// that does not answer). The call then returns without this read, which continues on its own thread
+// that does not answer). In this case the call returns, and the read continues on its own thread
 // (within.h).
 
 struct Thread {

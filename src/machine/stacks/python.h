@@ -24,11 +24,11 @@ struct PythonThread {
   int native_id = 0;    // from 3.11 on: the kernel's id in the process's own namespace; else 0
 };
 
-// An interpreter in another process's memory, which keeps running while it is read. So each value
-// is checked before it is used: lengths, the types of objects, the number of steps. A stack is read
-// until two reads in a row agree, or a few times. The stack of a running process changes, so that
-// two reads agree only on its outermost frame. In this case, the result is plausible, not exact.
-// Caches the names of functions.
+// An interpreter in the memory of another process. That process keeps running while its memory is
+// read. So each value is checked before it is used: lengths, the types of objects, the number of
+// steps. A stack is read until two reads in a row agree, or a few times. The stack of a running
+// process changes, so that two reads agree only on its outermost frame. In this case, the result is
+// plausible, not exact. Caches the names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}

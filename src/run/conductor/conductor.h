@@ -73,16 +73,17 @@ class Conductor {
   // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
   // or unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
-  // An engine sends the same signal to every agent. So a second signal counts only if it reaches
-  // the same agent. Each agent distinguishes a repeated signal from another delivery of the same
-  // signal (base/process/impatience.h).
+  // An engine sends the same signal to every agent. So a second signal counts only if the second
+  // signal reaches the same agent. Each agent distinguishes a repeated signal from another delivery
+  // of the same signal (base/process/impatience.h).
   void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
   // `nodes`: how many waiting nodes another attempt would admit. `all`: there is no room for more.
   void newcomers(int nodes, bool all, SteadyTime now);
-  // The user asks to admit the waiting nodes. False: the request has no effect. Either no node
-  // waits, --grow does not allow it, or ranks have already ended and this attempt is nearly over.
+  // The user asks to admit the waiting nodes. False: the request has no effect. Reasons: no node
+  // waits; --grow does not allow such a request; ranks have already ended and this attempt is
+  // nearly over.
   bool asked_to_grow(SteadyTime now);
   void passed(SteadyTime now);  // time passed without an event
 
@@ -114,7 +115,7 @@ class Conductor {
   void order(Order order, SteadyTime now);
   bool is_impatient(SteadyTime now) const;
   Verdict verdict_without_exits() const;
-  // Whether the worker exited only because the job's signal reached it too.
+  // Whether the worker exited only because the job's signal reached the worker too.
   bool is_caused_by_signal(const model::WorkerExit* cause) const;
 
   std::vector<std::string> hosts_;

@@ -48,8 +48,8 @@ class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Decides whether an agent may join. If it may, a Came event follows, unless the agent's
-  // connection ends before.
+  // Decides whether an agent may join. If the agent may join, a Came event follows, unless the
+  // agent's connection ends before.
   std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
   // Advances the time without an event.

@@ -71,7 +71,7 @@ struct RankAlarmed {
 // The ranks of the attempt have stopped or resumed making progress.
 struct StillnessChanged {
   int attempt = 0;
-  std::optional<hang::Still> still;  // unset: they make progress
+  std::optional<hang::Still> still;  // unset: the ranks make progress
 };
 // The answer to LookAtWorkers.
 struct LookedAtWorkers {
@@ -262,7 +262,8 @@ class NodePart {
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
-  process::Impatience impatience_;  // counts all signals to end, however they arrived
+  process::Impatience
+      impatience_;  // counts all signals that tell the agent to end, from any source
   enum class Wish {
     none,
     leave,

@@ -63,7 +63,8 @@ struct Node {
 // which wait as spares. Performs no I/O. A lookup costs O(1).
 //
 //   open --close()--> closed --open()--> open …
-//   Open: a newcomer gets a free seat; without a free seat it is a spare. Closed, during an
+//   Open: a newcomer gets a free seat; without a free seat, the newcomer is a spare. Closed, during
+//   an
 //   attempt: every newcomer is a spare. open() gives the free seats to spares, except to spares
 //   whose fixed node rank a member already has.
 class Roster {
@@ -76,7 +77,7 @@ class Roster {
 
   // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // The agent's link is open. From now on it waits for a part or is a spare.
+  // The agent's link is open. From now on the agent waits for a part or is a spare.
   void arrived(Node& node, std::string address);
   // The agent loses its seat, but stays known. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
@@ -97,7 +98,7 @@ class Roster {
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const Nodes& nodes() const { return nodes_; }
-  // In the order of joining. After close() it lists only members with links.
+  // In the order of joining. After close(), the list has only members with links.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }
@@ -106,8 +107,8 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // The first `most` spares with links, in the order of joining. Each of them could become a member
-  // if a seat was free.
+  // The first `most` spares with links, in the order of joining. Each of these spares could become
+  // a member if a seat was free.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;

@@ -17,8 +17,8 @@ enum class OnHang { report, restart, abort };
 
 inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish until the links are
                                                             // closed
-// If a run ends before all nodes have joined, it waits for the missing nodes for this time, to
-// report the end to them.
+// If a run ends before all nodes have joined, the run waits for the missing nodes for this time, to
+// report the end to these nodes.
 inline constexpr std::chrono::seconds latecomers_limit{10};
 // Time limit for the root's report of the end, including the report's file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};

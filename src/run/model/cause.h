@@ -27,7 +27,7 @@ enum class CauseKind {
   launcher,      // any other error of toprun itself
   grown,         // the attempt was stopped to add more nodes
   ended_early,   // ranks exited with 0 while other ranks still needed them
-  requeued,      // the scheduler reports that it requeued the job, but not for another job
+  requeued,      // the scheduler requeued the job, but not to make room for another job
   other,         // a kind that this version does not know, in a report of another version
 };
 

@@ -19,8 +19,8 @@ struct ErrorFile {
   std::optional<SteadyTime> raised;  // on this host's clock; unset if the file has no time
 };
 
-// How one worker ended. Times use the steady clock of the host that holds the struct. In JSON, a
-// time is an age (how long ago it was), so that hosts need no common clock.
+// How one worker ended. Times use the steady clock of the host that holds the struct. In JSON, each
+// time is an age (how long ago the event was), so that hosts need no common clock.
 struct WorkerExit {
   std::string host;
   int rank = 0;

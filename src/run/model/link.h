@@ -12,7 +12,7 @@ struct Loss {
   enum class Kind {
     closed,     // the connection has ended
     silent,     // no bytes for too long: its host may be disconnected or down
-    malformed,  // it sent an invalid message
+    malformed,  // the other end sent an invalid message
   } kind = Kind::closed;
   std::string words;
 };

@@ -27,14 +27,14 @@ struct PodMachine {
   int machine_gpus = 0;  // GPUs of the pod's machine; 0: unknown
 };
 
-// Facts that an agent found on its host before joining. The root compares them between nodes. Empty
-// or unset: unknown, or no limit.
+// Facts that an agent found on its host before joining. The root compares these facts between
+// nodes. Empty or unset: unknown, or no limit.
 struct Evidence {
   std::string script;        // a hash of the script's contents
   std::string script_error;  // why the script cannot be read
   std::string python;        // "3.11"
   std::string torch;         // "2.13.0+cpu"
-  // accelerate's settings file. The launcher of accelerate would apply it; toprun does not.
+  // accelerate's settings file. The launcher of accelerate would apply this file; toprun does not.
   std::optional<std::string> idle_accelerate_config;
   std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's
   doctor::Resources resources;
@@ -82,7 +82,7 @@ struct Join {
   bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;
   bool prepares = false;  // the agent has to prepare something before its workers start, or is
-                          // unfit; so it reports when it is ready
+                          // unfit; so the agent reports when it is ready
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   SharedOptional<CloudPlace> cloud;

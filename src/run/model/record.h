@@ -97,7 +97,7 @@ inline constexpr std::size_t most_lost_spares = 64;
 // A run of the same job, after which Slurm requeued the job.
 struct EarlierRun {
   std::optional<WallTime> started, ended, updated;
-  std::optional<int> exit_code;  // unset: it did not report its end
+  std::optional<int> exit_code;  // unset: the run did not report its end
   std::optional<Cause> cause;    // unset on success, or if unknown
 };
 inline constexpr std::size_t most_earlier_runs = 16;
@@ -115,7 +115,7 @@ struct RunRecord {
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
   // When the run admits more nodes, as in --grow. Empty: never. Unset: the report does not contain
-  // it.
+  // this fact.
   std::optional<Outside> grow = Outside();
   Outside title = {};    // the name that its user chose; empty: none
   Outside program = {};  // the script, module or program

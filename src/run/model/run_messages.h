@@ -31,7 +31,7 @@ namespace toprun::model {
 struct Staged {
   std::chrono::milliseconds took{0};
   std::uint64_t bytes = 0;  // bytes that the node received; it already had the rest
-  std::string why_not;      // why the node has no copy; empty: it has a copy
+  std::string why_not;      // why the node has no copy; empty: the node has a copy
 };
 
 // member → root: the store is found and the container runs; the member waits for Start.
@@ -60,8 +60,8 @@ struct Arrivals {
     int pid = 0;              // 0: unknown
     std::optional<int> rank;  // the rank, if the store knows it
     std::chrono::milliseconds joined_age{0};
-    std::optional<std::chrono::milliseconds> met_age;  // since the process reached its first
-                                                       // collective; unset: it has not
+    std::optional<std::chrono::milliseconds>
+        met_age;  // since the process reached its first collective; unset: not reached
   };
   struct Host {
     std::string address;  // as the store sees it; empty: the store's own host

@@ -37,8 +37,8 @@ class Agent {
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
   void network_refused();
-  // The ranks of the attempt make no progress from now on. If `guilty` is set, they wait for the
-  // rank with this index on this node.
+  // The ranks of the attempt make no progress from now on. If `guilty` is set, the ranks wait for
+  // the rank with this index on this node.
   void ranks_hang(int attempt, std::optional<int> guilty);
   void ranks_go_on(int attempt);
   void agent_dies();

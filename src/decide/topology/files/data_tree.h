@@ -31,7 +31,7 @@ struct DataNode {
   std::string text;             // for Kind::text: also numbers and booleans
   std::vector<DataNode> items;  // for a list; for a table: the values, one per key
   std::vector<Key> keys;        // for a table, in the file's order
-  bool is_string = false;       // for a text: it is not a number or boolean (in YAML always true)
+  bool is_string = false;       // true: the text is not a number or boolean (in YAML always true)
 
   // The key's value; null: no such key, an empty value, or this node is not a table.
   const DataNode* find(std::string_view key) const;
