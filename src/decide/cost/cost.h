@@ -58,9 +58,9 @@ Cost cost_of(Collective collective, const Network& network, std::span<const std:
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
-// For each level: how many seconds one edge of the ring occupies a domain's uplink, in an
-// all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's, which has
-// no uplink.
+// For each level: the number of seconds for which one edge of the ring occupies a domain's uplink,
+// in an all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's,
+// which has no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::cost

@@ -15,9 +15,9 @@ namespace toprun::cost {
 //
 // A domain's uplink connects it to the domain around it; a host's adapters connect the host to its
 // innermost domain. Each link has two independent directions. A message between two nodes uses the
-// sender's adapters, the outward uplinks of the domains that it leaves, the inward uplinks of the
-// domains that it enters, and the receiver's adapters. A message between two hosts of one NVLink
-// domain uses only the sender's and the receiver's NVLink.
+// adapters of the sender and of the receiver. It also uses the outward uplinks of the domains that
+// it leaves, and the inward uplinks of the domains that it enters. A message between two hosts of
+// one NVLink domain uses only the sender's and the receiver's NVLink.
 //
 // Domains are nested: nodes that share a domain share all domains around it, even if the outer
 // domains are unknown. A node with an unknown domain counts as a domain of its own. Nodes without a

@@ -11,9 +11,9 @@ namespace toprun::topology {
 // domains stay separate levels, because their names carry additional information.
 //
 // Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
-// are in both maps do not show which level is the outer one, the names of the levels decide:
-// region, zone, others, nvlink, from the outermost to the innermost. If the names do not decide,
-// the level of `first` is the outer one.
+// are in both maps do not show which level is the outer one, the names of the levels decide. From
+// the outermost to the innermost: region, zone, others, nvlink. If the names do not decide, the
+// level of `first` is the outer one.
 //
 // A host must have the same name in both maps (see match.h). Errors: neither of two levels is
 // inside the other; there are more than max_levels. The message for the first error names both

@@ -14,8 +14,8 @@ namespace toprun::topology {
 std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
-//   - a warning for a host that has an adapter on a leaf where the other hosts of its group have a
-//     different adapter: equal local ranks would use different rails;
+//   - a warning for a host that has another adapter on a leaf than the other hosts of its group,
+//     because equal local ranks would use different rails;
 //   - a note for hosts with fewer active rails than most hosts of their group;
 //   - links["host"]: the total bandwidth of one host's rails; if hosts differ, the value of most
 //     hosts of the job.

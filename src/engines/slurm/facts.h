@@ -48,9 +48,9 @@ std::string topology_plugin_in(std::string_view config);
 // needed because, with a topology.yaml, the configuration names only the default plugin (26.05:
 // flat). Pure function.
 std::string topology_kind_in(std::string_view topology);
-// From the output of `scontrol show topology`: the numbers of nodes below leaf switches
-// (SwitchName=… Level=0 … Nodes=…), and the size of the smallest block (BlockName=… BlockSize=…), 0
-// if there is no block. Pure functions.
+// Both functions read the output of `scontrol show topology`. leaf_nodes_in() returns the numbers
+// of nodes below leaf switches (SwitchName=… Level=0 … Nodes=…). block_nodes_in() returns the size
+// of the smallest block (BlockName=… BlockSize=…), 0 if there is no block. Pure functions.
 std::vector<int> leaf_nodes_in(std::string_view topology);
 int block_nodes_in(std::string_view topology);
 

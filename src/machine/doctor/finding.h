@@ -18,10 +18,9 @@ struct Finding {
   Severity severity = Severity::ok;
   std::string evidence;  // what the check found
   std::string fix = {};  // how to correct the problem; empty: nothing has to be done
-  std::vector<std::string> commands =
-      {};                // for --fix: commands that correct the problem, to be run as root
-  bool is_idle = false;  // the severity is ok because this machine has nothing to
-                         // check
+  std::vector<std::string> commands = {};  // for --fix: commands that correct the problem, as root
+  bool is_idle = false;                    // the severity is ok because this machine has nothing to
+                                           // check
 };
 
 }  // namespace toprun::doctor

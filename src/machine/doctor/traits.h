@@ -12,12 +12,12 @@ namespace toprun::doctor {
 
 // A property of a host that is expected to be the same on all hosts of a job.
 struct Trait {
-  std::string id;       // "mtu": the id of its TraitRow
-  std::string subject;  // distinguishes several values, such as the name that was looked up;
-                        // often empty
-  std::string value;    // "1500"
-  std::string place =
-      {};  // where the value was read: "eth0"; hosts may have different places; often empty
+  std::string id;          // "mtu": the id of its TraitRow
+  std::string subject;     // distinguishes several values, such as the name that was looked up;
+                           // often empty
+  std::string value;       // "1500"
+  std::string place = {};  // where the value was read: "eth0"; it may differ between hosts; often
+                           // empty
 };
 
 // What a difference in one trait means for the doctor and for a launch.

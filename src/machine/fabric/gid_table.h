@@ -24,7 +24,8 @@ struct GidExtent {
 // NCCL and each range of addresses (NCCL_IB_ADDR_RANGE). Types cannot be hidden after that entry:
 // the kernel looks up the whole entry to show its address or its type
 // (drivers/infiniband/core/sysfs.c). So a table with one readable type has no address without a
-// readable type. Types are then read only for IPv4 addresses, as in NCCL.
+// readable type. If Entries::needed finds the best possible entry, types are read only for IPv4
+// addresses, as in NCCL, and for the entry `named`.
 void read_gids(const Folder& folder, const Device& device, const GidExtent& extent, Port& port);
 
 }  // namespace toprun::fabric

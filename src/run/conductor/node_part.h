@@ -262,8 +262,7 @@ class NodePart {
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;
-  process::Impatience
-      impatience_;  // counts all signals that tell the agent to end, from any source
+  process::Impatience impatience_;  // counts all signals to end, from any source
   enum class Wish {
     none,
     leave,

@@ -60,8 +60,8 @@ struct Arrivals {
     int pid = 0;              // 0: unknown
     std::optional<int> rank;  // the rank, if the store knows it
     std::chrono::milliseconds joined_age{0};
-    std::optional<std::chrono::milliseconds>
-        met_age;  // since the process reached its first collective; unset: not reached
+    std::optional<std::chrono::milliseconds> met_age;  // since the process reached its first
+                                                       // collective; unset: it has not
   };
   struct Host {
     std::string address;  // as the store sees it; empty: the store's own host

@@ -29,10 +29,10 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
 // `file` is the text's name in evidence and in errors (file:line:column). A text without any such
 // line results in a map without hosts. Switches and blocks in one text are two topologies of the
-// same hosts, which become one tree (nest.h); if the two topologies contradict each other, the
-// switches count, with a warning. Nodes=ALL means the hosts of the other lines and `known_hosts`
-// (the job's hosts); it is an error if there are no such hosts. TorusName= (26.05) is an error,
-// because Slurm's output for it has too little information.
+// same hosts, which become one tree (nest.h). If the two topologies contradict each other, only the
+// switches count, and there is a warning. Nodes=ALL means the hosts of the other lines and
+// `known_hosts` (the job's hosts); Nodes=ALL is an error if there are no such hosts. TorusName=
+// (26.05) is an error, because Slurm's output for it has too little information.
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include,
                              const std::vector<std::string>& known_hosts = {});
