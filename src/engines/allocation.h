@@ -54,7 +54,7 @@ struct Allocation {
   // source lists the nodes.
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
-  std::optional<int> tasks_on_my_node;  // in_place
+  std::optional<int> tasks_on_my_node;  // in_place: number of processes on this node
   // This process's number among all processes that the engine started, and the number of these
   // processes. Set if the engine does not number nodes. The root has number 0.
   std::optional<int> task;
@@ -82,8 +82,8 @@ struct Allocation {
   // The engine's default time from its first signal to SIGKILL. Unset: the engine sends no SIGKILL.
   std::optional<std::chrono::seconds> kill_wait;
   // The engine has started all processes of this launch together. If a process exits with another
-  // code than 0, the engine may end the other processes. Therefore only the root, which ends last,
-  // may return another code than 0.
+  // code than 0, perhaps the engine ends the other processes. Therefore only the root, which ends
+  // last, is allowed to return another code than 0.
   bool started_together = false;
   // The engine does not restart processes that ended, and uses the root's exit code. Therefore the
   // other processes return 0 at the run's end.

@@ -114,9 +114,9 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// The exit code that represents a job's result. JobEnd decides first, then the job's own code, with
-// 128+n for signal n. If a job failed and has neither, the code is 1, or 143 if it was cancelled.
-// nullopt: the job has not ended.
+// The exit code that represents a job's result. JobEnd decides first, then the job's own exit code.
+// A cancelled job without its own exit code has the code 143. A failed job without its own exit
+// code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
 // A job's name on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
@@ -240,7 +240,7 @@ class Queue {
   virtual std::string state_words(std::string_view state_word) const = 0;
   // How long the engine itself remembers a job after its end, apart from a separate archive.
   virtual std::chrono::seconds memory() const = 0;
-  // Why find() may not find this job, although the job existed.
+  // Why find() perhaps does not find this job, although the job existed.
   virtual std::string forgets(const JobId& id) const = 0;
   // The command that prints the output of a job, or of one of its printers, if the engine itself
   // stores the output. nullopt: the output is in files.

@@ -37,8 +37,8 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
                     const Environment& environment, const Start& how);
 
 // While this object exists, commands inherit this descriptor too. The descriptor is a lock that is
-// held until the last command ends, even if this process is killed. Only one such object may exist
-// at a time.
+// held until the last command ends, even if this process is killed. At most one such object is
+// allowed at a time.
 class KeptByCommands {
  public:
   explicit KeptByCommands(int fd);

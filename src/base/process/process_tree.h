@@ -25,8 +25,9 @@ bool is_copy(pid_t pid, pid_t parent);
 // The children of all of a process's threads, zombies included.
 std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
 
-// Every process below `root`, nearest first, zombies included, without `root` itself. A process
-// that forks meanwhile may be missed: to kill all, repeat until the kernel reports no children.
+// Every process below `root`, nearest first, zombies included, without `root` itself. If a process
+// forks meanwhile, the function may miss the new process. To kill all processes, repeat the call
+// until the kernel reports no children.
 std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
 // Like descendants(), without the processes `left_out` and their descendants.
 std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,

@@ -20,8 +20,8 @@ std::string counted(Count count, std::string_view noun) {
 // number of the other numbers: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
 
-// Bytes in a binary unit, with three significant digits unless they are whole: "512 B", "1 KiB",
-// "1.50 MiB", "12.3 GiB".
+// Bytes in a binary unit. The number has three significant digits, unless it is whole: "512 B", "1
+// KiB", "1.50 MiB", "12.3 GiB".
 std::string bytes_text(double bytes);
 
 }  // namespace toprun

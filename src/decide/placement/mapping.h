@@ -30,7 +30,7 @@ double cost_of(const cost::Graph& graph, const cost::Ways& ways,
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
 // The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.
-// So only nodes with equal numbers of processes may be exchanged.
+// So two nodes can be exchanged only if they have equal numbers of processes.
 struct Slots {
   const cost::Graph& graph;
   // the grid's dimensions, innermost first; their product is the number of slots

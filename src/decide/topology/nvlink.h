@@ -23,7 +23,7 @@ struct NvlinkDomain {
   std::string name() const;
 };
 
-// Whether the node's GPUs may share an NVLink domain with GPUs on other nodes. If the GPUs cannot
+// Whether the node's GPUs can share an NVLink domain with GPUs on other nodes. If the GPUs cannot
 // share such a domain, it is useless to start nvidia-smi. The condition: the driver has channels
 // for memory exchange between nodes (IMEX). `root`: the folder that contains proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");

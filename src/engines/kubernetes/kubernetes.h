@@ -14,9 +14,9 @@ namespace toprun::engines {
 //   | pod 0's host  | --rdzv-endpoint, --master-addr, their PET_, the pod        | error          |
 //
 // toprun reports a contradiction between the user's options and the pod. If there is only one pod,
-// the stance is `single`. If the job may have other pods and their number is unknown, toprun stops
-// with an error, because N pods could each train alone. If toprun is called as torchrun, it only
-// warns.
+// the stance is `single`. If the job perhaps has other pods and their number is unknown, toprun
+// stops with an error, because N pods could each train alone. If toprun is called as torchrun, it
+// only warns.
 class KubernetesEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::kubernetes; }

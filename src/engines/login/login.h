@@ -66,7 +66,7 @@ std::string login_script(const Binary& binary);
 inline constexpr std::string_view login_mark = "toprun-login ";
 // Lines that the agent itself prints: login_up() before it reads its instructions, login_joins on
 // stderr once it can join, and login_ended() at its end. The last line is needed because the exit
-// code of ssh or kubectl may not be the agent's.
+// code of ssh or kubectl is not always the agent's.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 inline constexpr std::string_view login_joins = "toprun-login joins\n";

@@ -42,7 +42,7 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
-// Whether mpirun must tag the ranks' output for MpirunOutput: with Open MPI 3 and 4, unless the
+// Whether mpirun must tag the ranks' output for MpirunOutput. True for Open MPI 3 and 4, unless the
 // user has already requested tags.
 bool tags_output(const MpirunCommand& command);
 
@@ -50,8 +50,8 @@ bool tags_output(const MpirunCommand& command);
 // nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
-// Whether mpirun reported that one of its processes ended with a code other than 0. mpirun then
-// ends the other processes and itself, but waits for a lost host until TCP times out.
+// Whether mpirun reported that one of its processes ended with a code other than 0. In this case,
+// mpirun ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);
 
 // The rank that first ended with a code other than 0, if mpirun names it, as Open MPI 4 sometimes

@@ -26,7 +26,7 @@ struct SourcedPath {
 };
 
 // The user's requests, from --container and related options or from an EDF file. No image: the
-// ranks run on the host itself. Host paths may be relative until make_absolute().
+// ranks run on the host itself. Host paths may be relative until make_absolute() is called.
 struct Request {
   std::string environment = {};  // from --environment: an EDF's name or file; empty: no EDF
   std::string image = {};        // as typed: a path, or a reference such as docker://python:3.12

@@ -32,16 +32,17 @@ std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
 // Whether "P2P Request Redirect" is on in the configuration space of a bridge.
 bool redirects_requests(std::string_view config);
 
-// Sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty unless the
-// kernel answers ARP requests for one interface's address on another (arp_ignore 0).
+// Sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty if the kernel
+// does not answer ARP requests for one interface's address on another interface (arp_ignore above
+// 0).
 std::vector<std::vector<std::string>> shared_subnets(const fabric::Sysfs& sysfs);
 
 // Whether libibverbs, which NCCL loads for RDMA, is in the usual folders or in LD_LIBRARY_PATH.
 bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environment);
 
 // NVIDIA's codes for GPU faults since the machine's boot, from the kernel's log: "Xid 79 of
-// 0000:1a:00". Codes for a program's own errors are left out. Empty for users who may not read the
-// log.
+// 0000:1a:00". Codes for a program's own errors are left out. Empty for users without permission to
+// read the log.
 std::set<std::string> logged_gpu_faults();
 // The fault in a record of the log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …"); empty if there
 // is no fault.

@@ -44,7 +44,7 @@ std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 
 inline constexpr std::string_view bytes_unit = "bytes";
 
-// A resource that may be too small for a job. The doctor reports it for one machine; a launch
+// A resource that is perhaps too small for a job. The doctor reports it for one machine; a launch
 // reports it in one line for all nodes of the job.
 struct Need {
   std::string_view id;  // the check's id: "open-files"

@@ -29,8 +29,8 @@ Search find_python(Memory& memory, std::span<const Mapping> mappings, std::strin
 // 0 if the name has no version.
 int minor_in_name(std::string_view path);
 
-// Like find_python(), for a process. If the process's memory may not be read, the result explains
-// why.
+// Like find_python(), for a process. If toprun has no permission to read the process's memory, the
+// result explains why.
 Search find_python_of(pid_t pid, ForeignMemory& memory);
 
 }  // namespace toprun::stacks

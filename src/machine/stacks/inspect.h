@@ -17,8 +17,8 @@ namespace toprun::stacks {
 
 // Observes a process from outside, without stopping or changing it: through /proc and its memory
 // (process_vm_readv(2)). The observation also works if the process is stopped, hangs in the kernel,
-// or holds Python's lock in a loop in C. Under Yama's scope 1, only an ancestor may observe a
-// process.
+// or holds Python's lock in a loop in C. Under Yama's scope 1, only an ancestor is allowed to
+// observe a process.
 //
 // Every call returns within its limit. A read can block in the kernel (a page of a file on a server
 // that does not answer). In this case the call returns, and the read continues on its own thread

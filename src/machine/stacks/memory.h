@@ -23,8 +23,8 @@ using Address = std::uint64_t;
 class Memory {
  public:
   virtual ~Memory() = default;
-  // Fills `into`. False: part of the range is not mapped or may not be read. After a failed read,
-  // the content of `into` is undefined.
+  // Fills `into`. False: a part of the range is not mapped, or there is no permission to read it.
+  // After a failed read, the content of `into` is undefined.
   virtual bool read(Address from, std::span<std::byte> into) = 0;
 
   template <class T>

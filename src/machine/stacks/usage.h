@@ -46,8 +46,8 @@ struct Pulse {
 std::optional<Pulse> pulse(pid_t pid);
 
 // The process that has the id `inner` in its own PID namespace and these entries ("NAME=value") in
-// its initial environment. 0: there is no such process, or its files may not be read. Reads all of
-// /proc.
+// its initial environment. 0: there is no such process, or toprun has no permission to read its
+// files. Reads all of /proc.
 pid_t outer_id(pid_t inner, std::span<const std::string> entries);
 
 // Whether the process has a GPU open. May block, like all of /proc.

@@ -16,7 +16,7 @@ namespace toprun::run {
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // If all failures so far only report a lost peer, this peer may still be running. The root waits
+  // If all failures so far only report a lost peer, perhaps this peer still runs. The root waits
   // for the peer's exit for this time, and then stops all nodes.
   std::chrono::milliseconds own_exit{5'000};
   // If all failures so far are errors in the program's text, the other ranks will fail in the same

@@ -110,7 +110,7 @@ class Coordinator {
     // The arrivals that were reported before all members had started, and the time of the report.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
-    // The error of a member that cannot reach the store. The fault may be in the store's node.
+    // The error of a member that cannot reach the store. Perhaps the fault is in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
     std::optional<HangWatch> watch;  // set together with `conductor`

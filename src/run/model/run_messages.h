@@ -30,7 +30,7 @@ namespace toprun::model {
 // member → root, with --stage: this node has copied the environment, or continues without a copy.
 struct Staged {
   std::chrono::milliseconds took{0};
-  std::uint64_t bytes = 0;  // bytes that the node received; it already had the rest
+  std::uint64_t bytes = 0;  // bytes that the node received; the node already had the rest
   std::string why_not;      // why the node has no copy; empty: the node has a copy
 };
 

@@ -15,7 +15,7 @@ namespace toprun::topology {
 // object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock. Inside these is the
 // NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
 // other keys (customerHostId …) are ignored. Error: what is wrong with the text.
-using OciPlace = std::array<std::optional<std::string>, 4>;  // in this order
+using OciPlace = std::array<std::optional<std::string>, 4>;  // the levels above, in this order
 std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view text);
 
 Question oci_question();

@@ -48,7 +48,7 @@ IncludeReader includes_below(const std::filesystem::path& folder);
 
 // Reads topology.yaml (yaml.h) from the folder of the file in $SLURM_CONF, else from /etc/slurm. If
 // topology.yaml does not exist, reads topology.conf from the same folder. (If both exist, Slurm too
-// ignores topology.conf.) nullopt: neither exists.
+// ignores topology.conf.) nullopt: neither file exists.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 
 }  // namespace toprun::topology

@@ -34,11 +34,11 @@ struct TopologyChoice {
 // a leaf. Names of blocks and switches belong to their topology. If two topologies have a block1,
 // the two blocks are one domain only if a host is in both. Otherwise the block of the later
 // topology is named TOPOLOGY:block1. nodes: ALL means `known_hosts`, the job's hosts. If two
-// topologies contradict each other, the first one with cluster_default wins; if there is none, the
-// first one. `file` is the text's name in evidence and errors (file:line:column). A flat topology
-// results in a map without hosts. Unknown keys are ignored with a warning. Errors: those of
-// parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and map_of_toruses(); a value of
-// a wrong type.
+// topologies contradict each other, the first topology with cluster_default wins. If no topology
+// has cluster_default, the first topology wins. `file` is the text's name in evidence and errors
+// (file:line:column). A flat topology results in a map without hosts. Unknown keys are ignored with
+// a warning. Errors: those of parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and
+// map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
