@@ -37,7 +37,8 @@ struct Node {
   std::string address = {};
 };
 
-// What one engine knows about where this process runs. Each fact comes with its source.
+// The facts that one engine knows about the place where this process runs. Each fact comes with its
+// source.
 struct Allocation {
   EngineKind engine = EngineKind::local;
   Stance stance = Stance::single;

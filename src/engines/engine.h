@@ -92,7 +92,7 @@ struct Presence {
   bool may_be_late = false;        // perhaps the process on an unlisted node has not started yet
 };
 
-// Waits this long. False: there is no more time to wait.
+// Waits for the given time. False: there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
 // An engine that may have started this process. detect() is pure, and returns nullopt if another

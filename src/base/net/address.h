@@ -49,7 +49,7 @@ Result<std::vector<LocalAddress>> local_addresses();
 // The address from which the kernel would send to `remote`; nothing is sent. nullopt: the kernel
 // has no route.
 std::optional<Address> own_address_towards(const Address& remote);
-// The addresses at which other hosts may reach this one, at most `most`. Addresses of the loopback
+// The addresses at which other hosts may reach this host, at most `most`. Addresses of the loopback
 // interface are last, because a load balancer may have thousands of service addresses there.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
@@ -78,8 +78,8 @@ std::optional<Holder> holder_of_port(int port);
 
 struct CannotListen {
   Error error;
-  std::optional<Holder> holder;  // the process that holds the port; unset if this is not the
-                                 // reason, or if the process is unknown
+  std::optional<Holder> holder;  // the process that holds the port; unset: the reason is another
+                                 // one, or the process is unknown
 };
 // A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
 // allows. Port 0: the kernel chooses a port. Error: another socket listens on the port on one of

@@ -13,7 +13,7 @@
 
 namespace toprun::hosts {
 
-// The sources for looking up names; the defaults are this host's.
+// The sources for looking up names; the defaults are the sources of this host.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
   // The program that queries NSS (LDAP, sssd, myhostname). A name without a slash is looked up in

@@ -15,7 +15,7 @@ class Environment {
   Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
       : variables_(variables) {}
 
-  // Skips entries without "="; if a name occurs twice, the first counts, like in getenv(3).
+  // Skips entries without "="; if a name occurs twice, the first entry counts, like in getenv(3).
   static Environment from(const char* const* envp);
 
   bool has(std::string_view name) const { return variables_.contains(name); }

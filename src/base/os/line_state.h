@@ -12,7 +12,7 @@ std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
 // From now on, the flag for stderr is in memory that another process shares. That process continues
-// to write to stderr after this one has died. `shared` is used until this process ends.
+// to write to stderr after this process has died. `shared` is used until this process ends.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
 }  // namespace toprun

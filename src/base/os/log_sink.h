@@ -7,7 +7,7 @@
 namespace toprun {
 
 // Writes toprun's own lines, so that the event loop does not block on a terminal or a disk. Any
-// thread may call both functions. A thread that ends the process may also call flush().
+// thread may call write() and flush(). A thread that ends the process may also call flush().
 class LogSink {
  public:
   virtual ~LogSink() = default;

@@ -34,7 +34,8 @@ class StandIn {
   static void put(StandIn* stand_in);
 };
 
-// The machine's steady clock, or that of the StandIn. All drivers of a run use it for timeouts.
+// The machine's steady clock, or the clock of the StandIn. All drivers of a run use it for
+// timeouts.
 struct SteadyClock {
   static SteadyTime now();
 };

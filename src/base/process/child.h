@@ -65,8 +65,8 @@ std::vector<pid_t> running_commands();
 // that called start() has not run again yet.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
-// While this object exists, no new command starts. For code that has to distinguish this process's
-// other children from its commands.
+// While this object exists, no new command starts. StartsPaused is for code that has to distinguish
+// this process's other children from its commands.
 class StartsPaused {
  public:
   StartsPaused();

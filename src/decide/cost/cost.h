@@ -51,10 +51,10 @@ struct Cost {
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 
-// A lower bound: in every order of these nodes, the collective takes at least this time. For the
-// ring, this bound is the minimum: an order takes this time if the nodes of each domain are
-// consecutive, unless NVLink is slower than the adapters. All-to-all takes the same time in every
-// order. For the tree, perhaps no order is as fast as the bound.
+// A lower bound: in every order of these nodes, the collective takes at least as long as this
+// bound. For the ring, this bound is the minimum: an order takes this time if the nodes of each
+// domain are consecutive, unless NVLink is slower than the adapters. All-to-all takes the same time
+// in every order. For the tree, perhaps no order is as fast as the bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 

@@ -15,8 +15,8 @@ namespace toprun::cost {
 
 // The traffic pattern between the members of a group.
 enum class Pattern {
-  ring,        // each member sends to the next, the last to the first: all-reduce, reduce-scatter,
-               // all-gather
+  ring,        // each member sends to the next member, the last member to the first: all-reduce,
+               // reduce-scatter, all-gather
   all_to_all,  // each member sends an equal share to every other member
   chain,       // each member sends to the next and to the previous one: pipeline stages
 };

@@ -11,7 +11,7 @@ namespace toprun::hang {
 struct Alarm {
   enum class Kind {
     exception_dump,  // a collective has timed out: all ranks dump and abort
-    remote_error,    // a rank reports an error to the others in its group
+    remote_error,    // a rank reports an error to the other ranks in its group
   };
   Kind kind = Kind::exception_dump;
   std::optional<int> rank = {};  // global rank; unset: the value is a rank within another group

@@ -19,8 +19,8 @@ struct RankSample {
   bool computes = false;      // the rank or a child process used a CPU since the last sample
 };
 
-// A rank that works shows more different stacks than this within the time limit. A rank that waits
-// shows at most this number, even if it polls in a loop.
+// A rank that works shows more than most_paths_of_a_wait different stacks within the time limit. A
+// rank that waits shows at most that many, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 // If a rank has made no progress for the whole time limit, a computation counts as progress only if
@@ -49,8 +49,8 @@ class Stillness {
   // Ranks have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
-  // Nothing ran during this time, which ends now: the job was suspended. The time counts neither as
-  // a wait nor as progress.
+  // Nothing ran for `time` until now: the job was suspended. The time counts neither as a wait nor
+  // as progress.
   void leave_out(SteadyTime::duration time);
 
   // nullopt before the first call of look(), and if all ranks have ended.

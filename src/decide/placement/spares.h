@@ -9,8 +9,8 @@
 
 namespace toprun::placement {
 
-// If nodes times spares is above this limit, the choice is not exact: whole outermost domains are
-// left out first, beginning with the smallest.
+// If the number of nodes times the number of spares is above max_spare_work, the choice is not
+// exact: whole outermost domains are left out first, beginning with the smallest.
 inline constexpr std::size_t max_spare_work = 20'000'000;
 
 // Selects `keep` nodes of `sorted`, if there are more. The result has the same order as `sorted`.

@@ -71,7 +71,7 @@ enum class Fault {
 struct Source {
   std::string_view option;  // the --topology option for it: "slurm"; "" for a file's path
   std::string_view needs;   // the data that the source reads, for messages
-  // Whether --topology auto should try this source here.
+  // Whether --topology auto should try this source on this machine.
   bool (*plausible)(const Request&);
   // nullopt: the source has no data here. May run in parallel with other sources' `read`.
   Result<std::optional<Map>> (*read)(const Request&);

@@ -8,7 +8,7 @@
 
 namespace toprun::topology {
 
-// Counts events of one kind for a single warning, and keeps the first one.
+// Counts events of one kind for a single warning, and keeps the first event.
 struct Tally {
   std::size_t count = 0;
   std::string first;

@@ -119,10 +119,10 @@ std::string summary_of(const NodeFabric& node);
 // RDMA, or the transport of the node's profile.
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
-// Settings of the user or of an nccl.conf that cannot be intended here, one sentence each; a launch
-// warns about them. The mistakes are: RDMA is switched off; devices or GIDs do not exist or lead
-// nowhere; ports have another purpose; a requested fabric's clues are missing; values are in
-// quotes; NCCL does not know a name.
+// Settings of the user or of an nccl.conf that cannot be intended on this node, one sentence each;
+// a launch warns about them. The mistakes are: RDMA is switched off; devices or GIDs do not exist
+// or lead nowhere; ports have another purpose; a requested fabric's clues are missing; values are
+// in quotes; NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
 // All mistakes(), and also values that only differ from those of decide().

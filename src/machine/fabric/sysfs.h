@@ -66,7 +66,7 @@ class Sysfs {
  private:
   std::string full(const std::string& path) const { return root_ + path; }
 
-  std::string root_;  // ends with a slash, so paths begin without one: "sys/class/net"
+  std::string root_;  // ends with a slash, so paths begin without a slash: "sys/class/net"
 };
 
 }  // namespace toprun::fabric

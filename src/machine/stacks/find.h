@@ -25,8 +25,8 @@ struct Search {
 // /proc/PID/exe.
 Search find_python(Memory& memory, std::span<const Mapping> mappings, std::string_view program);
 
-// The 8 in a file name such as libpython3.8.so.1.0, python3.8 or x.cpython-38-x86_64-linux-gnu.so;
-// 0 if the name has no version.
+// The minor version in a file name: the 8 in names such as libpython3.8.so.1.0, python3.8 or
+// x.cpython-38-x86_64-linux-gnu.so; 0 if the name has no version.
 int minor_in_name(std::string_view path);
 
 // Like find_python(), for a process. If toprun has no permission to read the process's memory, the

@@ -6,7 +6,7 @@
 
 namespace toprun::run {
 
-// A node asks at most this many nodes before it in the chain, and then the source.
+// A node asks at most most_predecessors nodes before it in the chain, and then the source.
 inline constexpr std::size_t most_predecessors = 3;
 
 // The nodes from which each node copies the environment, nearest first. The source is the last

@@ -17,12 +17,13 @@ namespace toprun::run {
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
   // If all failures so far only report a lost peer, perhaps this peer still runs. The root waits
-  // for the peer's exit for this time, and then stops all nodes.
+  // for the peer's exit for the time `own_exit`, and then stops all nodes.
   std::chrono::milliseconds own_exit{5'000};
   // If all failures so far are errors in the program's text, the other ranks will fail in the same
-  // way. The root waits for their failures for this time.
+  // way. The root waits for these failures for the time `same_text`.
   std::chrono::milliseconds same_text{1'000};
-  // With --grow now: if several nodes join within this time, they cause only one restart.
+  // With --grow now: if several nodes join within the time `newcomers`, they cause only one
+  // restart.
   std::chrono::milliseconds newcomers{1'000};
 };
 
@@ -97,7 +98,7 @@ class Conductor {
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.
   bool is_stopping() const { return trigger_ != Trigger::none; }
-  // The signal that ends the job; unset if no signal does.
+  // The signal that ends the job; unset if no signal ends the job.
   std::optional<int> ending_signal() const {
     return trigger_ == Trigger::signal ? std::optional(signal_) : std::nullopt;
   }

@@ -59,7 +59,7 @@ class Coordinator {
   std::optional<SteadyTime> wake_at() const;
 
   Stage stage() const { return stage_; }
-  // The current attempt is its last entry.
+  // The last entry of the course is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
   // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.

@@ -48,11 +48,11 @@ struct Course {
   }
 };
 
-// A job that runs for weeks may lose and gain nodes without a limit. Therefore only this many
-// attempts are recorded.
+// A job that runs for weeks may lose and gain nodes without a limit. Therefore only the latest
+// most_recorded attempts are recorded.
 inline constexpr std::size_t most_recorded = 1'000;
-// The nodes are recorded only for this many of the latest attempts, because a node takes half a
-// kilobyte.
+// The nodes are recorded only for the latest most_recorded_with_nodes attempts, because a node
+// takes half a kilobyte.
 inline constexpr std::size_t most_recorded_with_nodes = 8;
 
 }  // namespace toprun::run

@@ -13,12 +13,13 @@ namespace toprun::run {
 
 // A worker exits with this code to prevent a restart (as in NVIDIA's ft_launcher).
 inline constexpr int no_restart_exit_code = 93;
-// After this many early failures of the same kind in a row, a restart is pointless. Early failures
-// are instant failures (run/conductor/settings.h), and failed imports before all ranks have reached
-// the store. A restart is also pointless with a node that was lost this often in short attempts.
+// After hopeless_after early failures of the same kind in a row, a restart is pointless. Early
+// failures are instant failures (run/conductor/settings.h), and failed imports before all ranks
+// have reached the store. A restart is also pointless with a node that was lost hopeless_after
+// times in short attempts.
 inline constexpr int hopeless_after = 3;
-// If two attempts in a row are shorter than this, the next attempts start after a pause, which
-// doubles each time. The first loss of a node since the last longer attempt causes no pause.
+// If two attempts in a row are shorter than short_life, the next attempts start after a pause,
+// which doubles each time. The first loss of a node since the last longer attempt causes no pause.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};

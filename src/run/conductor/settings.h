@@ -17,16 +17,16 @@ enum class OnHang { report, restart, abort };
 
 inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish until the links are
                                                             // closed
-// If a run ends before all nodes have joined, the run waits for the missing nodes for this time, to
-// report the end to these nodes.
+// If a run ends before all nodes have joined, the run waits at most latecomers_limit for the
+// missing nodes, to report the end to these nodes.
 inline constexpr std::chrono::seconds latecomers_limit{10};
 // Time limit for the root's report of the end, including the report's file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};
 // Time limit for the engine's answer to the question why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
-// If the ranks' order is not computed after this time, a message says what the run waits for. A
-// stage that is late for another reason reports after report_missing_every. Both messages are
+// If the ranks' order is not computed after order_patience, a message says what the run waits for.
+// A stage that is late for another reason reports after report_missing_every. Both messages are
 // repeated every report_again_every.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
@@ -44,8 +44,8 @@ inline constexpr std::chrono::seconds visitor_lines_while{10};
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
-// A member without heartbeats is lost. A member with heartbeats may take this long to find the
-// store.
+// A member without heartbeats is lost. A member with heartbeats may take as long as ready_timeout
+// to find the store.
 inline constexpr std::chrono::seconds ready_timeout{60};
 
 // Time limit for computing the ranks' order, including all queries.
@@ -55,7 +55,7 @@ inline constexpr std::chrono::seconds arrange_timeout{60};
 // their error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
-// An attempt that fails within this time after its start cannot have done any work.
+// An attempt that fails within the time `instant` after its start cannot have done any work.
 inline constexpr std::chrono::milliseconds instant{1'000};
 // Like `instant`, for a warm start, in which imports take no time.
 inline constexpr std::chrono::milliseconds instant_if_warm{100};

@@ -114,7 +114,7 @@ struct Leaving {
 // member → root: the agent received the signal that asks the run to admit new nodes.
 struct AskedToGrow {};
 
-// member → root: none of the member's ranks has made progress for this time.
+// member → root: none of the member's ranks has made progress for the time `age`.
 struct RanksStill {
   std::chrono::milliseconds age{0};
   bool some_communicate = false;  // at least one waits for other ranks

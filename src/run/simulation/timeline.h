@@ -40,7 +40,7 @@ class Instant {
     last_ = event;
   }
   bool empty() const { return first_ == nullptr; }
-  // Runs the first event. The event may add others.
+  // Runs the first event. The event may add other events.
   void run_first();
 
  private:

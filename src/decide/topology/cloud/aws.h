@@ -33,7 +33,7 @@ inline constexpr std::chrono::seconds aws_timeout{5};
 // instance.
 Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 
-// Whether a file's text has this form.
+// Whether a file's text has the form of this output.
 bool looks_like_aws_topology(std::string_view text);
 
 // Adds each member under its own name. The member's place is the place of the instance whose id the
