@@ -126,10 +126,10 @@ class Engine {
   // job. The function blocks until it has requeued or ended the job, or until it is clear that
   // neither is necessary.
   virtual void requeue_orphaned(const Environment& environment, const Pause& pause) const;
-  // The locations of the processes that the engine started together with this one. nullopt:
+  // The locations of the processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.
   virtual std::optional<Presence> presence(const Environment& environment) const;
-  // Ends all processes that the engine started together with this one. Runs a command.
+  // Ends all processes that the engine started together with this process. Runs a command.
   virtual void end_step(const Environment& environment) const;
 };
 

@@ -34,9 +34,10 @@ struct GpuShare {
 
 // Counts the GPUs of this container and of its machine. Ignores variables that choose among the
 // container's GPUs (CUDA_VISIBLE_DEVICES). The machine's number is the number of PCI devices of
-// NVIDIA's driver. sysfs lists all of them even in a container. /dev does not, nor does
-// /proc/driver/nvidia/gpus with NVIDIA's container runtime. AMD's drivers also list GPUs that are
-// part of CPUs, so with AMD's drivers the machine's number is 0.
+// NVIDIA's driver. sysfs lists all these devices even in a container. /dev does not list all of
+// them, and with NVIDIA's container runtime, /proc/driver/nvidia/gpus does not list all of them.
+// AMD's drivers also list GPUs that are part of CPUs, so with AMD's drivers the machine's number is
+// 0.
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
 // The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's

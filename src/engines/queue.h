@@ -222,7 +222,7 @@ class Queue {
   // Pending jobs of one user or of all, with their expected start times if the engine predicts
   // them.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
-  // Whether `toprun submit` wrote the job's batch script. The script's shell has then become
+  // Whether `toprun submit` wrote the job's batch script. If so, the script's shell has become
   // toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
   // Whether an ended job's name and output exist until a user cancels the job.

@@ -23,7 +23,7 @@ struct PodIndex {
   auto operator<=>(const PodIndex&) const = default;
 };
 
-// Why something does not happen: a word, and a sentence that explains it.
+// Why a pod waits: a word, and a sentence that explains the word.
 struct Reason {
   std::string word;  // "Unschedulable"; empty: no reason
   std::string sentence;

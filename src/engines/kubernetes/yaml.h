@@ -15,7 +15,8 @@ inline constexpr int deepest_yaml = 64;
 
 // Parses a text with one YAML document (JSON is valid YAML). The parser follows kubectl's library
 // and the types of YAML 1.1: unquoted yes, on and 0x1f are not strings. Pure function. Errors (exit
-// 2) with file:line:column: invalid YAML, a repeated key, two documents, or a limit above exceeded.
+// 2) with file:line:column: invalid YAML, a repeated key, two documents, or a value that exceeds a
+// limit above.
 Result<nlohmann::ordered_json> parse_yaml_value(std::string_view text, const std::string& file);
 
 // The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (such

@@ -63,7 +63,7 @@ struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// The rank that was killed, according to mpirun. Only Open MPI 3 and newer report this.
+// The rank that was killed, according to mpirun. Only Open MPI 3 and newer report the killed rank.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
 // The user's mpirun: its command line and its implementation. Runs this mpirun with --version.

@@ -34,8 +34,9 @@ class Record {
   std::vector<Field> fields_;
 };
 
-// The records of an answer. Each starts on its own line with "KEY=". A line without this start
-// belongs to the previous record, because names may contain line ends. The views refer to `text`.
+// The records of an answer. Each record starts on its own line with "KEY=". A line without this
+// start belongs to the previous record, because names may contain line ends. The views refer to
+// `text`.
 std::vector<std::string_view> record_lines(std::string_view text, std::string_view key);
 
 // The pieces between separators of several characters. An empty last piece is omitted.

@@ -27,8 +27,8 @@ class SlurmEngine final : public Engine {
   // True in a step, unless Slurm tracks processes by cgroup and signals only processes that it
   // started. In a batch script, --signal=B: and scancel --batch signal only the shell.
   bool signals_every_process(const Environment& environment) const override;
-  // With --no-kill, Slurm (22.05) removes a lost node from the job. If this was the batch script's
-  // node, Slurm never ends the job. So at most three nodes query Slurm, until SlurmdTimeout has
+  // With --no-kill, Slurm (22.05) removes a lost node from the job. If the lost node ran the batch
+  // script, Slurm never ends the job. So at most three nodes query Slurm, until SlurmdTimeout has
   // passed.
   void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
   // Uses `sstat --pidformat`, which queries the nodes themselves, with or without accounting.

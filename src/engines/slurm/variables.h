@@ -45,7 +45,7 @@ Result<std::int64_t> job_id(const Environment& environment);
 Result<std::optional<int>> task_number(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
 // Whether Slurm made the step for a shell: the batch step, or salloc's interactive step. Such a
-// step has no tasks. Its node list contains only the node on which the shell runs.
+// step has no tasks. The step's node list contains only the node on which the shell runs.
 bool in_shell_step(const Environment& environment);
 bool in_task_step(const Environment& environment);
 // nullopt in a batch script or in an allocation's shell.

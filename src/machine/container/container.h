@@ -38,7 +38,7 @@ struct Request {
                                             // empty: not kept
   bool root = false;                        // the user is root in the container
   bool writable = false;                    // changes inside the image's own folders are allowed
-  bool gpu = true;                          // use the node's GPUs, if it has any
+  bool gpu = true;                          // use the node's GPUs, if the node has any
   std::vector<std::pair<std::string, std::string>> variables = {};    // from an EDF, see inside()
   std::vector<std::pair<std::string, std::string>> annotations = {};  // from an EDF: settings of
                                                                       // its hooks

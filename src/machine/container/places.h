@@ -17,7 +17,7 @@ namespace toprun::container {
 // below /var/tmp.
 SourcedPath containers_path(const Environment& environment);
 
-// The folder for caches of pulls and builds: below $SCRATCH, if that is set.
+// The folder for caches of pulls and builds: below $SCRATCH, if $SCRATCH is set.
 std::optional<SourcedPath> caches_path(const Environment& environment);
 
 // Checks that no other user can have put files at this place: a shared $SCRATCH and /var/tmp are

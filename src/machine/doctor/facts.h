@@ -32,7 +32,7 @@ struct Gpu {
   // The state and status of the GPU's registration with the NVLink fabric (normally "Completed" and
   // "Success"). Empty: no fabric, or the driver does not report it.
   std::string fabric_state{}, fabric_status{};
-  bool needs_reset = false;  // true: the driver reported this instead of values
+  bool needs_reset = false;  // true: the driver reports only that the GPU needs a reset
 };
 
 // Another host of the job and the addresses that its name resolves to on this host, in a fixed

@@ -40,7 +40,7 @@ std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
 
-// Collects the reports of many hosts from such lines, in any order.
+// Collects the reports of many hosts from lines of json_lines_of(), in any order.
 class HostReports {
  public:
   static constexpr std::size_t max_hosts = 100'000;

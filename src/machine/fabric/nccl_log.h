@@ -75,7 +75,7 @@ bool uses_plain_sockets(const NcclLog& log);
 // line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
-// Reads the text as it is written, in pieces of any length. A line counts once it is complete.
+// Reads a log while NCCL writes it, in pieces of any length. A line counts once it is complete.
 class NcclLogReader {
  public:
   static constexpr std::size_t max_line_bytes = 4096;

@@ -80,7 +80,8 @@ class Conductor {
   void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
-  // `nodes`: how many waiting nodes another attempt would admit. `all`: there is no room for more.
+  // `nodes`: how many waiting nodes another attempt would admit. `all`: there is no room for more
+  // nodes.
   void newcomers(int nodes, bool all, SteadyTime now);
   // The user asks to admit the waiting nodes. False: the request has no effect. Reasons: no node
   // waits; --grow does not allow such a request; ranks have already ended and this attempt is

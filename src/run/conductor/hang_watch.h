@@ -15,9 +15,9 @@
 namespace toprun::run {
 
 // Watches whether an attempt's ranks make progress, and decides when a lack of progress is a hang.
-// To find where the ranks are and which rank is to blame, it asks all members about their ranks.
-// One round of these questions and answers is a look. Performs no I/O: it receives the members'
-// reports, and returns questions to ask and hangs to report.
+// To find where the ranks are and which rank is to blame, HangWatch asks all members about their
+// ranks. One round of these questions and answers is a look. Performs no I/O: it receives the
+// members' reports, and returns questions to ask and hangs to report.
 //
 //   watching --all stand still for the limit, an alarm, a question--> looking
 //   looking --all have answered, or time--> watching, or once more looking

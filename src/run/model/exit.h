@@ -65,10 +65,10 @@ void from_json(const nlohmann::json& json, WorkerExit& exit);
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
 // The exit that best explains the others. The root cause is the earliest exit that toprun's signals
-// did not cause. A victim is chosen only if all are victims. Even then, a worker that toprun
-// stopped is chosen first if it had already reported an error of its own: its interpreter was still
-// exiting. Exits are compared by the time in the error file, else by the time of the exit. Null if
-// no worker failed except through toprun's signals.
+// did not cause. A victim is chosen only if all workers that failed are victims. Even then, a
+// worker that toprun stopped is chosen first if it had already reported an error of its own: its
+// interpreter was still exiting. Exits are compared by the time in the error file, else by the time
+// of the exit. Null if no worker failed except through toprun's signals.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks

@@ -175,7 +175,7 @@ template <class Integer = int>
 std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
                                 std::int64_t most);
 
-// These messages, and the parts of them that are objects.
+// The messages in this file, and those parts of messages that are JSON objects.
 template <class T, class... Messages>
 concept OneOf = (std::same_as<std::remove_const_t<T>, Messages> || ...);
 template <class T>
