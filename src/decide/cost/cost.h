@@ -21,7 +21,7 @@ namespace toprun::cost {
 //   - There is one flow between two nodes, whatever the number of processes on each. The reason is
 //     that a node's processes first combine their parts (NCCL). If NCCL uses several rings over
 //     several adapters, the rings together carry the same bytes as this flow.
-//   - Time inside a node is zero.
+//   - A transfer inside a node takes no time.
 //   - Uplinks are shared fairly, and the network has no other traffic.
 //   - Bytes are the program's data, without frames and headers.
 enum class Collective {

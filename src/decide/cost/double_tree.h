@@ -8,9 +8,9 @@ namespace toprun::cost {
 
 // NCCL's double binary tree over the positions of an order (NVIDIA/nccl, src/graph/trees.cc). In
 // the first tree, a position's lowest bit determines its height: odd positions are leaves; 2, 6, 10
-// … are above them; 0 is the root. The second tree is the first one in reverse order or, for an odd
-// count, shifted by one. So nearly every leaf of one tree is an inner position of the other. Each
-// tree carries half of the message, upwards for the sum and downwards for the distribution.
+// … are above them; 0 is the root. The second tree is the first tree in reverse order or, for an
+// odd count, shifted by one. So nearly every leaf of one tree is an inner position of the other.
+// Each tree carries half of the message, upwards for the sum and downwards for the distribution.
 struct DoubleTree {
   explicit DoubleTree(std::size_t count);
 

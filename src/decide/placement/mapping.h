@@ -12,7 +12,7 @@ namespace toprun::placement {
 inline constexpr double rounding = 1e-9;  // relative cost differences below this are ignored
 
 // An assignment of slots to nodes that minimises the time in which the slots' traffic occupies
-// links. The search for it is a quadratic assignment problem on a tree.
+// links. The search for this assignment is a quadratic assignment problem on a tree.
 struct Mapping {
   std::vector<std::size_t> nodes;  // by slot
   double cost = 0;                 // total time of all links per step, in seconds
@@ -26,7 +26,8 @@ double cost_of(const cost::Graph& graph, const cost::Ways& ways,
                std::span<const std::size_t> nodes);
 
 // A lower bound: no order costs less. In a domain of m nodes, a slot shares the domain with at most
-// m − 1 other slots. So the traffic that stays inside is at most the slot's m − 1 largest flows.
+// m − 1 other slots. So the traffic that stays inside the domain is at most the slot's m − 1
+// largest flows.
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
 // The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.

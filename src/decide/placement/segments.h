@@ -10,10 +10,10 @@ namespace toprun::placement {
 
 // Arranges the nodes in segments of `size`, counted from the first node; the last segment may be
 // shorter. In `sorted`, the nodes of each domain are consecutive. Each innermost domain forms as
-// many whole segments as possible. Its remaining nodes form segments with the remaining nodes of
-// other domains in the same outer domain, and so on outwards. So at every level, each domain of n
-// nodes contains ⌊n / size⌋ segments, the maximum. In return, up to `size` − 1 nodes of a domain
-// are separate from its other nodes.
+// many whole segments as possible. The remaining nodes of a domain form segments with the remaining
+// nodes of other domains in the same outer domain, and so on outwards. So at every level, each
+// domain of n nodes contains ⌊n / size⌋ segments, the maximum. In return, up to `size` − 1 nodes of
+// a domain are separate from its other nodes.
 std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
                                      const cost::Domains& domains, std::size_t size);
 

@@ -18,8 +18,8 @@ inline constexpr std::size_t max_spare_work = 20'000'000;
 // whole segments of `segment` nodes inside innermost domains. The second aim is the minimum number
 // of outermost domains, then of domains at the next level, and so on. A node in an unknown domain
 // counts as a domain of its own, so such nodes are left out first. The choice is exact up to
-// max_spare_work. Among equal choices, the one with the earlier nodes wins. The nodes in `fixed`,
-// at most `keep`, are always kept.
+// max_spare_work. Among equal choices, the choice with the earlier nodes wins. The nodes in
+// `fixed`, at most `keep`, are always kept.
 std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
                                         const cost::Domains& domains, std::size_t keep,
                                         std::size_t segment,

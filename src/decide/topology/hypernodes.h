@@ -19,10 +19,10 @@ inline constexpr std::size_t max_comparisons = 10'000'000;
 // (labelMatch.matchLabels). The tiers in use become the levels: leaf, spine, … or the name in
 // spec.tierName. Regular expressions and labels select from `nodes`; regular expressions also
 // select from the names of the members' nodes. There is a warning if a HyperNode selects by labels
-// and `nodes` is empty. The map contains the members; without members, all nodes. Errors
-// (file:line:column): a HyperNode without a name or tier, defined twice, inside two HyperNodes of
-// one tier or inside itself; a node inside two HyperNodes of one tier; an invalid regular
-// expression; more than max_comparisons.
+// and `nodes` is empty. The map contains the members; without members, the map contains all nodes.
+// Errors (file:line:column): a HyperNode without a name or tier, defined twice, inside two
+// HyperNodes of one tier or inside itself; a node inside two HyperNodes of one tier; an invalid
+// regular expression; more than max_comparisons.
 Result<Map> map_of_hypernodes(const std::vector<const DataNode*>& objects,
                               const std::vector<LabelledNode>& nodes, const std::string& file,
                               const std::vector<Member>& members);

@@ -38,7 +38,7 @@ std::vector<std::string> nvlink_command();
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
 // The level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in different
-// domains, or its output is unreadable, the node is in no domain and a warning names it.
+// domains, or the node's output is unreadable, the node is in no domain and a warning names it.
 Result<std::optional<Map>> read_nvlink(const Request& request);
 
 }  // namespace toprun::topology

@@ -34,8 +34,8 @@ bool needs_ports(std::string_view topology);
 // folder that contains sys.
 std::vector<Port> read_ports(const std::filesystem::path& root = "/");
 
-// The text with which a node sends its ports to the root, and its parser. Each port is a line
-// "mlx5_ib0/1 0x155dfffd33ff33". Errors: a line of another form, more than max_rails lines.
+// The text with which a node sends its ports to the root, and the parser of this text. Each port is
+// a line "mlx5_ib0/1 0x155dfffd33ff33". Errors: a line of another form, more than max_rails lines.
 std::string ports_text(std::span<const Port> ports);
 Result<std::vector<Port>> parse_ports(std::string_view text);
 

@@ -74,8 +74,9 @@ void append_location(std::string& out, const Location& location, std::string_vie
 // Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
 
-// Adds unknown levels at the front of the path until the path has this length. Paths of different
-// depth are aligned at the leaf, because only the leaf level has the same meaning in all of them.
+// Adds unknown levels at the front of the path until the path has `length` levels. Paths of
+// different depth are aligned at the leaf, because only the leaf level has the same meaning in all
+// of them.
 Path aligned_at_leaf(Path path, std::size_t length);
 
 // Collects hosts. If a host is added twice, this is an error that names both lines. Placeholder

@@ -42,7 +42,7 @@ std::string text_or_empty(const DataNode* node);
 // The value at a path of keys; null: no such value.
 const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
 
-// All documents of a text that are not empty. A file may contain several Kubernetes objects.
+// The documents of a text, without empty documents. A file may contain several Kubernetes objects.
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
 // The only document of a text; an empty text results in an empty node. Errors (file:line:column): a
 // syntax error, a duplicate key, a key that is not a text, an alias (a few lines of aliases can

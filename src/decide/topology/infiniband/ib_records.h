@@ -56,9 +56,9 @@ struct IbRecords {
 // Builds the hosts, their rails and the switches above them. If a member reported the GUID of an
 // adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
 // DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (from hosts
-// that never set one) names no host; a warning contains the number of these adapters. Warnings and
-// notes about rails are limited to the members; if there are no members, warnings and notes cover
-// all hosts. Error: no host on any switch.
+// that never set a description) names no host; a warning contains the number of these adapters.
+// Warnings and notes about rails are limited to the members; if there are no members, warnings and
+// notes cover all hosts. Error: no host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

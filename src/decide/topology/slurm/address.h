@@ -13,8 +13,8 @@ namespace toprun::topology {
 //   b1.n5           block.node
 //   n5              node                       no level is known
 // A component may be empty (unknown) or a hostlist ("sp[0-1]": two spines above the leaf); a
-// hostlist names one domain. The node's own name may contain dots; the pattern shows where it
-// begins. Members with patterns of different depth are aligned at the leaf.
+// hostlist names one domain. The node's own name may contain dots; the pattern shows where the
+// node's name begins. Members with patterns of different depth are aligned at the leaf.
 //
 // Members without an address are left out. Members with a malformed address are also left out, with
 // a warning. A name that occurs twice with the same address (two agents on one host) counts once.
