@@ -44,7 +44,7 @@ inline constexpr std::size_t most_groups = 250;
 inline constexpr std::size_t most_frames = 100;
 // If there are more nodes, cells have no room for their values.
 inline constexpr std::size_t most_with_figures = 16;
-// With more nodes, a square of several pairs becomes one cell.
+// If there are more nodes, a square of several pairs becomes one cell.
 inline constexpr std::size_t most_cells_across = 250;
 // Limit for a picture without its title and notes. A cell takes at most 12 bytes, and adjacent
 // cells with the same shade share one element.

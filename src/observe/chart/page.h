@@ -46,7 +46,7 @@ class Page {
   }
   // A series' line and its markers; `points` is the attribute "d" of an SVG path.
   void series_line(std::size_t style, std::string_view points);
-  // Uses the series' colour, without its dashes.
+  // A bar has the series' colour, but no dashes.
   void series_bar(std::size_t style, std::string_view points);
   void marker(std::size_t style, double x, double y);
 

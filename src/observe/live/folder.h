@@ -23,12 +23,12 @@ struct Socket {
 };
 
 // The folder, which only this user can access. It is below $XDG_RUNTIME_DIR or /run/user/UID if
-// that exists, otherwise below /tmp. Created if missing.
+// that exists, otherwise below /tmp. If the folder does not exist, this function creates it.
 Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);
 
-// The sockets in these folders, even if no job listens on them.
+// The sockets in all possible folders of this user. Perhaps no job listens on some of the sockets.
 std::vector<Socket> sockets(const Environment& environment);
 
 // Removes the socket if no process listens on it, because its job was killed. False: it still

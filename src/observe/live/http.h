@@ -24,7 +24,7 @@ using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
 inline constexpr std::size_t most_header_bytes = 8 * 1024;
 
-// Closes the socket at the deadline, unless the deadline is moved before.
+// Closes the socket at the deadline, unless set() moves the deadline first.
 class Limit {
  public:
   Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit);
@@ -39,7 +39,7 @@ class Limit {
 // clients that send no request cannot block a client that sends its request at once.
 class Silent {
  public:
-  // Registers one such connection for the lifetime of this object.
+  // Registers a connection without a request, for the lifetime of this object.
   class Stay {
    public:
     Stay(Silent& all, std::shared_ptr<Stream> socket);
@@ -64,12 +64,13 @@ class Silent {
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
 // The lines before an answer's body, including the empty line. The connection is closed after the
-// answer. `more` contains further lines, each with "\r\n". Without `bytes` the body lasts until the
-// connection ends.
+// answer. `more` contains further lines, each with "\r\n". If `bytes` is nullopt, the end of the
+// connection marks the end of the body.
 std::string head_of(unsigned status, std::string_view content_type,
                     std::optional<std::size_t> bytes, std::string_view more = {});
 
-// Writes the whole text. Fails if no byte could be written for `limit`.
+// Writes the whole text. Fails if no byte could be written during the time `each`. `limit` closes
+// the socket in this case.
 boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
                                        std::chrono::seconds each);
 

@@ -34,7 +34,7 @@ class Stretches {
 class Bundles {
  public:
   void add(const Line& line);
-  // The parts, by track; the last part of a line has its arrow.
+  // Returns the parts, sorted by track. If a line has an arrow, its last part has the arrow.
   std::vector<Line> take();
 
  private:

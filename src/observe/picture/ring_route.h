@@ -23,7 +23,7 @@ namespace toprun::picture {
 inline constexpr std::size_t max_single_lines = 20;
 inline constexpr std::size_t max_lanes = 5;
 inline constexpr double lane_gap = 4;  // pixels
-// around all boxes, for trunks and the line that closes the ring
+// the space around all boxes, for trunks and the line that closes the ring
 inline constexpr double margin_around = 40;
 
 struct Trunk {

@@ -18,7 +18,8 @@ const char* level_colour(std::size_t level);
 // The colour of a box's stripe: Paul Tol's bright and vibrant schemes ("Colour schemes", 2021).
 // These colours repeat too.
 const char* team_colour(std::size_t team);
-// The dash pattern of lines of that level, which distinguishes repeated colours; empty: solid.
+// The dash pattern of lines that leave a domain of this level. It distinguishes levels that have
+// the same colour. Empty: the line is solid.
 const char* level_dashes(std::size_t level);
 // The colour of lines that leave no domain.
 inline constexpr const char* inside_colour = "#5c6773";

@@ -83,10 +83,10 @@ struct Sketch {
 // comparable. Takes O(n log n).
 //
 // If there are at most max_single_nodes nodes, each node is a unit. If there are more nodes, each
-// innermost domain is a unit. If these are more than max_units, an outer level is chosen: the
-// innermost level with at most max_units domains. If it has only a few domains, the level inside it
-// is used, and several neighbouring domains of that level form a unit. `teams`: the teams of the
-// drawn order's nodes to show; nullptr: none.
+// innermost domain is a unit. If there are more than max_units of these domains, the units come
+// from an outer level: the innermost level with at most max_units domains. If that level has only a
+// few domains, the units come from the next inner level, and several neighbouring domains form a
+// unit. `teams`: the teams of the drawn order's nodes; nullptr: no teams are shown.
 Sketch sketch(const placement::Placement& tree, const placement::Placement& drawn,
               const placement::Teams* teams = nullptr);
 

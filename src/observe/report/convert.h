@@ -9,8 +9,8 @@
 
 namespace toprun::report {
 
-// The network in the form of another program. Hosts whose innermost switch is unknown cannot be
-// represented in it and are listed separately.
+// The network as text in a form that another program reads. The form cannot contain hosts whose
+// innermost switch is unknown: `left_out` lists these hosts.
 struct Converted {
   std::string text;
   std::vector<std::string> left_out;
@@ -25,7 +25,8 @@ struct NetworkForm {
 };
 
 // topology.conf   Slurm's topology/tree: a switch for each domain except NVLink domains
-// topology.yaml   the same, with NVLink domains as the blocks of a second topology (25.05+)
+// topology.yaml   the same, with NVLink domains as the blocks of a second topology (Slurm 25.05 and
+//                 later)
 // labels          Kubernetes nodes with topograph's labels: fabric.topograph.run/tier-0 for the
 //                 innermost level, accelerator.topograph.run/domain for NVLink domains
 // toprun can read all these forms. Invalid names are changed: in Slurm, each switch needs a unique

@@ -12,8 +12,8 @@ namespace toprun::report {
 // What an explanation has to contain.
 struct Question {
   std::string_view topology = "auto";  // the --topology option that selected the source
-  std::size_t segment = 1;             // as in Constraints
-  std::optional<std::size_t> node{};   // position in the placement; nullopt: all
+  std::size_t segment = 1;             // Constraints::segment
+  std::optional<std::size_t> node{};   // the node's position in the placement; nullopt: all nodes
 };
 
 inline constexpr std::size_t max_explained_nodes = 128;   // if there are more nodes: one line per

@@ -9,8 +9,8 @@
 namespace toprun::report {
 
 // The output of `toprun net show` for a node: its RDMA ports and network interfaces, which of them
-// a job uses, and why it does not use the others. `gpus`: the node's GPUs, used for the distance of
-// each port.
+// a job uses, and why the job does not use the others. `gpus`: the node's GPUs, used for the
+// distance of each port.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 

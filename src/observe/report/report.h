@@ -18,9 +18,10 @@ struct Others {
   int stopped = 0;  // stopped by toprun
   int ended = 0;    // with exit code 0
   int alike = 0;    // failed with the same exception as the cause
-  int other = 0;    // failed by themselves, with another exception than the cause, not about a lost
-                    // peer
-  int stopped_with_other = 0;  // stopped by toprun, but had printed such an exception before
+  int other = 0;    // failed by themselves, with an exception that differs from the cause's and
+                    // does not report a lost peer
+  int stopped_with_other = 0;  // stopped by toprun, after they had printed an exception as in
+                               // `other`
 };
 
 // `cause` is one of `exits`, or null.
@@ -29,8 +30,8 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 // The message to the user after a failed run: the rank or node that failed, its error message, how
 // the other ranks ended, where the logs are, and advice. At most 25 lines; the first starts with
 // "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's log file or
-// folder on its node. `node_log` is the file with all output of this node. Each is empty if there
-// is none.
+// folder on its node. `node_log` is the file with all output of this node. If such a file does not
+// exist, its text is empty.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 

@@ -14,18 +14,19 @@
 namespace toprun::snapshot {
 
 enum class RankState : char {
-  waits = 'n',  // it has not started yet
+  waits = 'n',  // the rank has not started yet
   runs = 'r',
-  done = 'd',  // it ended with exit code 0
+  done = 'd',  // the rank ended with exit code 0
   failed = 'f',
-  stopped = 'k',  // stopped by toprun, after another rank failed or by the signal that ends the job
+  stopped = 'k',  // toprun stopped the rank after another rank failed, or the signal that ends the
+                  // job stopped it
   lost = 'l',     // lost together with its node
-  suspect = 'h',  // the other ranks wait for it
+  suspect = 'h',  // the other ranks wait for this rank
 };
 
 struct RankFigures {
   RankState state = RankState::waits;
-  meter::Rank usage = {};  // for a rank that has ended, only its last lines
+  meter::Rank usage = {};  // for a rank that has ended: only its last output lines
   int code = 0;            // for a failed rank: its exit code, or 128 plus its signal
 };
 

@@ -15,7 +15,7 @@
 
 namespace toprun::snapshot {
 
-// The job's state as a reader sees it. Missing or unknown values are unset.
+// The job's state, read from its JSON. Missing or unknown values are unset.
 struct Picture {
   struct Node {
     Outside name, location, logs;
@@ -34,24 +34,26 @@ struct Picture {
   struct Rank {
     RankState state = RankState::waits;
     std::optional<double> busy_cpus, memory_mib, silence_s, gpu_percent, gpu_memory_mib;
-    Outside line;                     // its last output line; empty: none
-    int pid = 0;                      // 0: it has ended, or the id is unknown
-    std::vector<Outside> lines = {};  // its last lines, newest last; empty: none, or not sent
+    Outside line;                     // the rank's last output line; empty: the rank has no output
+    int pid = 0;                      // 0: the rank has ended, or its process id is unknown
+    std::vector<Outside> lines = {};  // the rank's last output lines, newest last; empty: the rank
+                                      // has no output, or the lines were not sent
   };
 
-  // Without nodes and networks. Of the attempts only the last has phases, and a hang that
-  // continues.
+  // The run without nodes and networks. Only the last attempt has phases. It also has the hang, if
+  // the hang continues.
   model::RunRecord run;
   Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: none
   std::optional<WallTime> now;
-  std::optional<WallTime> limit;  // when its engine will end it
+  std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
-  std::vector<Outside> missing;  // the first ones
+  std::vector<Outside> missing;  // the names of the first missing nodes
   std::size_t missing_count = 0;
   std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places
-  // The user that cancelled the job and when, in words, if known. No text of the job contains it.
+  // In words: which user cancelled the job, and when. Empty: unknown. The job's JSON does not
+  // contain this text.
   Outside cancelled;
   std::vector<Message> messages;
   double interval_s = 1;
@@ -64,7 +66,7 @@ inline constexpr std::size_t most_pictured_ranks = 1u << 22;
 inline constexpr std::size_t most_pictured_places = 64;
 inline constexpr std::size_t most_pictured_frames = 12;
 
-// The place of a rank that is in the hang; null: none, or unknown.
+// The place of a rank in the hang. nullptr: the rank is not in a hang, or its place is unknown.
 const Picture::Place* place_of(const Picture& picture, std::size_t rank);
 
 // The rank with the newest output, among ranks whose last line is known.

@@ -38,7 +38,7 @@ struct Run {
   std::size_t joined = 0;                 // number of nodes that have joined
   std::vector<std::string> missing;       // awaited nodes, if the engine names them
   bool hangs = false;                     // the last attempt's hang continues
-  std::deque<Message> messages;           // the latest ones
+  std::deque<Message> messages;           // the latest messages
   std::chrono::milliseconds interval{0};  // time between two updates of the measurements
 };
 
@@ -47,7 +47,7 @@ const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);
 
 nlohmann::json job_json(const Run& run, WallTime now);
 nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
-// `suspects`: ranks for which the others wait.
+// `suspects`: the ranks for which the other ranks wait.
 nlohmann::json figures_json(const Board& board, const std::vector<int>& suspects, WallTime now,
                             SteadyTime steady);
 // All three parts together.

@@ -10,7 +10,7 @@
 #include "observe/snapshot/picture.h"
 #include "observe/top/row_tree.h"
 
-// The columns of the list in toprun top, and what they contain; pure functions.
+// The columns of the list in `toprun top`, and the text in each column; pure functions.
 namespace toprun::top {
 
 // The width of each column on a terminal of this width. Columns that do not fit are omitted, and so
@@ -32,7 +32,8 @@ class Columns {
   std::vector<std::size_t> shown_;  // which columns are shown, by their numbers
 };
 
-// The rank with the newest output in a rack or node, or the rank itself. nullopt: no output.
+// The rank with the newest output among the item's ranks. For a rank, this is the rank itself.
+// nullopt: none of the item's ranks has output.
 std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
 // All that is known about a rank, in words: its state, its resource usage, its last line.

@@ -14,7 +14,7 @@ inline constexpr TerminalSize least_size{.columns = 40, .rows = 10};
 // One screen. Its only escape sequences are toprun's own colours.
 struct Frame {
   std::vector<std::string> lines;  // at most as many lines as the terminal has
-  State state;                     // the state, adjusted to what is shown
+  State state;                     // the user's state, adjusted to the rows that are shown
 };
 Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, const Style& style);
 // The lines above the list: the job, its progress, its problems. If the size has 0 rows, the number

@@ -17,7 +17,8 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 // The keys in a terminal's input (ECMA-48, and xterm's for function keys). The beginning of an
-// incomplete key stays in `bytes`. With `is_all`, a single ESC is a complete key.
+// incomplete key stays in `bytes`. If `is_all` is true, no more bytes belong to the input, so a
+// single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
 // The user's choice of what to show.
@@ -33,9 +34,9 @@ struct State {
                              // rows are sorted
   bool shows_help = false;
   bool shows_rank = false;  // shows only the selected rank instead of the list
-  std::string note;         // one line, until the next key
+  std::string note;         // one line, shown until the next key
   enum class Wish { none, log, quit };
-  Wish wish = Wish::none;  // for the caller to carry out
+  Wish wish = Wish::none;  // what the caller has to do now
 };
 
 // The state after a key. `lines`: the number of rows on the screen.

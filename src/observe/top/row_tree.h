@@ -7,14 +7,14 @@
 
 #include "observe/snapshot/picture.h"
 
-// The job's ranks by rack and node, and the rows to show: folded or not, sorted or not; pure
-// functions.
+// Pure functions for the list in `toprun top`. They group the job's ranks by rack and node, and
+// compute the rows of the list, which the user can fold and sort.
 namespace toprun::top {
 
 enum class Kind { rack, node, rank };
 
-// A rack, node or rank by its number. Racks are in the order of their first nodes, nodes by group
-// rank.
+// A rack, node or rank by its number. Racks are numbered in the order of their first nodes. Nodes
+// are numbered by group rank.
 struct Item {
   Kind kind = Kind::node;
   std::size_t number = 0;
@@ -40,11 +40,11 @@ struct Ranks {
   std::size_t end = 0;
 };
 Ranks ranks_of(const snapshot::Picture& picture, std::size_t node);
-// The node of a rank. If no node has the rank, the number of nodes in the picture.
+// Returns the node of a rank, or the number of nodes in the picture if no node has the rank.
 std::size_t node_of(const snapshot::Picture& picture, std::size_t rank);
 
-// The sort key for ranks, largest first. With all keys except `order`, racks and nodes are not
-// shown.
+// The sort key for ranks, largest first. The list contains racks and nodes only if the key is
+// `order`.
 enum class Sort { order, cpu, memory, silence };
 
 // The racks and nodes that the user folded or unfolded.
@@ -55,8 +55,8 @@ struct Row {
   std::size_t depth = 0;
   bool is_open = false;  // for a rack or node: its contents follow
 };
-// If the user has neither folded nor unfolded a rack or node, it is open if all open items of its
-// kind fit in `lines`.
+// `folds` determines which racks and nodes are open. A rack or node without an entry in `folds` is
+// open if all open items of its kind fit in `lines` rows.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

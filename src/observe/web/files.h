@@ -15,8 +15,8 @@ struct File {
 // nullptr: no file has this path.
 const File* find_file(std::string_view path);
 
-// A finished job's report (toprun.report/1) as one self-contained HTML file: the same page with the
-// report in it. Text in the report cannot end or change the page around it.
+// A finished job's report (toprun.report/1) as one self-contained HTML file: the page's own files
+// with the report in them. Text in the report cannot end or change the page around it.
 std::string report_page(const std::string& report_json);
 
 }  // namespace toprun::web

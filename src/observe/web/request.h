@@ -7,9 +7,9 @@
 // Access control: pure functions whose input is a request's header fields.
 namespace toprun::web {
 
-// Whether a Host field names this server: by an address, as localhost, or by one of these names.
-// Every port is accepted, because a tunnel has its own port. Other names are refused, because a
-// foreign page may make its own name resolve to this server's address (DNS rebinding).
+// Whether a Host field names this server: it contains an IP address, "localhost", or one of
+// `names`. Every port is accepted, because a tunnel has its own port. Other names are refused,
+// because a foreign page may make its own name resolve to this server's address (DNS rebinding).
 bool is_known_host(std::string_view field, std::span<const std::string> names);
 
 // Whether an Authorization field is "Bearer TOKEN". For a wrong token of the same length, the time

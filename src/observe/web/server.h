@@ -51,24 +51,26 @@ struct ListenAddress {
   std::string token = {};  // empty: generate one
 };
 
-// Letters, digits, - and _; long enough for more than 128 random bits.
+// Whether the token consists of letters, digits, - and _, and is long enough for more than 128
+// random bits.
 bool is_good_token(std::string_view token);
 
 inline constexpr std::size_t most_browsers = 64;          // browsers that follow the job; further
                                                           // browsers get status 503
-inline constexpr std::size_t most_visitors = 256;         // connections; if there is one more, the
-                                                          // oldest connection without a request is
-                                                          // closed; if all have sent one, the new
-                                                          // connection waits
+inline constexpr std::size_t most_visitors = 256;         // connections at a time; for one more,
+                                                          // the server closes the oldest connection
+                                                          // without a request; if there is no such
+                                                          // connection, the new one waits
 inline constexpr int send_buffer_bytes = 256 * 1024;      // kernel send buffer of each connection
 inline constexpr std::chrono::seconds request_limit{5};   // from the connection to the end of the
                                                           // request
 inline constexpr std::chrono::seconds page_limit{15};     // for producing a page
 inline constexpr std::chrono::seconds unread_limit{20};   // a browser that reads nothing for this
                                                           // long is disconnected
-inline constexpr std::chrono::seconds heartbeat{10};      // after this time without an event, a
-                                                          // comment is sent
-inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the last state
+inline constexpr std::chrono::seconds heartbeat{10};      // after this time without an event, the
+                                                          // server sends a comment
+inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the last state to the
+                                                          // browsers
 
 // HTTP/1.1 on TCP, one request per connection. The page's own files contain nothing about the job.
 // All other pages require `Authorization: Bearer TOKEN`. When a browser is ready to receive, it
