@@ -21,7 +21,7 @@ struct Driver;
 // One GPU.
 class Device {
  public:
-  // The GPU of a process. Its number is the local rank, unless the process sees only one GPU.
+  // The GPU of a process. The GPU's number is the local rank, unless the process sees only one GPU.
   static Result<std::shared_ptr<Device>> open(Vendor vendor, std::size_t local_rank,
                                               const Environment& environment);
   ~Device();
@@ -70,7 +70,8 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// Work on the GPU that runs in order. The time between two marks in it can be measured.
+// A queue of work for the GPU, which runs the work in order. The time between two marks in the
+// stream can be measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);

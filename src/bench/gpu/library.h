@@ -14,7 +14,7 @@ namespace toprun::gpu {
 class Library {
  public:
   // Opens the file from the first of `folders` that contains it, otherwise through the dynamic
-  // linker's own search. Error: lists the searched folders, or the linker's message.
+  // linker's own search. The error contains the searched folders, or the linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }

@@ -13,7 +13,7 @@
 
 namespace toprun::gpu {
 
-// Functions that NCCL and RCCL have, loaded at run time (nccl.h of 2.10 and later).
+// The functions of NCCL or RCCL, loaded at run time (nccl.h of 2.10 and later).
 class Nccl {
  public:
   static constexpr std::size_t id_bytes = 128;
@@ -49,7 +49,7 @@ class Nccl {
   int (*get_version)(int* version) = nullptr;
   int (*get_id)(Id* id) = nullptr;
   int (*init_rank)(Comm* comm, int ranks, Id id, int rank) = nullptr;
-  // Null before 2.18.
+  // Null if the library is older than 2.18.
   int (*init_rank_with)(Comm* comm, int ranks, Id id, int rank, const Config* config) = nullptr;
   int (*async_error)(Comm comm, int* code) = nullptr;
   int (*abort)(Comm comm) = nullptr;

@@ -22,9 +22,9 @@ class Work {
   virtual ~Work() = default;
   // Writes the test data that this rank has to send (Check in pattern.h).
   virtual Result<void> fill(bool in_place) = 0;
-  // Runs iterations directly after one another and returns the time of each, in microseconds. An
-  // iteration is one operation. If a GPU's library receives `aggregated` operations together, each
-  // of them is an iteration.
+  // Runs iterations directly after one another and returns the time of each iteration in
+  // microseconds. An iteration is one operation. If a GPU's library receives `aggregated`
+  // operations together, each of them is an iteration.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // The number of wrong elements after fill() and one iteration.
@@ -35,7 +35,8 @@ class Work {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // All ranks of the cell call it together. The error names the rank that is missing or differs.
+  // All ranks of the cell call connect() together. The error names the rank that is missing or
+  // differs.
   virtual Result<void> connect() = 0;
   // Error (exit_usage): this host does not have `bytes` of free memory for each of its `processes`
   // ranks.

@@ -15,8 +15,8 @@ namespace toprun::measure {
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line that was printed by the lowest rank that hung; if no rank hung, by the lowest
-  // rank that failed. Empty: no such rank has printed anything.
+  // The first line that the lowest rank that hung has printed. If no rank hung, it is the first
+  // line of the lowest rank that failed. Empty: this rank has printed nothing.
   std::string why;
 };
 
@@ -25,14 +25,13 @@ struct Tried {
 struct TrialCommand {
   std::vector<std::string> argv;
   Environment environment;                // this rank's environment in the whole job
-  std::chrono::milliseconds hangs_after;  // if the command fails after this time, it counts as a
-                                          // hang
+  std::chrono::milliseconds hangs_after;  // a command that fails after this time counts as hung
   std::chrono::milliseconds limit;        // after this time the process is killed
 };
 
-// Finds the nodes that make the command hang or fail. All ranks call it together. On rank 0, `tell`
-// gets each group after its test. On other ranks the result is empty. If a rank does not answer,
-// its groups count as hung. Error: rank 0 or the store is gone.
+// Finds the nodes that make the command hang or fail. All ranks call bisect() together. On rank 0,
+// `tell` gets each group after its test. On other ranks the result is empty. If a rank does not
+// answer, each group that contains the rank counts as hung. Error: rank 0 or the store is gone.
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 

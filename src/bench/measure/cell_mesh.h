@@ -20,7 +20,7 @@ class CellMesh {
   const Cell& cell() const { return cell_; }
   const RingPosition& ring() const { return ring_; }
 
-  // All ranks of the cell must call it. `stripes`: the number of connections to each peer.
+  // All ranks of the cell must call connect(). `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
   // The lanes of plan(), with the sockets of connect().
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
@@ -28,7 +28,7 @@ class CellMesh {
   // Replaces each number by the result of `op` over all ranks.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
-  // Returns when all ranks of the cell have called it.
+  // Returns when all ranks of the cell have called barrier().
   Result<void> barrier(std::chrono::milliseconds limit) const;
 
  private:

@@ -37,7 +37,7 @@ struct Cell {
 
 struct Compared {
   std::vector<Cell> cells;
-  // One remark for each requested order that is the same as another one, such as "order worst is
+  // One remark for each requested order that is the same as another order, such as "order worst is
   // left out: it is the same as order hostname".
   std::vector<std::string> dropped;
 };

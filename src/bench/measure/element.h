@@ -17,8 +17,8 @@ struct TypeFacts {
 std::span<const TypeFacts> types();
 const TypeFacts& facts_of(Type type);
 
-// The reductions that the -o option of nccl-tests accepts. For avg, the elements are summed, and
-// then divide() is called.
+// The reductions that the -o option of nccl-tests accepts. For avg, the elements are summed; after
+// the sum, divide() is called.
 enum class Op { sum, prod, max, min, avg };
 
 struct OpName {

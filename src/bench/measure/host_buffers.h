@@ -18,7 +18,7 @@ class HostBuffers {
   HostBuffers(Memory send, Memory receive, Memory scratch)
       : send_(std::move(send)), receive_(std::move(receive)), scratch_(std::move(scratch)) {}
 
-  Memory send_;  // in place, long enough for both buffers
+  Memory send_;  // also contains the shared buffer for collectives in place
   Memory receive_;
   Memory scratch_;
   Lengths need_;

@@ -5,8 +5,8 @@
 
 namespace toprun::measure {
 
-// The work of a backend with buffers in host memory. Its calls return when the operation is
-// complete.
+// The work of a backend whose buffers are in host memory. Each function returns when its operation
+// is complete.
 class HostWork : public Work {
  public:
   HostWork(const Request& request, const RingPosition& ring, HostBuffers memory)

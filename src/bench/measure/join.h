@@ -24,8 +24,8 @@ struct Self {
                           // may be empty
 };
 
-// Error (exit_usage): a variable is missing or is not a number, so no launcher has started this
-// process.
+// Error (exit_usage): a variable is missing or is not a number. This means that no launcher has
+// started this process.
 Result<Self> self_from(const Environment& environment);
 
 // The job's ranks, and the connections from this rank to the others.

@@ -28,8 +28,8 @@ struct Incoming {
 
 // Two streams of bytes during a collective: one rank sends one stream over a connection, and
 // receives the other over another connection. Byte `head` + k of the outgoing stream may be sent as
-// soon as byte k of the incoming stream has been received and processed. So a ring does not wait
-// for whole parts before it passes them on.
+// soon as byte k of the incoming stream has been received and processed. So a rank in a ring passes
+// on the first bytes of a part before the rest of the part has arrived.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 

@@ -10,30 +10,30 @@
 
 namespace toprun::measure {
 
-// Measures rounds of pairs together with the other ranks. The nodes in a pair are rank numbers.
+// Measures rounds of pairs together with the other ranks. A node in a pair is a rank number here.
 // Rank 0 gets a round's results; on other ranks the results are empty.
 //
 //   present ──not out of a round in time──▶ late ──not at the end of a pass──▶ lost
 //      ▲                                     │ out, if late
 //      └─────────────────────────────────────┘
 //
-// A late rank's pairs count as not measured, a lost rank's pairs as hung.
+// A late rank's pairs count as not measured. A lost rank's pairs count as hung.
 class PairPlay {
  public:
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
 
-  // All ranks call it with the same rounds. Each pair is measured for about `lasts`, so that it
-  // matters little if another process on the host runs in between. The last round of a pass also
-  // waits for late ranks. So does the round during which the time of end_passes_at() is reached.
-  // Error: rank 0 or the store is gone.
+  // All ranks call play() with the same rounds. Each pair is measured for about `lasts`, so that a
+  // short run of another process on the host matters little. The last round of a pass also waits
+  // for late ranks. The round in which the time of end_passes_at() is reached waits for late ranks
+  // too. Error: rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
-  // On all ranks, after play(): whether this was the last round of the pass.
+  // Whether the round in the latest play() was the last round of the pass. Valid on all ranks.
   bool is_over() const { return is_over_; }
-  // The time is on rank 0's clock, for all ranks.
+  // `until` is on rank 0's clock, and applies to all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // On rank 0, after the last round of a pass: the results of the pass. A pair that was not
-  // measured because of a lost rank counts as hung.
+  // Returns the results of the pass. Rank 0 calls it after the last round of a pass. A pair that
+  // was not measured because of a lost rank counts as hung.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // Sends rank 0's rounds to all other ranks.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
@@ -53,8 +53,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a pair. It covers that both ranks connect, and wait for each other in every
-  // step.
+  // The time limit for a pair. In this time, both ranks connect, and each waits for the other in
+  // every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

@@ -13,8 +13,8 @@ struct Progress {
   double total = 0;
 };
 
-// Makes the lines that show the remaining time now and then. Without them, a measurement of many
-// sizes or pairs would print nothing for minutes.
+// Makes the lines that show the remaining time now and then. Without these lines, a measurement of
+// many sizes or pairs would print nothing for minutes.
 class ProgressLines {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -20,8 +20,8 @@ struct Request {
   bench::Collective collective = bench::Collective::all_reduce;
   std::uint64_t min_bytes = 32u << 20;
   std::uint64_t max_bytes = 32u << 20;
-  std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, unless there is a factor
-  std::optional<double> factor = {};    // > 1
+  std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, if `factor` is not set
+  std::optional<double> factor = {};    // each size is the previous size times this factor; > 1
   std::size_t iterations = 20;
   std::size_t warmups = 1;
   std::size_t aggregated = 1;  // operations that a GPU's library receives together
@@ -31,7 +31,7 @@ struct Request {
   Op op = Op::sum;
   std::size_t root = 0;     // a rank
   std::size_t stripes = 1;  // connections to each neighbour
-  // Iterations are repeated until the coefficient of variation of their times is below this.
+  // Iterations are repeated until the coefficient of variation of their times is below this value.
   std::optional<double> stable_cv = {};
   // What to compare; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
@@ -45,8 +45,8 @@ struct Request {
 
 inline constexpr std::size_t most_sizes = 1000;
 
-// The sizes in bytes, ascending. Error (exit_usage): max below min, a factor of at most 1, no step,
-// or more than most_sizes.
+// The sizes in bytes, ascending. Error (exit_usage): the maximum is below the minimum, the factor
+// is not above 1, the step is 0, or there are more than most_sizes sizes.
 Result<std::vector<std::uint64_t>> sizes(const Request& request);
 
 }  // namespace toprun::measure

@@ -13,9 +13,9 @@
 namespace toprun::measure {
 
 // The results of one cell for one size. `turns` contains the time of each out-of-place iteration in
-// microseconds, by turn. It is the time of the slowest rank, unless Request::average selects
-// another value. Cells are measured in turns, so the i-th turns of two cells can be compared even
-// if the network's load changes slowly.
+// microseconds, by turn. An iteration's time is the time of the slowest rank, unless
+// Request::average selects another value. Cells are measured in turns, so the i-th turns of two
+// cells can be compared even if the network's load changes slowly.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;

@@ -4,7 +4,8 @@
 
 namespace toprun::measure {
 
-// Plain sockets between buffers in host memory, striped over Request::stripes connections.
+// Opens a backend that moves data between buffers in host memory over plain TCP sockets. The data
+// is divided among Request::stripes connections.
 Result<Opened> open_tcp(Group& group, const Environment& environment);
 
 }  // namespace toprun::measure

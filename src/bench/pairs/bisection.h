@@ -30,8 +30,8 @@ class Bisection {
     nothing,  // all nodes passed together: they are healthy, or the fault is intermittent
     node,
     pair,   // the two nodes fail together, but both work with others
-    group,  // no two nodes of the group fail without the others: the fault needs more nodes, or is
-            // intermittent
+    group,  // no two nodes of the group fail without the other nodes: the fault occurs only with
+            // more nodes, or is intermittent
   };
   struct Found {
     Kind kind = Kind::nothing;
@@ -43,14 +43,14 @@ class Bisection {
   // The nodes are 0 … count − 1. With fewer than two nodes, there is nothing to test.
   explicit Bisection(std::size_t count);
 
-  // The nodes to test next, ascending; nullopt once the search is done.
+  // The nodes to test next, ascending; nullopt after the end of the search.
   std::optional<std::vector<std::size_t>> next() const;
   // Reports the outcome for the group from next(). Has no effect if next() returns nullopt.
   void tell(Outcome outcome);
 
   Stage stage() const { return stage_; }
   std::size_t steps() const { return steps_; }
-  // Valid once the search is done.
+  // Valid after the end of the search.
   const Found& found() const { return found_; }
 
  private:

@@ -21,7 +21,7 @@ struct Distance {
   double most = 0;
 };
 
-// The distances, the nearest first. If no places are known, all pairs between hosts form one
+// The distances, sorted from near to far. If no places are known, all pairs between hosts form one
 // distance, "all pairs". Pairs of ranks on one host are a separate distance.
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
 

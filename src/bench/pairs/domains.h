@@ -8,7 +8,8 @@
 
 namespace toprun::pairs {
 
-// The numbered domains of a cluster. Two racks named r1 in different pods are different domains.
+// The numbered domains of a cluster. Two racks with the name r1 in different pods are different
+// domains.
 class Domains {
  public:
   struct Domain {

@@ -29,7 +29,7 @@ enum class State { measured, hung, failed, not_measured };
 struct Measured {
   std::size_t a = 0;
   std::size_t b = 0;
-  std::size_t round = 0;  // pairs with the same number were measured at the same time
+  std::size_t round = 0;  // pairs with the same round number were measured at the same time
   // Greater than 0 if the state is `measured`.
   double gbps_ab = 0;
   double gbps_ba = 0;

@@ -13,8 +13,8 @@ namespace toprun::pairs {
 // Limits that decide whether a node, link or uplink counts as slow. Shares and shortfalls are 0 …
 // 1.
 struct Thresholds {
-  // A pair is slow if its pace is below the usual pace by both of these: by the share
-  // `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
+  // A pair is slow if its pace fulfils two conditions. The pace is below the usual pace by the
+  // share `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
   // A node or uplink is bad if this share of its pairs is slow. If only half of its pairs are slow,
@@ -25,22 +25,22 @@ struct Thresholds {
   // deviations below that expected value.
   double deviations_beyond_worst = 1.25;
   // A pair is doubtful if its two directions are below the usual pace by this share on average, or
-  // one direction by least_shortfall.
+  // if one direction is below the usual pace by least_shortfall.
   double doubted_shortfall = 0.2;
 };
 
-// The maximum number of doubted pairs after a first pass: the slowest ones.
+// The maximum number of doubted pairs after a first pass. These are the slowest doubtful pairs.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
   node,
-  uplink,   // a domain's uplink: the pairs between the domain's nodes and other nodes
-  between,  // the network between two domains: the pairs between their nodes
+  uplink,   // a domain's uplink, judged by the pairs between the domain's nodes and other nodes
+  between,  // the network between two domains, judged by the pairs between their nodes
   pair,
 };
 
 // The slow direction. For a node or uplink: sending or receiving. For two nodes or domains: from
-// the first to the second, or back.
+// the first to the second, or from the second to the first.
 enum class Way { both, out, in };
 
 struct Finding {
@@ -61,7 +61,8 @@ struct Finding {
 
 struct Verdict {
   Figure figure = Figure::rate;
-  std::vector<Finding> findings;  // by kind; within a kind, the most slow pairs first
+  std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
+                                  // first
   // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
   // first. An uplink that several pairs share can hide a slow link, so the second pass decides.
   std::vector<Finding> doubted;
@@ -84,8 +85,9 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
 //   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
-// The hosts of bad nodes, each once, in the cluster's order, for exclusion from a host list. A bad
-// link excludes no host, because both nodes work. The network's operators must repair the link.
+// The hosts to exclude from a host list: the hosts of bad nodes, each once, in the cluster's order.
+// A bad link excludes no host, because both nodes work. The network's operators must repair the
+// link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
 }  // namespace toprun::pairs

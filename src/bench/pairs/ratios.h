@@ -13,7 +13,8 @@ namespace toprun::pairs {
 // number of domains, and if the busiest uplink of each pair carried the same number of pairs in the
 // round. If a round has enough pairs, the ratio is also corrected for the usual pace in that round.
 struct Ratio {
-  double value = -1;    // 1: usual pace; 0: no result; −1: no comparable pairs
+  double value = -1;  // 1: the usual pace; 0: the pair has no result; −1: there are no comparable
+                      // pairs
   double expected = 0;  // the pace for which the ratio would be 1
 };
 

@@ -10,8 +10,8 @@
 namespace toprun::pairs {
 
 struct Confirmed {
-  std::vector<Finding> bad;  // confirmed; instead of a suspect pair, the bad node may be listed; no
-                             // node is listed twice
+  std::vector<Finding> bad;  // confirmed; perhaps a bad node is listed instead of its suspect pair;
+                             // no node is listed twice
   std::vector<Finding> cleared;
   std::vector<Finding> open;  // not decided, because there were no comparable pairs
   std::vector<Finding> left;  // not measured again, because time ran out
@@ -50,15 +50,15 @@ class SecondLook {
   // next(). Missing pairs are ignored. A question is answered only if all its rounds were played.
   void tell(std::span<const Measured> measured, std::size_t played);
 
-  // The current state of the verdict's findings, and the doubted pairs that are bad. If a finding
-  // is confirmed, its numbers are from the first pass, but the direction of a bad node or pair is
-  // from the second pass. For a doubted pair, or a bad node that was found through a pair, all
-  // numbers are from the second pass.
+  // Returns the current state of the verdict's findings, and the doubted pairs that are bad. If a
+  // finding is confirmed, its numbers are from the first pass, but the direction of a bad node or
+  // pair is from the second pass. For a doubted pair, or a bad node that was found through a pair,
+  // all numbers are from the second pass.
   Confirmed found() const;
 
  private:
-  // The questions for the next pass. They are about the nodes of pairs that are not cleared, and
-  // again about suspects without comparable pairs, if there are comparable nodes now.
+  // The questions for the next pass. They ask about the nodes of pairs that are not cleared. They
+  // also ask again about suspects without comparable pairs, if there are comparable nodes now.
   std::vector<Question> unanswered(bool others_are_cleared) const;
 
   Domains domains_;

@@ -10,7 +10,7 @@
 namespace toprun::pairs {
 
 // The number of rounds for a suspect node, with different partners if there are enough nodes.
-// Because of several rounds, a node does not seem slow after a short pause of the machine.
+// Several rounds are needed so that a short pause of the machine does not make a node seem slow.
 inline constexpr std::size_t node_rounds = 3;
 // How often a pair is measured again, because a host may have been busy during the first pass.
 inline constexpr std::size_t pair_repeats = 5;
@@ -26,7 +26,7 @@ struct Suspect {
 enum class Subject { itself, first_node, second_node };
 
 struct Question {
-  std::size_t suspect = 0;  // index
+  std::size_t suspect = 0;  // index of the suspect
   Subject subject = Subject::itself;
 };
 
@@ -43,7 +43,8 @@ struct SecondPlan {
     std::vector<std::size_t> control;
   };
   std::vector<Round> rounds;
-  std::vector<Check> checks;  // if no good node can answer a question, there is no check for it
+  std::vector<Check> checks;  // if no good node is available for a question, the question has no
+                              // check
 };
 
 SecondPlan second_plan(const Domains& domains, std::span<const Suspect> suspects,

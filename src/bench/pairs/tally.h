@@ -25,7 +25,8 @@ class Tally {
 
   std::size_t levels() const { return levels_; }  // numbers of shared domains are 0 … levels − 1
   std::size_t nodes() const { return pairs_of_.size(); }
-  // The node's pairs with this number of shared domains: sending (Way::out) or receiving (Way::in).
+  // The node's pairs whose nodes share this number of domains. The node sends (Way::out) or
+  // receives (Way::in).
   const Count& of(std::size_t node, Way way, std::size_t shared) const;
   Count of_all_levels(std::size_t node, Way way) const;
 

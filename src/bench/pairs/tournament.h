@@ -30,8 +30,8 @@ inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max
 
 // The circle method for round-robin tournaments. For an even number N of nodes, there are N − 1
 // rounds. For an odd number, there are N rounds, and one node rests per round. Every two nodes meet
-// exactly once. If there are more than `most_rounds`, rounds are omitted evenly. Each node then
-// still meets nodes with near and with distant indexes.
+// exactly once. If there are more than `most_rounds` rounds, rounds are omitted at even intervals.
+// Each node then still meets nodes with near and with distant indexes.
 std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds = every_round);
 
 // All pairs whose nodes share the same number of domains.
@@ -42,11 +42,11 @@ struct Batch {
 };
 
 // All pairs in batches: first pairs in the same leaf, then pairs in the same pod, and so on
-// outwards. Empty batches are omitted. A round of an outer batch pairs whole domains, node by node,
-// so domains of the same size load their uplinks equally. Every two nodes meet exactly once, unless
-// a batch has more than `most_rounds` rounds. A domain is identified by its path: rack r1 in pod p1
-// is not rack r1 in pod p2. If a node's path is shorter than others', the node forms a separate
-// domain below its last domain.
+// outwards. Empty batches are omitted. In a round of an outer batch, each node of a domain has its
+// partner in the same other domain. So domains of the same size load their uplinks equally. Every
+// two nodes meet exactly once, unless a batch has more than `most_rounds` rounds. A domain is
+// identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is shorter
+// than other paths, the node forms a separate domain inside the last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 

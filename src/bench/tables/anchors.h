@@ -19,7 +19,7 @@ struct Anchor {
   double low = 0;  // busbw range for large sizes, GB/s
   double high = 0;
   std::string_view with;    // the connection between the GPUs
-  std::string_view source;  // the project that measured it
+  std::string_view source;  // the project that measured this result
 };
 
 // The smallest size at which a series is compared with an anchor.

@@ -22,14 +22,14 @@ enum class Change {
 constexpr double share_without_spread = 0.75;
 
 // One size of one series in two reports. Out-of-place results are compared if both reports have
-// them, otherwise in-place results. If one report has only one kind and the other report only the
-// other kind, these are compared.
+// them, otherwise in-place results. If one report has only out-of-place results and the other
+// report only in-place results, these are compared with each other.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without measured values
   Side before, after;
-  // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: the reports do
-  // not both have times, and do not both have busbw.
+  // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: neither the
+  // times nor the busbw are in both reports.
   std::optional<double> ratio;
   std::optional<Ratio> interval;  // unset: the spread is unknown
   Change change = Change::unknown;
@@ -58,7 +58,7 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 // row.
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
-// The result that a report must reach, so that a script can stop if it does not.
+// The result that a report must reach. If the report does not reach it, a script can stop.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (anchors.h).
@@ -70,8 +70,8 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Passes if each row in `after` reaches at least this share of the speed in `before`. Fails if no
-// row has a ratio.
+// Passes if each row in `after` reaches at least the share `fail_below` of its speed in `before`.
+// Fails if no row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
 // Fails if a series is below the expectation. Also fails if the report has no measured values, has

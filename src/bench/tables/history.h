@@ -11,15 +11,16 @@
 
 namespace toprun::bench {
 
-// One line for a history file, to which each measurement appends a line. The line contains only the
-// largest size of each series.
+// The line that a measurement appends to a history file. The line contains only the largest size of
+// each series.
 std::string history_line(const Report& report);
 
 struct History {
   std::vector<Report> reports;          // in the order of the file
   std::vector<std::string> unreadable;  // "line 3: why"
 };
-// An unreadable line, for example one cut off by a full disk, does not affect the others.
+// If a line is unreadable, for example because a full disk cut it off, the other lines are still
+// read.
 History read_history(std::string_view text, const std::string& file);
 
 // One measurement in the history. Measurements are in chronological order.

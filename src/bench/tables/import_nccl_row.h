@@ -19,7 +19,7 @@ using Words = std::vector<std::string_view>;
 struct NcclHeading {
   std::size_t at = 0;  // where the heading begins in the line, after a "#"
   std::vector<std::string> columns;
-  double time_unit_us = 1;  // larger for NCCL 1 and the first nccl-tests, which print milliseconds
+  double time_unit_us = 1;  // 1000 for NCCL 1 and the first nccl-tests, which print milliseconds
 };
 // Finds a heading: "#  size  count  type  redop  time  algbw  busbw …", or "#  bytes  N  type  op
 // time …" from the first versions. The "#" may be missing, because web pages drop it.
@@ -29,10 +29,10 @@ std::optional<NcclHeading> find_heading(std::string_view line);
 // type. words.size(): no such word.
 std::size_t find_row(const Words& words, std::size_t first = 0);
 
-// The names of the columns in a row. Usually these are the heading's columns. But some versions
-// leave the operation blank, some headings lack the operation, and a row may lack in-place or
-// out-of-place values that were skipped. If the number of columns is not the number of words, the
-// row does not fit.
+// The names of the columns in a row. Usually these are the heading's columns, but there are three
+// exceptions. Some versions leave the operation blank. Some headings lack the operation. A row may
+// lack in-place or out-of-place values that were skipped. If the number of columns is not the
+// number of words, the row does not fit.
 std::vector<std::string> columns_of_row(const NcclHeading& heading, const Words& words);
 
 struct NcclRow {

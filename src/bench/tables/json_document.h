@@ -19,8 +19,8 @@ inline constexpr int max_json_depth = 16;
 Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
 
 // Reads an object's fields and remembers the first invalid field. So the caller can read all fields
-// first and check for an error once, at the end. If a value is invalid or absent, the result is 0,
-// an empty string, an empty object or an empty list.
+// first, and then check once whether there was an error. If a value is invalid or absent, the
+// result is 0, an empty string, an empty object or an empty list.
 class JsonFields {
  public:
   // `place` is the object's path in the document, such as "results[3]". `wrong` contains the first

@@ -10,7 +10,8 @@ namespace toprun::bench {
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// The parts of the kind that a table must show, because they have different values in its rows.
+// The parts of the kind that have different values in a table's rows, so that the table must show
+// them.
 struct Kinds {
   bool type = false;
   bool redop = false;

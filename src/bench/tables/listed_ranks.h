@@ -30,9 +30,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. Uses the bandwidths if only one number of ranks fits them,
-// otherwise the counts, otherwise the list of devices if it is complete and valid. An incomplete
-// list gives only a minimum: the highest rank plus 1.
+// Sets the series' ranks and nodes. If only one number of ranks fits the bandwidths, the series has
+// this number of ranks. Otherwise the counts determine it, or else the list of devices, if the list
+// is complete and valid. An incomplete list gives only a minimum: the highest rank plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

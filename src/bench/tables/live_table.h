@@ -11,7 +11,8 @@ namespace toprun::bench {
 // The optional columns of a table.
 struct TableColumns {
   Kinds kinds;
-  // The wire floor as a share of the line rate. Shown for several nodes if the line rate is known.
+  // The wire floor as a share of the line rate. The column is shown for several nodes, if the line
+  // rate is known.
   bool wire = false;
   // True: show in-place and out-of-place results. False: show only the side that side_of() returns.
   bool in_place = false;
@@ -20,15 +21,15 @@ struct TableColumns {
 TableColumns columns_of(const Series& series);
 
 // A table for people that is printed during the measurement: the heading once, then one line per
-// row. Bandwidths are in GB/s. "wrong" is the sum of in-place and out-of-place, or "-" if the
-// results were not checked.
+// row. Bandwidths are in GB/s. The column "wrong" contains the number of wrong elements, in place
+// and out of place together, or "-" if the results were not checked.
 std::string live_heading(const Series& series, const TableColumns& columns = {});
 std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
 
 // The known facts about the series: "all_reduce over tcp, 8 ranks on 2 nodes, order topology".
 std::string what_was_run(const Series& series);
 
-// ", 8 ranks on 2 nodes", ", at least 72 ranks"; empty: unknown.
+// ", 8 ranks on 2 nodes", ", at least 72 ranks"; empty: the number of ranks is unknown.
 std::string ranks_text(const Series& series);
 
 // A time in µs with its unit: "12.50 µs", "3.20 ms".

@@ -9,13 +9,14 @@ namespace toprun::bench {
 // carriage return. If the result differs from the line, `buffer` contains the result.
 std::string_view shown_text(std::string_view line, std::string& buffer);
 
-// A line without text that logs and web pages append: the rest of a JSON line in Docker's logs, the
-// quotation mark and comma in a list, or the bars in a table.
+// The line without the text that logs and web pages append to it. This text is the rest of a JSON
+// line in Docker's logs, the quotation mark and comma in a list, or the bars in a table.
 std::string_view without_closing(std::string_view line);
 
 // Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,
-// "[1,0]<stdout>:" from mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " from kubectl. Times and blanks
-// are omitted, because they differ between lines. Empty: the prefix contains no other text.
+// "[1,0]<stdout>:" from mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " from kubectl. The result does
+// not contain times and blanks, because they differ between lines of one writer. Empty: the prefix
+// contains only times and blanks.
 std::string writer_of(std::string_view prefix);
 
 }  // namespace toprun::bench

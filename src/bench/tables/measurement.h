@@ -49,8 +49,8 @@ struct Series {
   std::size_t nodes = 1;  // 0 nodes or ranks: unknown (an imported table)
   // The minimum number of ranks, if `ranks` is unknown. 0: the minimum is unknown too.
   std::size_t least_ranks = 0;
-  // Distinguishes the series from others in an imported file: a node, the process that wrote the
-  // series, or "result 2 of 3". Empty: not needed.
+  // Distinguishes the series from other series in an imported file: a node, the process that wrote
+  // the series, or "result 2 of 3". Empty: the series needs no such text.
   std::string source;
   // The line rate of one node's network in one direction. Unset: unknown.
   std::optional<double> line_gbps;
@@ -72,7 +72,7 @@ struct Device {
 struct Report {
   std::string version;     // the program that measured, "toprun 0.1.0"
   std::string start_time;  // ISO 8601
-  std::string end_time;    // empty: interrupted
+  std::string end_time;    // empty: the measurement was interrupted
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
   std::string library;  // "NCCL 2.30.7", "Gloo 0.5.0", "tcp"

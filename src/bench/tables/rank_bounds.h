@@ -14,8 +14,8 @@ struct Printed {
   double error = 0;
 };
 
-// The numbers of ranks that fit the bandwidths in a table. busbw / algbw equals bus_factor(), which
-// for most collectives depends only on the number of ranks.
+// The numbers of ranks that fit the bandwidths in a table. The ratio busbw / algbw is bus_factor().
+// For most collectives, this ratio depends only on the number of ranks.
 class RankBounds {
  public:
   void narrow(Collective collective, Printed algbw, Printed busbw);

@@ -10,12 +10,12 @@ namespace toprun::bench {
 
 // Statistics of iteration times in microseconds, which may be in any order. p99 is computed by
 // nearest rank: the smallest sample that at least 99 % of the samples do not exceed. For fewer than
-// 100 samples, p99 is the largest. The standard deviation divides by n-1. For one sample, the cv is
-// 0. Without samples, all values are zero.
+// 100 samples, p99 is the largest sample. The standard deviation divides by n-1. For one sample,
+// the cv is zero. Without samples, all values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// The smallest value that is not below this share (0 … 1) of the values. Needs at least one value.
-// Reorders the values.
+// The smallest value such that at least this share (0 … 1) of the values is not above it. Needs at
+// least one value. Reorders the values.
 double quantile(std::vector<double>& values, double share);
 
 // The median. For an even number of values, the mean of the two middle values. Needs at least one
