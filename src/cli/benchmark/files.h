@@ -10,13 +10,14 @@
 namespace toprun::benchmark {
 
 // `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. The exit
-// code is exit_found if a measurement became slower by more than its spread. If its spread is
-// unknown, bench::share_without_spread decides. With --fail-below, the spread does not matter: the
-// exit code is exit_found if a measurement is below this share of its earlier speed.
+// code is exit_found if a measurement became slower by more than the spread of its iterations. If
+// this spread is unknown, bench::share_without_spread decides. With --fail-below, the spread does
+// not matter: the exit code is exit_found if a measurement is below this share of its earlier
+// speed.
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.
 Result<int> run_bench_import(const options::Call& call);
-// `toprun bench history`: shows the content of add_to_history()'s file or of another one.
+// `toprun bench history`: shows the content of add_to_history()'s file or of another file.
 Result<int> run_bench_history(const options::Call& call);
 
 // Appends a line to the history of `toprun bench --history` and returns the file's path:

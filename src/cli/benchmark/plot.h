@@ -15,7 +15,7 @@ namespace toprun::benchmark {
 Result<std::string> drawn(const bench::Report& report);
 
 // An SVG chart of busbw by date, with a line for each kind. If there are too many kinds for one
-// picture, it shows only the first ones.
+// picture, the chart shows only the first kinds.
 Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
 // An SVG heat map of the bandwidth from each node to each other node, in the order of ranks.

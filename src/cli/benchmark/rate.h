@@ -12,8 +12,8 @@ namespace toprun::benchmark {
 
 // The line rate of a host's network in each direction, in Gbit/s, as reported by its kernel. For
 // NCCL and RCCL it is the rate of the ports that a job's collectives use (machine/fabric/choice.h).
-// For sockets it is the rate of the hardware of `interface`, the interface that they use. Unset if
-// unknown, for example for virtual interfaces.
+// For sockets, it is the rate of the hardware of `interface`, which is the interface that the
+// sockets use. Unset if unknown, for example for virtual interfaces.
 std::optional<double> line_gbps(const std::vector<std::string>& backends,
                                 std::span<const fabric::Device> devices,
                                 std::span<const fabric::Interface> interfaces,

@@ -54,7 +54,8 @@ class OptionReader {
 // A value that --backend accepts.
 struct Backend {
   std::string_view name;
-  std::string_view program;  // that has it, beside toprun; empty: toprun itself
+  std::string_view program;  // the program that contains the backend, in toprun's folder; empty:
+                             // toprun itself
   bool is_on_gpus = false;
 };
 inline constexpr std::array known_backends = {

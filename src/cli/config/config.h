@@ -34,9 +34,9 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
 
 // The options that files set for this command line. The result contains options that the command
 // knows, unless the command line or a variable sets them. Pure. A key in a profile has priority
-// over the same key outside of profiles. Among equals, the file with the higher priority counts.
-// For `env`, this rule applies to each variable separately. If two tables set options with the same
-// meaning, such as hosts and hostfile, the options count as the same key.
+// over the same key outside of profiles. If two files set the same key, the file with the higher
+// priority counts. For `env`, this rule applies to each variable separately. If two tables set
+// options with the same meaning, such as hosts and hostfile, the options count as the same key.
 std::vector<options::ParsedOption> options_of(const Config& config,
                                               const std::optional<ChosenProfile>& profile,
                                               const options::Split& split, options::Command command,
@@ -61,17 +61,17 @@ struct WithConfig {
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// The words of the command line `typed`. Where hide_secrets() has written -e NAME in `hidden`,
-// these words have it too. Agents get these words. Pure.
+// The words of the command line `typed`, for agents. Where hide_secrets() has written -e NAME in
+// `hidden`, the returned words also contain -e NAME. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
 // Finds and reads the files. For each file that is ignored, prints the reason on stderr. It inserts
 // the files' options before the options of the command line, so that readers of `split` treat both
-// in the same way. --verbose prints the inserted options. Then secrets are hidden in all options.
-// It reads no files for a command that has no option --no-config. It reads none for `config show`
-// either, because this command shows what files would set for another command.
+// in the same way. --verbose prints the inserted options. At the end, it hides secrets in all
+// options. It reads no files for a command that has no option --no-config. It also reads no files
+// for `config show`, because this command shows what files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

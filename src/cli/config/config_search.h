@@ -29,13 +29,14 @@ struct Config {
   std::vector<ConfigFile> files;          // the files that were read, in the same order
 };
 
-// Finds and reads the configuration files. `chosen` is --config-file: then only this file is read,
-// and its owner is not checked. Otherwise it reads the nearest toprun.toml from the working
-// directory upwards on its file system, $XDG_CONFIG_HOME/toprun/toprun.toml (or in ~/.config), and
-// the system's file. A file that another user could have written (base/os/trust.h) is ignored,
-// because a configuration names programs to run. An unreadable file is also ignored: otherwise a
-// user with write access to a parent folder could block all runs in its subfolders. Errors (exit
-// 2): errors of parse_config(); the chosen file cannot be read; a file is too large.
+// Finds and reads the configuration files. If `chosen` (--config-file) is given, only this file is
+// read, and its owner is not checked. Otherwise three files are read. The first is the nearest
+// toprun.toml in the working directory or above it, on the same file system. The others are
+// $XDG_CONFIG_HOME/toprun/toprun.toml (or the same path below ~/.config), and the system's file. A
+// file that another user could have written (base/os/trust.h) is ignored, because a configuration
+// names programs to run. An unreadable file is also ignored: otherwise a user with write access to
+// a parent folder could block all runs in its subfolders. Errors (exit 2): errors of
+// parse_config(); the chosen file cannot be read; a file is too large.
 Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 

@@ -9,18 +9,18 @@
 
 namespace toprun::jobs {
 
-// Jobs of toprun setup that another job waits for, each with the path that it builds. If the setup
-// fails, the setup record at this path contains the reason.
+// The jobs of `toprun setup` for which another job waits, each with the path at which it builds. If
+// a setup fails, the setup record at its path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
-// How a job ended, and the exit code of the verb that followed it.
+// How a job ended, and the exit code of the verb that followed the job.
 struct JobEnding {
   int exit_code;
   std::string words;
 };
 
-// The full description, with the cause that the run reported, even if it is long. For a job that
-// never began, it describes how the job on which it depended has ended.
+// The full description, with the cause that the run reported, even if this text is long. For a job
+// that never began, the description says how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
 // For a job that never began (JobEnd::dependency): "not started: job 12 failed: …".

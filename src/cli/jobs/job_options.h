@@ -15,7 +15,7 @@ namespace toprun::jobs {
 
 enum class DryRun { no, client, server };
 
-// For submit; relative to the working directory
+// The log directory of `toprun submit`, relative to the working directory.
 inline constexpr std::string_view default_log_dir = "logs";
 
 // Options of `toprun submit` and `toprun shell`, before the cluster is queried.

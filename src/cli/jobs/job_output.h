@@ -13,8 +13,8 @@
 
 namespace toprun::jobs {
 
-// Wakes when a file in the folders is written. If the file system does not support this, the caller
-// has to poll.
+// Wakes the caller when a file in the folders is written. If the file system does not support this,
+// the caller has to poll.
 class FolderWatch {
  public:
   FolderWatch();
@@ -38,15 +38,15 @@ class JobOutput {
   // Shows new text. False: there was no new text. Error: stdout is closed, or no file matches the
   // choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
-  // After the job's end: shows unfinished lines, and lines of the engine's file that were still
-  // waiting for their copy in a host's file.
+  // Call it after the job's end. It shows unfinished lines, and lines of the engine's file that
+  // were still waiting for their copy in a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // Set if jobs run, but no job has the chosen node or rank. Its output can then never appear.
+  // Set if jobs run, but no job has the chosen node or rank. So the chosen output can never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

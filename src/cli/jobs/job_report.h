@@ -21,7 +21,7 @@ struct JobReport {
 
 // Error: the text is not a report of this schema.
 Result<JobReport> parse_report(std::string_view text);
-// The report of a job that the caller will query or signal at the process named in the report.
+// Reads the report of a job. The caller will query or signal the process that the report names.
 // Error: another user could have written the file, or the job has ended.
 Result<JobReport> read_report_to_follow(const std::string& path, const std::string& what);
 // Reads a report; nullopt if the file does not exist. Refuses links and pipes, because another user
@@ -30,7 +30,8 @@ Result<std::optional<JobReport>> read_report(const std::string& path);
 
 // Whether the ranks of the attempt have been started.
 bool has_ranks(const model::AttemptRecord& attempt);
-// "its nodes are being gathered": what follows the last phase that the attempt has reached.
+// Describes the phase that follows the last phase which the attempt has reached: "its nodes are
+// being gathered".
 std::string phase_words(const model::AttemptRecord& attempt);
 // "join 210 ms, order 215 ms …": when each phase ended; empty: no phase has ended.
 std::string times_text(const model::Phases& phases);

@@ -15,7 +15,7 @@ namespace toprun::jobs {
 // Changes to the folder of --chdir, to which the job's relative paths refer.
 Result<void> enter_directory(const options::Split& split, options::Command command);
 
-// Makes the request's folder, log directory and toprun absolute.
+// Makes three paths of the request absolute: the folder, the log directory, and toprun's own path.
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
 // The environment for Slurm's commands, which the job inherits. It contains no variables of another
@@ -27,7 +27,8 @@ struct Prepared {
   std::string script;
 };
 // Queries the cluster, adds its defaults to the request and generates the script. Prints notes on
-// stderr. Error: there is no engine (allowed for a dry run), or it cannot satisfy the request.
+// stderr. Error: there is no engine (a dry run does not need one), or the engine cannot satisfy the
+// request.
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean);
 
@@ -38,8 +39,8 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
                                const Environment& clean);
 
-// Prints the id and suggests next commands. If the options request this, it then waits, or shows
-// the output.
+// Prints the id and suggests next commands. If the options request it, the function also waits for
+// the job or shows the job's output.
 int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
 
 }  // namespace toprun::jobs

@@ -34,8 +34,8 @@ std::string progress_text(const engines::Progress& progress);
 Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);
 // The job with the id that the user typed, or each task of an array. If `record` (Job::number) is
-// given, only the job with this number. Error: `text` is not an id, or the engine does not find the
-// job. The error says why, and where the user can find the job.
+// given, the result is only the job with this number. Error: `text` is not an id, or the engine
+// does not find the job. The error says why, and where the user can find the job.
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 

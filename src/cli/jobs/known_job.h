@@ -16,14 +16,14 @@ namespace toprun::jobs {
 // run's report.
 struct KnownJob {
   std::string id;
-  std::optional<engines::Job> job;  // unset: only its files are known
-  // the state, or how the job ended, in words; empty: only its files are known
+  std::optional<engines::Job> job;  // unset: only the job's files are known
+  // the state, or how the job ended, in words; empty: only the job's files are known
   std::string engine_words;
   std::string engine_words_beside_code;  // engine_words without the exit code
   std::optional<JobFiles> files;
   Outside name;  // the job's name, from its files
   JobStory story;
-  // jobs for which it waits, if its files show that it has not begun
+  // the jobs for which this job waits, if its files show that it has not begun
   std::vector<std::string> waited_for;
   std::optional<JobReport> report;
 };

@@ -12,8 +12,8 @@
 namespace toprun::jobs {
 
 // The id of the job that this user last submitted from the current folder; for a task of an array,
-// the array's id. It is found by the engine, if available, and by the files in the folder. Error:
-// no job was found. Prints the job on stderr.
+// the array's id. The sources are the engine, if it is available, and the files in the folder.
+// Error: no job was found. Prints the job on stderr.
 Result<std::string> latest_job_here(const Environment& environment);
 
 // A job's id and its time of submission; nullopt if the time is unknown.

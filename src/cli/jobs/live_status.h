@@ -24,7 +24,7 @@ struct LiveStatus {
   Outside line;       // the last line that its ranks printed, without secrets; empty: no line
 };
 
-// Whether there may be files of this user with a status of the job.
+// Whether this user may have files that contain a status of the job.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
 // Statuses by Job::id, for this user's jobs that have begun and whose files can be read within
@@ -39,8 +39,8 @@ std::string text_of(const LiveStatus& glance);
 // The ranks' last line in the most recently written node file, at most meter::longest_last_line
 // long. Empty if there is no such line.
 Outside last_line_in(const JobFiles& files);
-// The last line of the ranks in the end of a node's file. Ignores toprun's own lines. The first
-// line of `end_of_file` may be incomplete. Pure.
+// The ranks' last line in `end_of_file`, which is the end of a node's file. Ignores toprun's own
+// lines. The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
 }  // namespace toprun::jobs

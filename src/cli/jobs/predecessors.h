@@ -60,7 +60,7 @@ struct AwaitedSetup {
 };
 
 // Replaces `setup` in `--after setup` by the jobs that build this command line's --venv and
-// --container. They are known from the setup records in these places. Error: neither option is
+// --container. The setup records at these paths contain the jobs' ids. Error: neither option is
 // given, there is no record, or a setup failed or was cancelled.
 Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment);
 

@@ -21,10 +21,10 @@ namespace toprun::jobs {
 class Remainder {
  public:
   struct Limits {
-    // limit for different lines without a copy; the oldest are dropped
+    // limit for different lines without a copy; above the limit, the oldest lines are dropped
     std::size_t host_lines = 1'000'000;
-    std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above it, the oldest
-                                            // are shown early
+    std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above the limit, the
+                                            // oldest lines are shown early
   };
 
   Remainder() : Remainder(Limits{}) {}

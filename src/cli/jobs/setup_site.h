@@ -14,16 +14,16 @@
 namespace toprun::jobs {
 
 // The path at which toprun setup builds: the folder of a virtual environment or the file of an
-// image. Its record is there too (node/plan/setup/setup_record.h).
+// image. The record of the setup is at this path too (node/plan/setup/setup_record.h).
 
 // What exists at the path. `finished`: toprun setup has already built exactly the requested content
 // there.
 enum class Site { free, finished };
 
-// Checks whether toprun setup may build at the path. It may if nothing exists there, or only an
-// empty folder, or an unfinished build on which no job works. With `force`, a finished build may be
-// replaced. `asked` is the requested content, `own_job` the job that calls this. The error says
-// what exists at the path, or which job uses it.
+// Checks whether toprun setup may build at the path. It may if nothing exists at the path, or only
+// an empty folder, or an unfinished build on which no job works. With `force`, a finished build may
+// be replaced. `asked` is the requested content, `own_job` is the job that calls this function. The
+// error says what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 
@@ -35,8 +35,8 @@ Result<bool> is_alive(const std::string& job, const Environment& environment);
 Result<void> note_submission(const std::string& built, const std::string& job);
 
 // A lock that toprun and its child programs hold while they build at the path. The children hold it
-// too, because a pip continues to write after its toprun was killed. On file systems without locks
-// it has no effect.
+// too, because a pip continues to write after its toprun was killed. On file systems without locks,
+// this class has no effect.
 class SiteLock {
  public:
   explicit SiteLock(Fd file) : file_(std::move(file)), kept_(file_.get()) {}

@@ -10,11 +10,11 @@ namespace toprun::jobs {
 
 // Why a pending job waits, from the engine's answers.
 struct Waiting {
-  std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
-                                       // jobs ahead of it
-  bool needs_room = false;             // it waits only for free nodes
-  std::optional<std::int64_t> ahead;   // number of waiting jobs before it
-  std::optional<WallTime> start;       // expected by the engine
+  std::vector<std::string> reasons;    // phrases: the reason, the jobs on which this job depends,
+                                       // the jobs ahead of this job
+  bool needs_room = false;             // the job waits only for free nodes
+  std::optional<std::int64_t> ahead;   // number of waiting jobs before this job
+  std::optional<WallTime> start;       // the start that the engine expects
   std::optional<WallTime> not_before;  // earliest possible start
   bool was_requeued = false;           // true: not_before comes from the engine, not from --begin
 };
@@ -35,7 +35,7 @@ Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 // 2026-11-22 20:10:00, in 5 min (--begin)".
 std::string start_text(const Waiting& waiting, WallTime now);
 
-// All information, one line each, with the start last. Empty for a job that does not wait.
+// All information as lines; the last line is about the start. Empty for a job that does not wait.
 std::vector<std::string> lines_of(const Waiting& waiting, const engines::Job& job, WallTime now);
 
 }  // namespace toprun::jobs

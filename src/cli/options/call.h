@@ -16,12 +16,12 @@ struct Call {
   Command command;
   Split split;
   Environment environment;
-  std::vector<std::string> words = {};  // as the user typed them
+  std::vector<std::string> words = {};  // the command line, as the user typed it
 
   // The effective value of an option; nullopt if the option is not given.
   std::optional<Argument> argument(FlagId id) const;
   std::vector<Argument> all(FlagId id) const;
-  // Whether the option is given. Use it only for options that neither a variable nor a file can
+  // Whether the option is given. Use has() only for options that neither a variable nor a file can
   // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;

@@ -7,7 +7,7 @@
 // The parts of the table in flags.h, and helpers to write its rows.
 namespace toprun::options {
 
-// Commands that launch ranks: run, bench (whose ranks are toprun processes), and submit, which
+// Commands that launch ranks: `run`, `bench` (its ranks are toprun processes), and `submit`, which
 // passes the option to the run that it submits.
 inline constexpr Commands launches =
     of(Command::run, Command::bench, Command::bench_pairs, Command::submit);
@@ -15,7 +15,8 @@ inline constexpr Commands launches =
 inline constexpr Commands scripts = of(Command::run, Command::submit);
 // Commands with options for ranks.
 inline constexpr Commands ranks = launches | of(Command::shell);
-// Commands that can use several nodes. setup is not one of them, because its job has one node.
+// Commands that can use several nodes. `setup` is not one of these commands, because its job has
+// one node.
 inline constexpr Commands nodes = of(Command::submit, Command::shell);
 inline constexpr Commands batch = of(Command::submit, Command::setup);
 inline constexpr Commands allocations = nodes | batch;
@@ -48,7 +49,7 @@ constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_v
           group, help, default_value, {},    launches};
 }
 
-// The same rows, for options that set a field of a launch.
+// Like the two functions above, for options that set a field of a launch.
 constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
                         std::string_view variable, Group group, Setter set, std::string_view help,
                         std::string_view default_value = {}, std::string_view older_variable = {}) {

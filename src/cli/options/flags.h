@@ -17,7 +17,7 @@ namespace toprun::options {
 // that they cannot differ.
 
 enum class FlagId {
-  unasked,  // an option to which no code refers by id, only by its row or its name
+  unasked,  // an option that the code finds only by its row or its name, not by an id
   nnodes,
   nproc_per_node,
   hosts,
@@ -209,11 +209,12 @@ enum class Group {
   container,
   stopping,
   output,
-  of_verb,  // for one command line of a verb that starts nothing; cannot be set in a file
+  of_verb,  // options of verbs that start nothing; a file cannot set them
   general,
-  without_effect,  // accepted without any effect, because no user can see a difference
-  plugins,         // names Python code that the launcher would have to load; toprun knows the
-                   // option only to refuse it by name
+  without_effect,  // toprun accepts these options, but they have no effect, because no user can see
+                   // a difference
+  plugins,         // options that name Python code which the launcher would have to load; toprun
+                   // knows these options only to refuse them by name
 };
 
 struct Flag;
@@ -232,21 +233,23 @@ struct Flag {
   Origin origin = Origin::torchrun;
   Group group = Group::general;
   std::string_view help;           // one or two sentences, without a full stop at the end
-  std::string_view default_value;  // the default, for the help; empty: no default, or `help`
-                                   // mentions it
+  std::string_view default_value;  // the default, for the help; empty: the option has no default,
+                                   // or `help` contains the default
   // Another environment variable, which sets the value if neither the command line nor `variable`
-  // does. It is a variable of PyTorch, so workers inherit it.
+  // sets it. It is a variable of PyTorch, so workers inherit it.
   std::string_view older_variable = {};
   Commands known_to = 0;
-  // Allows --flag and --flag=value. Allows --flag value only if the verb takes no operands.
+  // True: the user may leave out the value. `--flag` and `--flag=value` are valid. `--flag value`
+  // is valid only if the verb takes no operands.
   bool value_optional = false;
   bool repeatable = false;   // can be given several times, each time with another value
   bool of_one_call = false;  // makes sense only for one command line, so it is not a key of
                              // toprun.toml
-  // Keys separated by blanks: options with the same meaning as this option, or that exclude it. If
-  // a rival is given, values of this option from sources with lower priority are ignored.
+  // The keys, separated by blanks, of the options that have the same meaning as this option or
+  // exclude this option. If a rival is given, values of this option from sources with lower
+  // priority are ignored.
   std::string_view rivals = {};
-  Setter set = nullptr;  // null: a launch reads the option elsewhere, or not at all
+  Setter set = nullptr;  // null: a launch does not read the option, or reads it elsewhere
 
   bool is_switch() const { return value.empty(); }
 };
@@ -258,8 +261,8 @@ const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
 
-// The variable that sets the option: shell reads salloc's variable instead of sbatch's. Empty: no
-// variable.
+// The variable that sets the option. `toprun shell` reads salloc's variable instead of sbatch's.
+// Empty: no variable sets the option.
 std::string variable_of(const Flag& flag, Command command);
 
 // The option's key in toprun.toml: "nproc-per-node".
@@ -267,7 +270,8 @@ std::string key_of(const Flag& flag);
 
 // The flag with exactly this name, written with dashes or underscores.
 const Flag* find_flag(std::string_view name, Command command);
-// If two flags of the command have this letter, the first flag: `submit -t` is sbatch's.
+// Returns the first flag of the command that has this letter. For example, `submit -t` is sbatch's
+// -t.
 const Flag* find_flag(char letter, Command command);
 
 // The literal words in a value's placeholder, such as static and c10d in "static|c10d". FILE is not

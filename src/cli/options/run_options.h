@@ -19,14 +19,15 @@ struct RunOptions {
 // Parses the options of `toprun [run]`. The command line overrides variables, and variables
 // override defaults. torchrun's options have variables PET_*. toprun's own options have variables
 // TOPRUN_*, which are ignored if toprun is called as torchrun. If an option is repeated, the last
-// one counts. An empty variable counts as not set. `is_file` returns whether --topology names a
+// value counts. An empty variable counts as not set. `is_file` returns whether --topology names a
 // file.
 //
 // This function and split() use one table and no parsing library. No library supports argparse's
 // rules for abbreviations, for words that can be values, and for arguments of the script. A library
 // would also need a second list of all flags.
 //
-// Errors have exit_usage. They contain the option or variable, the value, and what is allowed.
+// Errors have exit_usage. Each error contains the option or variable, the value, and what is
+// allowed.
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
                                const Environment& environment, const IsFile& is_file);
 

@@ -37,7 +37,8 @@ std::string word_of(const ParsedOption& option);
 //   - Long options are written with dashes or underscores, as `--flag value` or `--flag=value`.
 //     torchrun's flags can be abbreviated if unambiguous. Short options can be joined: `-mt3`.
 //   - The first word that is not an option is the script, and all following words are its
-//     arguments. One `--` ends the options: before the script, or else directly after it.
+//     arguments. The word `--` before the script ends the options. Without this word, a `--`
+//     directly after the script is removed.
 //   - A word that begins with a dash is a value or script if it is "-" or a negative number, or if
 //     it contains a blank.
 // Parsing stops at -h, --help, --version and --print-completion: all following words are ignored.

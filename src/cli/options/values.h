@@ -20,10 +20,8 @@ struct Argument {
   bool from_variable = false;
   std::string key = {};  // key in toprun.toml: "nnodes"; empty: the value is not from a file
 
-  bool is_typed() const {
-    return source.starts_with('-');
-  }  // whether the value is from the
-     // command line
+  // Whether the value is from the command line.
+  bool is_typed() const { return source.starts_with('-'); }
   // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
@@ -42,7 +40,7 @@ Result<int> parse_number(const Argument& argument, int least, int most);
 // A number, or a word such as true or no. Every number except 0 means on, as in torchrun's PET_*
 // variables for switches. An empty value counts as 0.
 Result<bool> parse_switch(const Argument& argument);
-// One of the words, unchanged.
+// Returns the value unchanged, if it is one of `choices`.
 Result<std::string> parse_choice(const Argument& argument,
                                  std::span<const std::string_view> choices);
 
@@ -50,9 +48,9 @@ struct NodeCount {
   int least = 1;
   int most = 1;
 };
-// N, or MIN:MAX.
+// Parses N, or MIN:MAX.
 Result<NodeCount> parse_node_count(const Argument& argument);
-// A number, cpu, gpu or auto, unchanged.
+// Accepts a number, cpu, gpu or auto, and returns the value unchanged.
 Result<std::string> parse_processes_per_node(const Argument& argument);
 Result<std::string> parse_backend(const Argument& argument);
 // HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. Port
@@ -62,7 +60,8 @@ Result<plan::Endpoint> parse_endpoint(const Argument& argument);
 Result<plan::Endpoint> parse_listening(const Argument& argument);
 // A host name or address without a port. Brackets around an IPv6 address are removed.
 Result<std::string> parse_host(const Argument& argument);
-// 0…3, or a comma-separated list of LOCAL_RANK:0…3. Ranks that are not listed get 0.
+// Parses a number from 0 to 3, or a comma-separated list of LOCAL_RANK:NUMBER. Ranks that are not
+// in the list get 0.
 Result<plan::StreamMap> parse_streams(const Argument& argument);
 // Local ranks separated by commas. The result is sorted and contains each rank once.
 Result<std::vector<int>> parse_local_ranks(const Argument& argument);
@@ -80,7 +79,7 @@ Result<std::uint64_t> parse_size(const Argument& argument);
 // contains each signal once, in the given order.
 Result<std::vector<int>> parse_signals(const Argument& argument);
 Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
-// Module names; torch if the option has no value. nullopt: off.
+// Parses module names. If the option has no value, the result is torch. nullopt: the option is off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
 // NAME or NAME=VALUE. NAME must be a valid shell variable.

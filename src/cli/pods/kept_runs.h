@@ -27,7 +27,7 @@ Result<int> show_run(const RunId& id, bool follow, const Environment& environmen
 // job shows the run's output.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
-// Sends a signal to the run's root agent, which ends the run cleanly. Example: "TERM".
+// Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment);
 
 // The run's own report. Errors: those of show_run(), or the run has not written a report yet.

@@ -11,7 +11,7 @@ namespace toprun::cli {
 // `toprun cluster`: shows free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// The environment, changed so that the engine that --on names is queried.
+// The environment for queries to the engine that --on names.
 Environment asking(const options::Call& call);
 
 // The free resources of one partition.
@@ -26,7 +26,8 @@ struct PartitionView {
   };
   std::vector<Gpus> gpus;
   bool usage_known = true;  // false: `idle` and `free` are meaningless
-  std::string debug;        // why the partition is for short tests; empty: it is not
+  std::string debug;        // why the partition is for short tests; empty: the partition is not for
+                            // short tests
 };
 
 // The default partition is first, the others follow in the engine's order. Pure.

@@ -9,10 +9,11 @@
 
 namespace toprun::cli {
 
-// The file of --output. Unset means stdout, also for "-".
+// The file of --output. Unset: the output goes to stdout, because --output is not given or is "-".
 std::optional<std::string> output_file(const options::Call& call);
 
-// Prints the content on stdout, or writes the file and reports this. Returns the exit code.
+// Prints the content on stdout, or writes the file of --output and reports the file. Returns the
+// exit code.
 Result<int> put_out(const options::Call& call, std::string_view content);
 
 // Checks that --root, if given, contains a copy of a machine's /sys, /proc, /etc or /dev. In any

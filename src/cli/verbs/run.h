@@ -10,8 +10,8 @@ namespace toprun::cli {
 // `toprun [run]`: runs the launch and returns its exit code.
 int run(const std::vector<std::string>& argv, const Environment& environment);
 
-// Whether the path is a file, a pipe or a device; false for a folder. For run_options() and
-// submit_options().
+// Whether the path is a file, a pipe or a device; false for a folder. run_options() and
+// submit_options() use this function.
 bool is_file(const std::string& path);
 
 // Executes the command line, a verb or a launch, and returns the exit code.

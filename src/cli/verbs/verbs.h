@@ -22,10 +22,10 @@ struct Verb {
   Result<int> (*run)(const options::Call& call);
 };
 
-// The subcommands of a verb such as topo. If the name is empty, the verbs that can be the first
-// word.
+// The subcommands of a verb such as topo. If `family` is empty, returns the verbs that can be the
+// first word.
 std::vector<const Verb*> verbs_of(std::string_view family);
-// "order" of topo order.
+// The last word of the verb's name: "order" for `topo order`.
 std::string_view last_word_of(const Verb& verb);
 
 // A verb, and the words after its name.
@@ -39,8 +39,8 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
 // explicitly or by default, or toprun was called under the name torchrun, which has no verbs.
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
-// For a verb with subcommands, if no subcommand follows: prints the help and returns the exit code,
-// or returns the error.
+// Answers a command line that contains the verb `family` without a subcommand. Prints the help and
+// returns the exit code, or returns the error.
 Result<int> answer_for(const AskedVerb& family);
 // The verb that a mistyped word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);

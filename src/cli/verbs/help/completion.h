@@ -12,13 +12,13 @@
 namespace toprun::cli {
 
 // The completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the shell's folder
-// of completion scripts. At each Tab, the script queries toprun for candidates. Only tcsh's script
-// does not: it completes only names of options and their fixed values. `program`: toprun's path;
-// needed if the command's name (torchrun) could also mean another program.
+// of completion scripts. At each Tab, the script queries toprun for candidates. The script for tcsh
+// does not query toprun: it completes only names of options and their fixed values. `program`:
+// toprun's path; needed if the command's name (torchrun) could also mean another program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
 // `toprun completion SHELL`. The scripts' queries use `completion --words [WORD...]`
-// (`--torchrun-words`).
+// or `completion --torchrun-words [WORD...]`.
 Result<int> run_completion(const options::Call& call);
 // Answers a query of toprun's completion scripts. nullopt: a user typed the command.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);

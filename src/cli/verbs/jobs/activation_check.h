@@ -12,9 +12,9 @@ namespace toprun::cli {
 
 // Checks on this host, before the submission, the environment that the job's nodes will need. It is
 // assumed that all nodes see the same folders, so a missing virtual or conda environment is an
-// error. Modules and hardware may differ on the nodes, so failures with them only cause notes. If
-// the job depends on another job, a missing environment is not an error, because the other job may
-// create it.
+// error. Modules and hardware may be different on the nodes, so a failed check of them adds only a
+// note. If the job depends on another job, a missing environment is not an error, because the other
+// job may create it.
 Result<void> check_activation(const plan::Activation& requested, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 

@@ -17,7 +17,7 @@ namespace toprun::cli {
 
 // The time between two queries whether a job has begun.
 inline constexpr std::chrono::seconds between_approaches{2};
-// If a connection ends before the job does, the pause before reconnecting.
+// The pause before reconnecting, if a connection ends before the job ends.
 inline constexpr std::chrono::milliseconds before_another_try{500};
 
 // The data received from a running job.
@@ -36,7 +36,7 @@ class PictureFeed {
   // Reads from a command that prints one picture per line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
-  // When the job has begun, reads from the command that `approach` returns.
+  // Waits until the job has begun. After that, it reads from the command that `approach` returns.
   static Result<PictureFeed> once_begun(std::function<Result<Approach>()> approach,
                                         const Environment& environment);
   PictureFeed(PictureFeed&&) = default;
