@@ -11,9 +11,9 @@ namespace toprun::agent {
 // job, the agent only reports this to the root.
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd);
 
-// If output is redirected, it is not shown, so it has to be in a file. Without --log-dir, this
-// creates a private folder for the output and adds a note with the folder's name to the job. In a
-// process that only starts agents, it does nothing.
+// Redirected output is not shown, so it must be in a file. Without --log-dir, this creates a
+// private folder for the output and adds a note with the folder's name to the job. In a process
+// that only starts agents, this function does nothing.
 Result<void> keep_redirected(plan::Job& job);
 
 }  // namespace toprun::agent

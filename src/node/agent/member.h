@@ -85,15 +85,15 @@ class Member {
   void count_network(int attempt);
   // --require-rdma: watches this attempt's workers until it is known which network their NCCL uses.
   boost::asio::awaitable<void> watch_network(int attempt);
-  // Called when all workers have ended. If NCCL's output was logged, reads which network they used.
-  // Then reports to the root.
+  // Called when all workers have ended. If NCCL's output was logged, reads from the log which
+  // network they used. Sends a report to the root at the end.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   model::Gone last_words() const;
   void report_prefetch();
   void report_arrivals(int attempt);
   void ranks_have_arrived(int attempt);
-  // Reports which ranks have connected to the store here while other ranks have not.
+  // Reports which ranks have connected to this agent's store, while other ranks have not connected.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   model::Arrivals arrivals() const;
   // --hang-timeout: reports when the ranks stop making progress, and when they resume.
@@ -102,7 +102,7 @@ class Member {
   void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
   // Called before the ranks of a hang are killed. If a rank's stack could not be read from outside,
-  // makes the rank print it. False: there are no such ranks.
+  // makes the rank print its stack. False: there are no such ranks.
   bool make_unread_tell();
   boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;

@@ -89,8 +89,8 @@ class NodeContainer {
   Error explain(const std::string& what) const;
   void tell_progress(std::string_view does);
   bool nothing_left();
-  // If a signal ended the container runtime while it started the container, removes what it has
-  // left behind. Blocks.
+  // If a signal ended the container runtime while it started the container, removes what the
+  // runtime has left behind. Blocks.
   static bool discard(const Ground& ground);
   void discard_here();
 

@@ -8,7 +8,7 @@
 
 namespace toprun::agent {
 
-// Whether this signal does not end the run: the agent only forwards it to the ranks that handle it.
+// True: this signal does not end the run. The agent only forwards it to the ranks that handle it.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;

@@ -21,7 +21,8 @@ struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
   // For a rank in a container, which may have its own PID namespace: environment entries that
-  // distinguish the rank's process from others with the same id. Empty: `pid` is an id on the host.
+  // distinguish the rank's process from other processes with the same id. Empty: `pid` is an id on
+  // the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};

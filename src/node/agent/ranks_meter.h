@@ -24,7 +24,8 @@ class RanksMeter {
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 
-  // `said`: by local rank. nullopt while the previous look has not returned.
+  // `said` is indexed by local rank. The result is nullopt while the previous look has not
+  // returned.
   std::optional<meter::Node> look(const std::vector<RunningRank>& ranks,
                                   const std::vector<Said>& said);
 

@@ -30,7 +30,7 @@ class ReceivedSignals {
   ReceivedSignals& operator=(const ReceivedSignals&) = delete;
 
   void add(int signal);
-  // Calls `taken` at once for the signals that have arrived, before the event loop does.
+  // Calls `taken` at once for the signals that have arrived, before the event loop calls it.
   void take();
 
  private:

@@ -73,8 +73,8 @@ class Root {
   publish::Notifier notifier_;
   publish::JobPicture picture_;
   publish::JobSocket socket_;
-  std::unique_ptr<publish::JobPage> page_;  // null: the user wants no page, or it could not be
-                                            // opened
+  std::unique_ptr<publish::JobPage> page_;  // null: the user wants no page, or the page could not
+                                            // be opened
   std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows the launch line
   boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
   Timer timer_;

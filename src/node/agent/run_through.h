@@ -11,8 +11,8 @@
 
 namespace toprun::agent {
 
-// The rest of a run in the root's process; returns the run's exit code. Afterwards, only
-// last_words() remains to be called.
+// Conducts the rest of a run in the root's process and returns the run's exit code. After this
+// call, the caller only has to call last_words().
 boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member);
 
 // Like lead(), for an agent that is not the root; `link` is its link to the root.

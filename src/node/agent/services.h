@@ -38,7 +38,7 @@ inline constexpr std::chrono::milliseconds fence_grace{1'000};
 // they come from a Session; in a simulation, from the room rehearsal.
 class Services {
  public:
-  // All references must outlive this. `agent`: this agent's id.
+  // All references must outlive this object. `agent`: this agent's id.
   Services(boost::asio::io_context& loop, std::shared_ptr<const plan::Job> shared,
            std::string agent)
       : io(loop),
@@ -63,7 +63,8 @@ class Services {
   };
   virtual void become_root(link::Secret secret, Admission admission) = 0;
 
-  // Callbacks for events in the store here during one attempt; called on the event loop's thread.
+  // Callbacks for events in this agent's store during one attempt. They are called on the event
+  // loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
     // Called twice: when the last rank has joined, and when the last rank has asked for a process
@@ -71,8 +72,8 @@ class Services {
     std::function<void()> arrived;
     std::function<void(hang::Alarm)> alarmed;  // a rank has stopped waiting for other ranks
   };
-  // With `here`, starts an empty store for this number of ranks on this node; otherwise ends the
-  // store. Does not wait.
+  // If `here` is true, starts an empty store for this number of ranks on this node. Otherwise ends
+  // the store. Does not wait.
   virtual void renew_store(bool here, int ranks, StoreNews news) = 0;
   virtual store::Server::ArrivalCounts arrival_counts() const = 0;
   virtual std::vector<store::Arrival> arrivals() const = 0;
@@ -92,7 +93,7 @@ class Services {
   virtual boost::asio::awaitable<void> last_words() = 0;
   // Whether the root opens a socket at which this user's other processes can query the job.
   virtual bool can_be_asked() const { return true; }
-  // Handles this process's pending signals at once, before the event loop would.
+  // Handles this process's pending signals at once, before the event loop would handle them.
   virtual void take_signals() {}
 
   boost::asio::io_context& io;
@@ -115,7 +116,7 @@ class Services {
   bool leaves_endpoint = false;
   // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
-  // This node's container, if its ranks run in one.
+  // This node's container, if the node's ranks run in a container.
   std::unique_ptr<NodeContainer> container;
   // This node's copy of the environment, with --stage.
   std::unique_ptr<prepare::Staging> staging;
@@ -123,9 +124,9 @@ class Services {
   std::unique_ptr<prepare::WarmStart> warm;
   // Reads in advance what this node's ranks import, with --prefetch.
   std::unique_ptr<prepare::Prefetch> prefetch;
-  // Why this node cannot take part.
+  // Why this node cannot take part; nullopt: it can take part.
   std::optional<Error> unfit;
-  // The handler for termination signals to this process and for those that the launcher forwards.
+  // The handler for termination signals that this process receives or that the launcher forwards.
   // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
   // signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;

@@ -32,10 +32,11 @@ struct WorkRequest {
   std::optional<hosts::Address> route;  // this host's address on the way to the root
   // Null: no network variables are set.
   std::shared_ptr<const fabric::NodeFabric> network;
-  std::shared_ptr<worker::Logs> logs;  // the same object for all attempts; null: create it
+  std::shared_ptr<worker::Logs> logs;  // the same object for all attempts; null: plan_work()
+                                       // creates it
   std::optional<std::string>
       container_folder;                 // a folder that has the same path inside the container
-  std::optional<std::string> node_log;  // the file to open
+  std::optional<std::string> node_log;  // the path of the file to open
 };
 
 // This node's workers in one attempt, and the destinations of their output.
@@ -48,13 +49,13 @@ struct WorkPlan {
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's
-// log folders. In the first attempt, tells the user which variables it sets. Blocks: it looks up
-// names, creates files and may run programs.
+// log folders. In the first attempt, tells the user which variables toprun sets. Blocks: it looks
+// up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
 // The CPUs of each worker of this process, as --numa-binding assigns them; empty without the
-// option. Reads the machine's topology. With -v, and on a machine without GPUs always, prints every
-// worker's CPUs.
+// option. Reads the machine's topology. Prints every worker's CPUs if -v is given or the machine
+// has no GPUs.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const model::Assignment& assignment);
 

@@ -54,7 +54,7 @@ class Login : public std::enable_shared_from_this<Login> {
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const spawn::Inherited& inherited);
   void tell(Bytes bytes);
-  // Ends the connection. `why`: the reason to report; empty: none.
+  // Ends the connection. `why`: the reason to report; empty: nothing is reported.
   void abandon(std::string why = {});
   void ended(int status);
 

@@ -17,8 +17,9 @@ struct Answered {
   std::string server;  // the destination address of the login; may be empty
 };
 
-// The index of the host that runs the root agent. It is this host if it is among them, because an
-// agent on this host needs no connection that can break. Otherwise it is the first host.
+// The index of the host that runs the root agent. If this host is in `answered`, the result is this
+// host, because an agent on this host needs no connection that can break. Otherwise the result is
+// the first host.
 int root_among(const std::vector<Answered>& answered);
 
 // The instructions for each host. They contain an address for the root: one at which the root's

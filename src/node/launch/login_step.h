@@ -12,8 +12,8 @@ namespace toprun::launch {
 // jump host may drop connections (MaxStartups).
 inline constexpr int logins_at_once = 16;
 
-// One command per host or pod, in the order in which they are started. For the launcher's own host,
-// the command is the agent itself.
+// One command per host or pod, in the order in which the commands are started. For the launcher's
+// own host, the command is the agent itself.
 struct LoginCommands {
   struct One {
     engines::Node node;

@@ -12,8 +12,8 @@ namespace toprun::launch {
 // The command with which the engine starts an agent on every node.
 Result<engines::AgentCommand> step_command(const plan::Job& job);
 
-// The path of this program for the nodes. If the name of the link by which it was called matters,
-// it is the link's path, else the path of the executable file.
+// The path of this program for the nodes. If this program was called by a link whose name matters,
+// the result is the link's path. Otherwise it is the path of the executable file.
 std::string program_for(const plan::Job& job);
 
 // The user's own arguments without --dry-run, for the agents.
@@ -39,9 +39,9 @@ struct CommandEnd {
 };
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. If this process
-// receives a signal, `pass_on` is called with the command's process id and the signal. `post`:
-// where the root sends the run's exit code. This code then replaces the command's code, and if the
-// command still runs, it is ended.
+// receives a signal, `pass_on` is called with the command's process id and the signal. `post`
+// receives the run's exit code from the root. This exit code replaces the command's exit code. If
+// the command still runs at this time, it is ended.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
                        Written written, const std::function<void(pid_t, int)>& pass_on,
                        link::ResultPost* post = nullptr);

@@ -155,8 +155,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool closed_ = false;
 };
 
-// The same steps for coroutines. A co_await expression may contain only named objects, because g++
-// 12 destroys temporaries in it twice.
+// read_line() and read_first() for coroutines. A co_await expression may contain only named
+// objects, because g++ 12 destroys temporaries in it twice.
 boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                       std::chrono::milliseconds first_byte);
 boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);

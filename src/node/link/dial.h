@@ -58,7 +58,8 @@ inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // other host can run the root. Otherwise the member tries all addresses until the join time-out. A
 // pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
-// The limit if another program is known to hold the port, because then no root will answer.
+// The same limit if another program is known to hold the port. It is shorter, because no root will
+// answer at this port.
 inline constexpr std::chrono::seconds taken_limit{1};
 
 struct Joined {
@@ -68,8 +69,8 @@ struct Joined {
   int port = 0;
 };
 
-// Called once connected. The address of the channel's local end is one that other agents can reach.
-// The function must take far less time than `patience.handshake`.
+// Called when the channel is connected. The address of the channel's local end is one that other
+// agents can reach. The function must take far less time than `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
 // Tries to connect to the root until `join_timeout`, and reports why it waits. The root then admits

@@ -39,8 +39,8 @@ inline constexpr std::size_t max_visitors = 16'384;  // same value as the store'
 inline constexpr std::chrono::seconds long_frames_while{10};
 
 // Answers connections to an agent's port that use toprun's own protocol. Every agent answers
-// probes; only the root answers joins. It exists as long as its io_context, and all its code runs
-// on the io_context's thread.
+// probes; only the root answers joins. A Door exists as long as its io_context, and all its code
+// runs on the io_context's thread.
 class Door {
  public:
   struct Decisions {

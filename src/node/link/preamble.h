@@ -66,8 +66,8 @@ struct TurnedAway {
 // Random bytes from the system's random source, as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
-// The id then has 14 characters, and a std::string stores up to 15 without an allocation. This
-// matters because the root copies and looks up agent ids several times per message.
+// An id of this size has 14 characters, and a std::string stores up to 15 without an allocation.
+// This matters because the root copies and looks up agent ids several times per message.
 inline constexpr std::size_t agent_id_bytes = 7;
 static_assert(2 * agent_id_bytes <= 15);
 

@@ -15,7 +15,7 @@
 // tasks may be an agent whose node was lost, although the job continued without the node.
 namespace toprun::link {
 
-// The maximum number of the starter's addresses on which it listens.
+// The maximum number of addresses on which the starter listens.
 inline constexpr std::size_t max_result_addresses = 8;
 // The time limits for sending the exit code: how long the root tries to reach its starter, and how
 // long the starter waits for bytes that were sent.

@@ -19,8 +19,8 @@
 namespace toprun::output {
 
 // Shows the lines that workers print. A console has one destination for their stdout and one for
-// their stderr; both may be the same. A console is used for all attempts of a run. One Output at a
-// time is its listener.
+// their stderr; both may be the same. A console is used for all attempts of a run. At any time, at
+// most one Output is the console's listener.
 //
 // A writer stops while room() is false and continues when the listener is called, so the memory for
 // queued text is limited.
@@ -33,7 +33,7 @@ class Console {
   // Queues text that Display has composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True if all text is written or has failed. Otherwise the listener is called when this becomes
+  // True if all text is written or has failed. Otherwise the listener is called when idle() becomes
   // true.
   virtual bool idle() = 0;
   // Whether colours are shown: the destination is a terminal, and the user wants colours.

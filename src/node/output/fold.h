@@ -16,12 +16,12 @@
 
 namespace toprun::output {
 
-// Shows a line that several ranks print only once: "[ranks 0-3,7] text". A line from one rank is
-// "[rank 5] text". A line waits until every rank has printed this line or a later one, for at most
-// `window`. Lines of one rank stay in order, and no line is lost. Lines of different ranks appear
-// in the order of their first occurrence. Therefore, if a rank prints a different line after other
-// ranks have printed more lines, its later lines are no longer folded with their earlier ones. The
-// caller passes the time.
+// If several ranks print the same line, shows the line only once: "[ranks 0-3,7] text". A line from
+// one rank is "[rank 5] text". A line waits until every rank has printed this line or a later one,
+// for at most `window`. Lines of one rank stay in order, and no line is lost. Lines of different
+// ranks appear in the order of their first occurrence. Therefore, if a rank prints a different line
+// after other ranks have printed more lines, its later lines are no longer folded with their
+// earlier ones. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};

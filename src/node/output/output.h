@@ -21,8 +21,8 @@ namespace toprun::output {
 // The destinations of one stream of one worker.
 struct StreamPlan {
   bool console = true;              // shown on the console
-  std::optional<std::string> file;  // the file to which the stream is written unchanged, on its own
-                                    // or besides the console; it is created or truncated
+  std::optional<std::string> file;  // the file to which the stream is written unchanged, with or
+                                    // without the console; the file is created or truncated
   std::shared_ptr<Fd> opened = {};  // the same file, if open_log() has opened it already
   std::string prefix;               // comes before every line that is shown or filtered; may be
                                     // empty
@@ -59,10 +59,11 @@ class Output {
  public:
   // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
-  // This limit for a worker with a terminal, because a user may type and wait for the echo.
+  // The same limit for a worker with a terminal. It is shorter, because a user may type and wait
+  // for the echo.
   static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
-  // The pause after reading a pipe. Because of it, many lines need only one read, one write and one
-  // wake-up.
+  // The pause after reading a pipe. Because of the pause, many lines need only one read, one write
+  // and one wake-up.
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;

@@ -14,8 +14,8 @@ namespace toprun::output {
 // disk never blocks the caller of say().
 class OwnLines {
  public:
-  // If more bytes than this are waiting, new lines are dropped. Once there is room again, a line
-  // says how many were dropped.
+  // If more bytes than this are waiting, new lines are dropped. When there is room again, a line
+  // says how many lines were dropped.
   static constexpr std::size_t most_waiting_bytes = 4u << 20;
 
   // The io_context and the terminal must outlive this object.

@@ -43,14 +43,15 @@ class Writer : public std::enable_shared_from_this<Writer> {
   ~Writer();
 
   // Queues bytes for `fd`. If writing fails, later bytes are still tried, because a disk may have
-  // space again. But if the reader of a pipe has closed it, nothing more is written to it.
+  // space again. But if the reader of a pipe has closed the pipe, nothing more is written to the
+  // pipe.
   void write(int fd, std::string bytes);
   // Like write(), but callable from any thread. The bytes start on a new line, even if the text
   // before has no line end. Returns false and queues nothing if more than `most_bytes` are pending
   // or the writer was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
-  // Calls `action` on the thread after the bytes queued for `fd` are written. If it returns an
-  // errno, that counts as a failed write.
+  // Calls `action` on the thread after the bytes queued for `fd` are written. If `action` returns
+  // an errno, this counts as a failed write.
   void run(int fd, std::function<int(int fd)> action);
   // Shows `line` below the text on the terminal `fd`, instead of the previous such line. An empty
   // `line` removes it. The line is erased before any text is written, and is not shown while the
@@ -61,7 +62,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
 
   bool room() const;
   // True once all bytes are written, or have failed and the failure was reported. Otherwise roomy()
-  // is called when this becomes true.
+  // is called when idle() becomes true.
   bool idle();
   // Waits until all bytes are written or have failed; returns false at the deadline. May be called
   // from any thread, even from one that is crashing inside a method of this object.

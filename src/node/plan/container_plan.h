@@ -24,7 +24,7 @@ struct ContainerPlan {
   std::optional<container::Command> removal;  // removes what an interrupted start has left behind
 };
 
-// The program to start in a container, and what it needs.
+// The program to start in a container, and what this program needs.
 struct Inside {
   std::vector<container::Bind> binds;  // in addition to the user's binds and the current folder
   std::vector<std::string> program;
@@ -49,7 +49,7 @@ struct EngineContainer {
   std::vector<std::string> options;
   std::string program;
 };
-// Set in the environment of agents that already run inside a container.
+// This variable is set for agents that already run inside a container.
 inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
 
 Result<EngineContainer> plan_engine_container(const Job& job);

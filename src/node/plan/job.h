@@ -46,7 +46,7 @@ struct Job {
                                      // may not be a node of the job
   bool is_root_if_no_other = false;  // RootPlace::if_no_other
   std::vector<int> ports;            // the job's port, then the ports to try if another program
-                                     // holds it
+                                     // holds the job's port
   bool port_is_ours_to_choose = true;
 
   link::Patience patience;

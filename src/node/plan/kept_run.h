@@ -16,7 +16,7 @@ namespace toprun::plan {
 //   report.json  at the root, see --report
 //   code         the agent's exit code, once the agent has ended
 //
-// This folder is inside the folder of all runs of a user, which is returned here.
+// The folders of all runs of a user are in one folder, which this function returns.
 std::string kept_runs_folder(std::string_view temporary, std::string_view uid);
 inline constexpr std::string_view kept_output = "out";
 inline constexpr std::string_view kept_pid = "pid";
@@ -33,7 +33,7 @@ inline constexpr std::string_view kept_code = "code";
 //
 // First reads the secret, which comes after the instructions on stdin. Passes the secret and the
 // report's path to the new process in the environment. Returns the run's folder, in the new
-// process. Error: from one of the two processes.
+// process. The error is from the caller's process or from the new process.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
 // The launcher's message, on a line of its own.
 inline constexpr std::string_view kept_go = "go";

@@ -17,13 +17,14 @@ inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTE
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
 // The instructions for an agent that a login started. The agent reads them from stdin; the job's
-// secret comes after them. They contain everything that other engines pass by command line, working
-// directory and environment.
+// secret comes after them. The instructions contain everything that other engines pass by command
+// line, working directory and environment.
 struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory
   std::map<std::string, std::string> variables;  // variables to set
-  // The pod's variables from its operator describe the pod's own job, not this run.
+  // True: the agent is in a pod. The variables that the pod's operator has set describe the pod's
+  // own job, not this run.
   bool in_pod = false;
   std::string kept_as = {};  // the run's name if the agent must outlive its login (kept_run.h)
 };
@@ -45,9 +46,9 @@ enum class Likeness { same_site, own_image };
 
 // The variables of the launcher that every agent gets: those that toprun itself reads, and the
 // settings of PyTorch and its libraries. On machines of the same site, an agent also gets the
-// variables that choose the Python and proxies. PATH and LD_LIBRARY_PATH are not passed, because
-// they would be wrong on another host. `names`: further variables, from the options and from the
-// user.
+// variables that select the Python and the proxies. PATH and LD_LIBRARY_PATH are not passed,
+// because they would be wrong on another host. `names`: further variables, from the options and
+// from the user.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names,
                                                     Likeness likeness = Likeness::same_site);

@@ -17,8 +17,9 @@ namespace toprun::plan {
 Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes);
 
-// If Hydra's mpiexec started this process: all its processes exchange the job's name and the
-// address of rank 0. Blocks until all of them have called this. Otherwise returns nullopt.
+// For a process that Hydra's mpiexec started. All processes of this mpiexec exchange the job's name
+// and the address of rank 0. Blocks until all of these processes have called this function. If
+// mpiexec did not start this process, returns nullopt.
 Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::plan

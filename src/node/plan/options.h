@@ -54,8 +54,8 @@ struct StreamMap {
 
 using worker::NumaBinding;
 
-// The address at which nodes meet. It is written as host[:port]. An IPv6 literal is in brackets,
-// which are removed here.
+// The address at which nodes meet. It is written as host[:port]. An IPv6 literal is written in
+// brackets; `host` does not contain the brackets.
 struct Endpoint {
   std::string host;
   std::optional<int> port;  // 0 (one node only): the kernel chooses
@@ -73,7 +73,8 @@ struct Options {
   Setting<std::string> in_job;         // a job with sleeping pods, instead of hosts; each pod gets
                                        // an agent
   bool detach = false;                 // the agents continue when the launcher ends
-  Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
+  Setting<std::optional<int>> nnodes;  // the maximum number of nodes; unset: the engine's number,
+                                       // else 1
   std::optional<int> min_nodes;        // MIN in --nnodes MIN:MAX; unset: the same as nnodes
   // "", a number ≥ 1, "cpu", "gpu" or "auto". The default is "1" if the program is called as
   // torchrun.
@@ -87,9 +88,9 @@ struct Options {
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // The job runs on one node and ignores the engine. Then node_rank, node_index, master_addr,
-  // master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the user set other
-  // values.
+  // The job runs on one node and ignores the engine. In this case, node_rank, node_index,
+  // master_addr, master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the
+  // user set other values.
   bool standalone = false;
   std::optional<std::string> local_addr;
   int max_restarts = 0;
@@ -113,7 +114,7 @@ struct Options {
   // for hangs.
   std::optional<std::chrono::seconds> hang_timeout;
   run::OnHang on_hang = run::OnHang::report;
-  std::vector<std::string> notify;                       // commands and URLs
+  std::vector<std::string> notify;                       // the commands and URLs for notices
   std::optional<std::chrono::seconds> shutdown_timeout;  // time from the first signal to SIGKILL
 
   StreamMap redirects;

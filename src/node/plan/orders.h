@@ -9,16 +9,18 @@
 
 namespace toprun::plan {
 
-// Set for an agent that toprun's own launcher started. The agent's standard input then comes from
-// the launcher: first the line "secret HEX", then "signal N" lines. End of file means that the
-// launcher has ended.
+// This variable is set for an agent that toprun's own launcher started. The agent's standard input
+// then comes from the launcher: first the line "secret HEX", then "signal N" lines. End of file
+// means that the launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
-// Set for a toprun on a job's node: it must become the shell that the variable names.
+// This variable is set for a toprun on a job's node. This toprun must become the shell that the
+// variable names.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
 // If an agent receives nothing from its launcher for this time, it treats the launcher as lost.
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
-// How long an agent that ssh started waits for the other hosts to answer or fail.
+// The time limit for an agent that ssh started, while it waits for the other hosts to answer or
+// fail.
 inline constexpr std::chrono::seconds login_orders_timeout{600};
 
 struct Orders {

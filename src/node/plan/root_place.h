@@ -29,22 +29,22 @@ struct RootPlace {
   // empty.
   std::string beside_endpoint;
   // True: this process is the engine's first process, and the endpoint's address may belong to
-  // another host. If no other process becomes the root, this process does.
+  // another host. If no other process becomes the root, this process becomes the root.
   bool if_no_other = false;
   bool endpoint_is_meant = true;  // false: no process may use the endpoint
   std::string note;               // a note to the user, printed only by the root; empty: no note
 };
 
-// An engine that has started agents on several hosts knows their names. If no other node can reach
-// the endpoint (localhost, Debian's 127.0.1.1), the endpoint is ignored and the engine's first node
-// is the root.
+// An engine that has started agents on several hosts knows the names of these hosts. If no other
+// node can reach the endpoint (localhost, Debian's 127.0.1.1), the endpoint is ignored and the
+// engine's first node is the root.
 //
 // The engine's first node is also the root if the endpoint is an address that may belong to none of
 // the job's nodes (such as the address of a login node). The other nodes then try the endpoint
 // first, because its network may be better, and then the engine's first node.
 //
 // Processes that mpirun started do not know all hosts. Among them, the process whose host has the
-// endpoint's address is the root; if there is none, rank 0 is the root. Pure.
+// endpoint's address is the root; if there is no such process, rank 0 is the root. Pure.
 RootPlace place_root(const Options& options, const engines::Allocation& place, hosts::Reach reach);
 
 }  // namespace toprun::plan

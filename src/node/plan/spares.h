@@ -14,8 +14,8 @@ namespace toprun::plan {
 // Reduces the allocation to the nodes that the launch needs. If the network is known, the nodes
 // that remain are those that are closest together (decide/placement/spares.h). Otherwise the engine
 // chooses. Blocks while it reads the topology's sources, and reports the removed nodes. If a job
-// can continue without a lost node, no node is removed: the nodes that it does not need are its
-// spares.
+// can continue without a lost node, no node is removed: the nodes that the job does not need are
+// its spares.
 Result<engines::Allocation> needed_nodes(const Job& job);
 
 // The ascending indexes of the members that wait as spares: all members in the request, except

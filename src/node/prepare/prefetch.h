@@ -26,19 +26,19 @@ namespace toprun::prepare {
 //                           ^-------------its process was killed---'
 class Prefetch {
  public:
-  // Starts at once.
+  // Starts to look for the record at once.
   Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job);
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
-  // Call it when the ranks have started. It is assumed that they have imported their modules after
-  // a while.
+  // Call it when the ranks have started. After a while, this object assumes that the ranks have
+  // imported their modules.
   void ranks_have_started();
   // Call it when all ranks have connected to the store.
   void ranks_have_imported();
-  // Returns, only once, how long the reading took. nullopt: nothing was read, or the reading
-  // continues.
+  // Returns how long the reading took. nullopt: nothing was read, the reading continues, or an
+  // earlier call has returned the time.
   std::optional<std::chrono::milliseconds> take_time() {
     return std::exchange(time_, std::nullopt);
   }

@@ -51,7 +51,7 @@ class Staging {
   // Waits until this node has its copy, or continues without a copy. Error: neither is possible.
   // The next attempt may call this while the previous attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns, only once, the result of the staging.
+  // Returns the result of the staging. Later calls return nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
   // If there is a copy, changes the workplace so that the ranks use it.
   void enter(Workplace& place) const;

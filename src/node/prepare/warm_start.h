@@ -13,9 +13,9 @@
 
 namespace toprun::prepare {
 
-// Manages the warm parent of this node's ranks (--warm): a Python process that forks the ranks. It
-// is used in all attempts, and imports modules while the agents find each other. A parent that has
-// died is replaced before the next attempt.
+// Manages the warm parent of this node's ranks (--warm): a Python process that forks the ranks. The
+// parent is used in all attempts, and imports modules while the agents find each other. A parent
+// that has died is replaced before the next attempt.
 class WarmStart {
  public:
   // On the host, the parent starts at once; with --stage, it starts in begin() or settled(), which
@@ -31,11 +31,12 @@ class WarmStart {
   // Like settled(), for ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
                                           const Workplace& workplace);
-  // Returns how long the imports took, only once after each start of a parent.
+  // Returns how long the imports took. After each start of a parent, only the first call returns
+  // this time; later calls return nullopt.
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // On the host, once settled. Null if the ranks start without the parent.
+  // The parent on the host, valid after settled(). Null: the ranks start without a parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:

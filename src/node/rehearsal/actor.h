@@ -45,7 +45,7 @@ class Actor : public agent::Services {
   // The terminal accepts no output (true), or accepts output again (false).
   void stand(bool stands);
   void pause(bool pauses);
-  // Runs `what` in an iteration of its event loop.
+  // Runs `what` in an iteration of this agent's event loop.
   void happens(std::function<void(Actor&)> what);
 
   void become_root(link::Secret secret, Admission admission) override;

@@ -46,8 +46,8 @@ class Ranks {
 
   void exits(std::size_t node, std::size_t index, int code);
   void is_killed(std::size_t node, std::size_t index, int signal);
-  // Makes this rank hang. All other living ranks then wait for it. Returns the number of ranks that
-  // stopped making progress.
+  // Makes this rank hang. All other living ranks then wait for this rank. Returns the number of
+  // ranks that stopped making progress.
   int hang(std::size_t node, std::size_t index);
   void go_on();
   void die_with(std::size_t node);

@@ -28,8 +28,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void lose();
   // True: neither end has closed the connection or detected a loss.
   bool is_open() const;
-  // Called for output on this connection: with the bytes that its first end has received, and with
-  // the bytes that this end reports as accepted.
+  // For output on this connection. on_output gets the number of bytes that the first end has
+  // received. on_taken gets the number of bytes that the first end reports as accepted.
   std::function<void(std::size_t bytes)> on_output;
   std::function<void(std::size_t bytes)> on_taken;
 

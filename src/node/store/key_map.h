@@ -45,9 +45,9 @@ class KeyMap {
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
   // Frees at most `budget` entries. `shrink(value, budget)` frees parts of a value and subtracts
-  // their number from `budget`. It returns true when the rest can be freed at once, false if
-  // another call is needed. Returns true when all entries are freed. After the first call, the map
-  // must not be used for anything else.
+  // their number from `budget`. shrink() returns true when the rest can be freed at once, false if
+  // another call is needed. dissolve() returns true when all entries are freed. After the first
+  // call, the map must not be used for anything else.
   template <class Shrink>
   bool dissolve(std::size_t& budget, Shrink shrink) {
     if (!dissolving_) dissolving_ = table_.begin();

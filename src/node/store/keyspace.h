@@ -48,7 +48,7 @@ class Keyspace {
   explicit Keyspace(Ledger& ledger) : ledger_(ledger) {}
 
   const Value* find(std::string_view key) const;
-  // Whether the key exists, or a queue with this name that is not empty.
+  // Whether the key exists, or a queue with this name exists and is not empty.
   bool present(std::string_view key) const;
   std::size_t size() const { return values_.size(); }
   template <class Visit>

@@ -19,8 +19,8 @@ struct Limits {
   std::size_t connections = 200'000;
   std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
   // The maximum number of connections of unknown type (undecided). If there are more, the oldest is
-  // closed. They have no time limit, because an old PyTorch client sends nothing before its first
-  // request.
+  // closed. Undecided connections have no time limit, because an old PyTorch client sends nothing
+  // before its first request.
   std::size_t undecided = 16'384;
 };
 

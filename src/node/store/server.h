@@ -73,7 +73,7 @@ class Server {
   // serves or refuses later clients. Connections that have not sent any bytes yet stay open, but
   // are closed if they turn out to be clients. Does not wait. `begun` is called in an iteration.
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
-  // All of these functions may be called from any thread and from the visitor function.
+  // The next three functions may be called from any thread and from the visitor function.
   Activity activity() const;
   ArrivalCounts arrival_counts() const;
   std::vector<Arrival> arrivals() const;  // in the order of joining

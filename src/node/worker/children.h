@@ -34,8 +34,8 @@ class Children {
   // Called between watch() and unwatch() when reap() may return something new.
   std::function<void()> on_change;
 
-  // start() calls it after each program that it has started, because starting a thousand programs
-  // takes a while.
+  // start() calls this function after each program that it has started, because starting a thousand
+  // programs takes a while.
   std::function<void()> on_progress;
 
   // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run (the

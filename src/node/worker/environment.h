@@ -9,7 +9,7 @@
 
 namespace toprun::worker {
 
-// The variables for one worker in addition to the inherited ones, with the same meaning as in
+// The variables for one worker in addition to the inherited variables, with the same meaning as in
 // torchrun (torch/distributed/elastic/agent/server/local_elastic_agent.py).
 struct WorkerFacts {
   int rank = 0;
@@ -33,8 +33,8 @@ struct WorkerFacts {
   // Variables for NCCL, Gloo and UCX, except those that the user has set.
   std::vector<std::pair<std::string, std::string>> network;
   std::string signals_to_handle;  // "SIGTERM,SIGINT"; empty: not set
-  // --virtual-local-rank: the only device that the worker may see, for CUDA_VISIBLE_DEVICES; its
-  // LOCAL_RANK is then 0.
+  // --virtual-local-rank: the only device that the worker may see, for CUDA_VISIBLE_DEVICES; in
+  // this case, LOCAL_RANK is 0.
   std::optional<std::string> only_device;
 };
 
@@ -46,8 +46,8 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
 Environment common_environment(const Environment& inherited, int local_world_size);
 
 // The only device that a worker sees: entry `local_rank` of the inherited CUDA_VISIBLE_DEVICES. If
-// the variable is unset, the result is `local_rank` itself; if it is empty, there is no device.
-// Error: the list has too few entries.
+// the variable is unset, the result is `local_rank` itself; if the variable is empty, the worker
+// sees no device. Error: the list has too few entries.
 Result<std::string> only_device(const Environment& inherited, int local_rank);
 
 // True if workers get OMP_NUM_THREADS=1 because the user did not set it and the node has several

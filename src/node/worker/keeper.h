@@ -71,13 +71,14 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 void keeper_removes(const std::string& folder);
 
 // Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of the two signals. The
-// agent has to ask because it may handle them in the other order. False without a keeper.
+// agent has to ask, because it may handle the two signals in the other order. False without a
+// keeper.
 bool keeper_rests();
 
 // Called by `agent` when other agents know it, so that they will detect its end.
 void tell_keeper_of_joining();
-// Called after keep(): describes how the agent died before it joined. Empty if it ended by itself
-// or died later.
+// Called after keep(): describes how the agent died before it joined. Empty if the agent ended by
+// itself or died later.
 std::string death_before_joining();
 
 // Called by `agent` when it has lost all agents that could report how the run continues.

@@ -34,7 +34,7 @@ class OomWatch {
 std::optional<std::int64_t> oom_kills(std::string_view text);
 
 // The path below /sys/fs/cgroup of the counter file, from /proc/self/cgroup (cgroups(7)). If the
-// memory controller has a v1 hierarchy, the file is in it, else in v2.
+// memory controller has a v1 hierarchy, the file is in this hierarchy, else in the v2 hierarchy.
 std::string oom_counter(std::string_view cgroups);
 
 // The text of a /dev/kmsg record ("6,12,345,-;text") that says that the out-of-memory killer has

@@ -16,10 +16,11 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //   connecting --hello--> serving --agent gone, or a signal--> killing --no process left--> ended
 //
 // The requests (node/worker/shim_wire.h) and their answers:
-//   {order: "program", argv, environment, affinity} with its stdin, stdout, stderr; kept until:
+//   {order: "program", argv, environment, affinity} with the program's stdin, stdout and stderr
+//     The shim keeps the program until the next "start".
 //
 //   {order: "start", host: for messages}
-//     → {pids: […], cold: why none was forked} or {failed: […]}
+//     → {pids: […], cold: why no rank was forked} or {failed: […]}
 //
 //   {order: "look", paths: […]}
 //     → {seen: [bits of Seen]}

@@ -50,8 +50,8 @@ inline constexpr std::chrono::seconds flush_limit{2};
 // Each worker leads its own session and process group. Call start() on a thread that outlives the
 // workers, because PDEATHSIG kills them when the thread that forked them ends. From start() to
 // `gone`, every process in `children` counts as a worker or a worker's descendant: it is reaped and
-// finally killed. So start no other process there. All callbacks run on the io_context's thread and
-// may destroy the object.
+// finally killed. So do not start other processes in `children`. All callbacks run on the
+// io_context's thread and may destroy the object.
 class Workers {
  public:
   struct Observer {
@@ -67,11 +67,11 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts all workers or none. If one cannot be started, those already started are killed and
-  // reaped.
+  // Starts all workers or none. If a worker cannot be started, the workers that were already
+  // started are killed and reaped.
   Result<void> start();
   // Like start(), but on the pool, for children whose start() may block (a container's shim). No
-  // signal is forwarded until it has finished.
+  // signal is forwarded until this function has finished.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
   // The process ids in the workers' own PID namespace, by local rank; valid once they are started.
   // 0: the worker has ended, and another process may now have its id.
@@ -93,7 +93,7 @@ class Workers {
   // Copies the new size of the console's terminal to the workers.
   void resize();
   // Sends SIGTERM to every process group and, after `grace`, SIGKILL to all remaining processes,
-  // including setsid descendants. Later exits are marked `ours`. It may be called again; the
+  // including setsid descendants. Later exits are marked `ours`. stop() may be called again; the
   // shortest `grace` applies.
   void stop(std::chrono::milliseconds grace);
 

@@ -13,8 +13,8 @@
 namespace toprun::evidence {
 
 // Connects to NCCL's RAS thread if one listens. The address is the value of NCCL_RAS_ADDR in the
-// rank's own environment. If this is not a valid address, it is localhost:28028. Null: no RAS
-// thread listens. Blocks for a fraction of a second.
+// rank's own environment. If this value is not a valid address, the address is localhost:28028.
+// Null: no RAS thread listens. Blocks for a fraction of a second.
 std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 
 // What NCCL reports about the job. `pids`: the processes of this node's ranks. Reports of other

@@ -18,8 +18,8 @@ namespace toprun::evidence {
 
 // Sets the variables with which the ranks of one attempt create pipes and dumps. The pipes are in
 // `folder` and the dumps in `dumps`, unless the user has set other paths. Creates `folder` so that
-// only this user can access it. If no named pipe can be created there, sets nothing, because
-// PyTorch would then abort.
+// only this user can access it. If no named pipe can be created in `folder`, this function sets no
+// variable, because PyTorch would abort if it cannot create the pipe.
 void let_recorders_listen(Environment& environment, const std::string& folder,
                           const std::optional<std::string>& dumps);
 

@@ -18,8 +18,8 @@ namespace toprun::publish {
 // is written about once a second and after each event. Without a browser, it is not written.
 class JobPage : public web::Source {
  public:
-  // Prints the page's address, or why the page cannot be opened; the job then continues without a
-  // page. Null: there is no page. Both references must outlive this object.
+  // Prints the page's address, or the reason why the page cannot be opened. Null: there is no page,
+  // and the job continues without it. Both references must outlive this object.
   static std::unique_ptr<JobPage> open(boost::asio::io_context& io, const plan::Job& job,
                                        JobPicture& picture);
   JobPage(boost::asio::io_context& io, JobPicture& picture);

@@ -25,12 +25,12 @@ namespace toprun::publish {
 
 class Follower;
 
-// The root's picture of the running job: its state, for programs that read it. While there is a
-// reader, the root asks the members for the resource usage of their ranks. Without a reader, the
+// The root's picture of the running job: the job's state, for programs that read it. While there is
+// a reader, the root asks the members for the resource usage of their ranks. Without a reader, the
 // root only stores one state per rank.
 class JobPicture {
  public:
-  // How long after the last look the root continues to ask the members.
+  // For this time after the last look, the root continues to ask the members.
   static constexpr std::chrono::seconds attention{10};
   static constexpr std::chrono::milliseconds shortest_interval{1'000};
   // The interval between two queries for the job's time limit, which may change while the job runs.
@@ -103,7 +103,7 @@ class JobPicture {
   std::optional<WallTime> limit_;  // when the engine will end the job; unset: not known
   std::optional<SteadyTime> limit_asked_;
   bool asks_ = false;
-  // How many of the members that were asked last have not answered.
+  // The number of members that have not answered the root's last question.
   std::size_t unanswered_ = 0;
   Timer came_;  // cancelled when all members have answered
   Timer pause_;

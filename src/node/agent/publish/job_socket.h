@@ -19,7 +19,7 @@ namespace toprun::publish {
 // Answers requests from this user's other processes while the job runs (docs/reference/live.md).
 class JobSocket {
  public:
-  // `ask_places` starts a query for where the ranks are in their code; tell() delivers its answer.
+  // `ask_places` starts a query for the ranks' places in their code; tell() delivers the answer.
   // All references must outlive this object.
   JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
             JobPicture& picture, std::function<void(int question)> ask_places);

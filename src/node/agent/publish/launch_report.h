@@ -26,8 +26,8 @@ bool shows_launches(const plan::Job& job);
 bool in_foreground();
 
 // Whether a progress line can be shown without disturbing the ranks' output. This is so if the
-// ranks have printed nothing since the launch `began`. It is also so if they have been silent for a
-// while and `others_are_awaited`.
+// ranks have printed nothing since the launch `began`. It is also so if the ranks have been silent
+// for a while and `others_are_awaited` is true.
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
 
 // Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
@@ -37,7 +37,7 @@ std::optional<std::string> take_report(std::string& text);
 // Decides which of the progress lines that a launcher receives are shown.
 class ToldLaunch {
  public:
-  // The text to show now; empty: nothing.
+  // The text to show now; empty: there is no text to show.
   std::string line(std::string reported, std::optional<SteadyTime> last_output);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace toprun::publish {
 
-// Why an attempt ended; nullopt: it did not fail.
+// Why an attempt failed; nullopt: the attempt did not fail.
 std::optional<model::Cause> cause_in(const run::Verdict& verdict);
 
 // The content of the --report file, for a run that is over or still running.

@@ -38,10 +38,11 @@ struct Step {
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
-// The commands that build the environment, in order. Horovod comes last and without pip's build
-// isolation, because it is built for the torch that is then installed. Its variables are those in
-// Horovod's docs/install.rst; values from the user have priority. pip uses no cache, unless
-// PIP_CACHE_DIR names a folder, because a cache would fill the quota of the home directory. Pure.
+// The commands that build the environment, in order. Horovod is built last and without pip's build
+// isolation, because it is built for the torch that the earlier steps have installed. The variables
+// for Horovod are those in its docs/install.rst; values from the user have priority. pip uses no
+// cache, unless PIP_CACHE_DIR names a folder, because a cache would fill the quota of the home
+// directory. Pure.
 std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
 // The environment for all steps. Variables of another Python environment are removed, because they

@@ -11,8 +11,8 @@
 
 namespace toprun::setup {
 
-// The file that `toprun setup` writes into a virtual environment or beside an image. run, submit
-// and shell read this file to find how the environment was built. States:
+// The file that `toprun setup` writes into a virtual environment or beside an image. The verbs
+// `run`, `submit` and `shell` read this file to find out how the environment was built. States:
 //
 //   submitted → building → complete
 //                   └────→ failed
@@ -25,7 +25,7 @@ struct Record {
   State state = State::building;
   std::string why = {};    // if failed: the reason, in one line
   std::string job = {};    // the engine's job id; empty: built without a job
-  std::string host = {};   // the host that builds it; empty: not started yet
+  std::string host = {};   // the host of the build; empty: the build has not started
   std::string begun = {};  // RFC 3339
   std::string ended = {};
   std::string toprun = {};                 // toprun's version

@@ -19,7 +19,7 @@ struct Range {
 // A file or folder that an import reads or checks.
 struct Entry {
   enum class Kind {
-    looked_at,  // only its status is read; it may not exist
+    looked_at,  // only its status is read; perhaps it does not exist
     whole,      // the whole file, or the names in the folder
     part,       // a part of a library
   } kind = Kind::whole;

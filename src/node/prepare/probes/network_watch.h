@@ -21,8 +21,8 @@ class NetworkWatch {
   // workers must not continue; nullopt: no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // True: no further look is needed. For each worker, this is known: it uses another network than
-  // plain sockets for other nodes. Or its log has reached the limit.
+  // True: no further look is needed. For each worker, the log shows that the worker does not use
+  // plain sockets for other nodes, or the log has reached the limit.
   bool is_settled() const;
 
  private:

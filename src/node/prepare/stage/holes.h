@@ -10,7 +10,7 @@
 namespace toprun::stage {
 
 // A file may have holes: parts that use no disk space and read as zeros. A chunk that contains only
-// zeros is not read, sent or written. In a copy, it is a hole.
+// zeros is not read, sent or written. In a copy, such a chunk is a hole.
 
 // Whether the file has no data in this part, which may be after the file's end.
 bool is_hole(const Fd& file, off_t begin, std::size_t size);

@@ -48,7 +48,7 @@ struct Manifest {
   std::vector<Entry> entries;
   std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries
 
-  // Relative to the first entry; empty for the first entry.
+  // The path relative to the first entry; empty for the first entry.
   std::string path_of(std::size_t entry) const;
   std::size_t chunk_size(const Entry& entry, std::uint32_t chunk) const;
   // The file that contains a chunk.

@@ -24,7 +24,7 @@ class OpenTree {
   std::string below(const std::string& path) const {
     return path.empty() ? name_ : name_ + "/" + path;
   }
-  // For messages.
+  // The whole path, for messages.
   std::string text(const std::string& path) const {
     return path.empty() ? path_ : path_ + "/" + path;
   }

@@ -12,7 +12,8 @@ namespace toprun::stage {
 struct Source {
   Stamped stamped;
   OpenTree tree;
-  std::uint64_t hashed_bytes = 0;  // bytes that were hashed; the hashes of all others were known
+  std::uint64_t hashed_bytes = 0;  // bytes that were hashed; the hashes of all other bytes were
+                                   // known
 };
 
 // Reads and hashes a folder or file, whose path must not contain links. Sockets, pipes and devices

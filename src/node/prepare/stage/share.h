@@ -44,7 +44,7 @@ class Share {
   // may in turn wait for our job on another node, so other nodes do not wait for this node
   // meanwhile.
   void set_waiting(bool waiting);
-  // Ends all waits below. Other code can check stopped().
+  // Ends all waits in the functions below. Other code can check stopped().
   void stop();
   bool stopped() const { return stopped_; }
 
@@ -54,7 +54,7 @@ class Share {
   bool is_open_within(std::chrono::milliseconds wait);
   std::optional<Refusal> refusal() const;
 
-  // Valid once it is open.
+  // Valid after open().
   const OpenTree& tree() const { return tree_; }
   bool is_source() const { return is_source_; }
 

@@ -13,13 +13,13 @@
 namespace toprun::spawn {
 
 // If a process survives SIGKILL for this time, it will not die, because a driver or file server
-// hangs. It is then reported, and no longer waited for.
+// hangs. After this time, toprun reports the process and no longer waits for it.
 inline constexpr std::chrono::seconds unkillable_limit{15};
 
 // All functions here ignore commands that base/process/command.h has started, and their child
 // processes.
 
-// Sends `signal` to every process below the calling one except `spared`. Returns the number of
+// Sends `signal` to every process below the calling process except `spared`. Returns the number of
 // processes.
 int signal_descendants(int signal, pid_t spared = 0);
 
@@ -28,12 +28,12 @@ int signal_descendants(int signal, pid_t spared = 0);
 // processes are left after `limit`.
 bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat = {});
 
-// Whether there is no process below the calling one, except `spared`.
+// Whether there is no process below the calling process, except `spared`.
 bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to the descendants that are in one of these process groups and have a handler for
-// it. A forked copy of a rank, such as a data loader, has inherited the rank's handler. It receives
-// no signal, so that the handler runs only once.
+// this signal. A forked copy of a rank, such as a data loader, has inherited the rank's handler.
+// Such a copy receives no signal, so that the handler runs only once.
 void notify_groups(std::span<const pid_t> leaders, int signal);
 
 // Whether the process has a handler for `signal`, according to /proc. Without a handler, most
@@ -45,7 +45,7 @@ bool catches(pid_t pid, int signal);
 // prevents its end.
 std::string describe_process(pid_t pid);
 
-// Descriptions of all processes below the calling one except `spared`.
+// Descriptions of all processes below the calling process except `spared`.
 std::vector<std::string> describe_descendants(pid_t spared = 0);
 
 // From now on, orphaned descendants become children of this process. So a descendant cannot escape

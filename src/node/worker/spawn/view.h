@@ -25,7 +25,7 @@ class View {
  private:
   View() = default;
 
-  Fd user_;  // not open: it has no user namespace of its own
+  Fd user_;  // not open: the view has no user namespace
   Fd mounts_;
   std::string current_;  // the current folder
 };

@@ -29,15 +29,15 @@ inline constexpr std::chrono::seconds fork_limit{20};
 //   checking --our module is imported--> importing --done, and safe to fork--> ready
 //       \------------------------------------\--- it refuses, ends, or breaks ---> refused
 //
-// An intermediate process forks the ranks and ends at once. So they become children of the calling
-// process, which must be a subreaper. Call all methods on the thread that started the parent
-// (PDEATHSIG). The destructor kills the process; the caller reaps it.
+// An intermediate process forks the ranks and ends at once. So the ranks become children of the
+// calling process, which must be a subreaper. Call all methods on the thread that started the
+// parent (PDEATHSIG). The destructor kills the process; the caller reaps it.
 class Parent {
  public:
   enum class State { checking, importing, ready, refused };
 
-  // `command` is the command of a rank: its argv[0] must be Python. Its standard streams are not
-  // used. `limit`: the time limit for its imports, which the caller must enforce.
+  // `command` is the command of a rank: its argv[0] must be Python. The command's standard streams
+  // are not used. `limit`: the time limit for the imports; the caller must enforce it.
   static Result<std::unique_ptr<Parent>> start(spawn::Program command,
                                                std::vector<std::string> modules,
                                                const spawn::Inherited& inherited, std::string host,
@@ -50,7 +50,7 @@ class Parent {
   bool settled() const { return state_ == State::ready || state_ == State::refused; }
   // The reason for the state `refused`.
   const std::string& why() const { return why_; }
-  // Readable when hear() must be called; -1 once refused.
+  // Readable when hear() must be called; -1 in the state `refused`.
   int descriptor() const { return channel_.get(); }
   // The process id, or 0 if there is no process. The process is not a rank: the caller must not
   // signal it.
@@ -71,9 +71,9 @@ class Parent {
   void refuse_late();
   // Call it after the process was reaped.
   void ended();
-  // If it is ready, forks all ranks or none and returns their process ids in order. After an error,
-  // no forked rank is left, and the ranks can be started normally. Blocks for at most about
-  // fork_limit and calls `beat` meanwhile.
+  // If the parent is ready, forks all ranks or none and returns their process ids in order. After
+  // an error, no forked rank is left, and the ranks can be started normally. Blocks for at most
+  // about fork_limit and calls `beat` meanwhile.
   Result<std::vector<pid_t>> fork(std::span<const spawn::Program> ranks, const process::Beat& beat);
 
  private:
@@ -98,7 +98,7 @@ class Parent {
   std::vector<std::string> imported_;
 };
 
-// The message for users when their ranks are started normally.
+// The message for users whose ranks are started normally, not by the parent.
 std::string left_out(const std::string& host, const std::string& why);
 
 }  // namespace toprun::warm

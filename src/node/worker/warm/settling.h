@@ -9,8 +9,8 @@
 
 namespace toprun::warm {
 
-// Handles the parent's messages until the parent is ready or refused. At its deadline, it is
-// refused.
+// Handles the parent's messages until the parent is ready or refused. At the parent's deadline, the
+// parent is refused.
 boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
 
 }  // namespace toprun::warm
