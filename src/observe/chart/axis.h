@@ -14,8 +14,8 @@ struct Tick {
   std::string label;
 };
 
-// The range of an axis, from low to high. It begins and ends at a tick. On a logarithmic scale,
-// values are > 0.
+// The range of an axis, from low to high. The range begins and ends at a tick. On a logarithmic
+// scale, values are > 0.
 struct Range {
   double low = 0;
   double high = 1;
@@ -24,8 +24,8 @@ struct Range {
 
 // The range from `least` to `most`, with about `requested` ticks (2 or more). The steps are 1, 2 or
 // 5 times a power of ten, or whole powers of the base. If the range has few powers of ten,
-// multiples of them are ticks too, so that an axis has at least four ticks. A linear range that
-// starts near 0 is extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are
+// multiples of these powers are ticks too, so that an axis has at least four ticks. A linear range
+// that starts near 0 is extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are
 // plain numbers.
 Range range_of(double least, double most, Scale scale, std::string_view unit,
                std::size_t requested);

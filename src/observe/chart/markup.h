@@ -6,7 +6,7 @@
 namespace toprun::chart {
 
 // Names of hosts and domains come from files and networks and may contain any bytes. These
-// functions convert them to text for a picture.
+// functions convert such names to text for a picture.
 
 // Returns UTF-8 in one line. Control characters are replaced as in printable(). Invalid UTF-8,
 // characters that XML forbids, and characters that reverse the text direction become U+FFFD.

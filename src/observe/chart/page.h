@@ -24,8 +24,8 @@ std::string coordinate(double value);
 // The number of styles for series. Each style has its own combination of colour, dashes and marker.
 inline constexpr std::size_t styles = 12;
 
-// An SVG picture with the width page_width or another width. It contains the frame, the styles for
-// the reader's light or dark scheme, and the shapes. Texts from users are escaped here.
+// An SVG picture with the width page_width or another width. The picture contains the frame, the
+// styles for the reader's light or dark scheme, and the shapes. Texts from users are escaped here.
 //
 // Classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around important
 // parts), c0 … c5 (colours of series).
@@ -39,7 +39,7 @@ class Page {
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
             std::string_view attributes = "class=\"ink\"");
   void line(double x1, double y1, double x2, double y2, std::string_view attributes);
-  // Adds any SVG element. Texts in it must come from clean_text() and xml_text().
+  // Adds any SVG element. Texts in the element must come from clean_text() and xml_text().
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
     out_ += fmt::format(format, std::forward<T>(values)...);

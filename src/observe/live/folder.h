@@ -22,8 +22,9 @@ struct Socket {
   std::filesystem::path path;
 };
 
-// The folder, which only this user can access. It is below $XDG_RUNTIME_DIR or /run/user/UID if
-// that exists, otherwise below /tmp. If the folder does not exist, this function creates it.
+// The folder, which only this user can access. The folder is below $XDG_RUNTIME_DIR or
+// /run/user/UID if this exists, otherwise below /tmp. If the folder does not exist, this function
+// creates it.
 Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);

@@ -35,8 +35,9 @@ class Limit {
   std::shared_ptr<Stream> socket_;
 };
 
-// Connections that have not sent their request yet. If there are too many, the oldest is closed. So
-// clients that send no request cannot block a client that sends its request at once.
+// Connections that have not sent their request yet. If there are too many such connections, the
+// oldest connection is closed. So clients that send no request cannot block a client that sends its
+// request at once.
 class Silent {
  public:
   // Registers a connection without a request, for the lifetime of this object.
@@ -60,7 +61,7 @@ class Silent {
   std::map<std::uint64_t, std::shared_ptr<Stream>> sockets_;  // by order of arrival
 };
 
-// nullopt: no request arrived, or it is too long or has a body.
+// nullopt: no request arrived, or the request is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
 // The lines before an answer's body, including the empty line. The connection is closed after the

@@ -11,7 +11,7 @@
 
 namespace toprun::picture {
 
-// Horizontal and vertical segments of lines. Some of them overlap.
+// Horizontal and vertical segments of lines. Some segments overlap.
 
 // An infinite straight line on which segments lie: horizontal at a y, or vertical at an x.
 struct Track {

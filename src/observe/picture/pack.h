@@ -13,7 +13,7 @@ struct Size {
 };
 
 struct Row {
-  double y = 0;  // upper edge of its boxes
+  double y = 0;  // upper edge of the row's boxes
   std::size_t first = 0;
   std::size_t count = 0;
 };

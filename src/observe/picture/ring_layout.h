@@ -72,7 +72,7 @@ struct Line {
   std::optional<std::size_t> crosses;
   bool unknown = false;
   std::size_t count = 1;  // number of ring steps along it
-  bool arrow = true;      // at its end
+  bool arrow = true;      // true: the line has an arrow at its end
 };
 
 // A sample line in the legend.

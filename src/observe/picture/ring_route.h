@@ -11,14 +11,15 @@ namespace toprun::picture {
 //
 // Each frame has a vertical *trunk* in its left margin and a *channel* above each row of boxes. A
 // line leaves a box upwards into the channel above the box and follows the channel to the trunk.
-// Along the trunk it leaves the frame, into the channel above the frame, and so on, until it is in
-// the frame that contains both ends. From there it goes inwards in the same way. There are two
-// exceptions: from a unit to the next unit, and from the last unit to the first, a line takes the
-// short way through the gaps. So if the order is the order of the boxes, the ring is one simple
-// line.
+// Along the trunk, the line leaves the frame, into the channel above the frame, and so on, until
+// the line is in the frame that contains both ends. From this frame, the line goes inwards in the
+// same way. There are two exceptions: from a unit to the next unit, and from the last unit to the
+// first, a line takes the short way through the gaps. So if the order is the order of the boxes,
+// the ring is one simple line.
 //
-// Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more,
-// all lines that cross the same level share a lane, and common parts become one wide line.
+// Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more
+// lines, all lines that cross the same level have a common lane, and common parts become one wide
+// line.
 
 inline constexpr std::size_t max_single_lines = 20;
 inline constexpr std::size_t max_lanes = 5;

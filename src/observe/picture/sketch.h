@@ -40,15 +40,16 @@ struct Unit {
   bool unknown = false;
 };
 
-// A box around others: a domain, nodes with an unknown domain or place, or the whole picture.
+// A box around other boxes: a domain, nodes with an unknown domain or place, or the whole picture.
 struct Frame {
   std::optional<std::size_t> level;  // nullopt: the whole picture, or nodes without a place
   std::optional<std::string> name;
   std::size_t nodes = 0;
   std::size_t leaving = 0;  // pairs of ring neighbours where only the first is in this frame
   std::size_t first = 0;    // index of the frame's first unit; its units are consecutive
-  std::size_t own = 0;  // how many of its units are in no inner frame; these come before the others
-  std::vector<Frame> inside;  // frames inside this one
+  std::size_t own = 0;  // the number of units that are in no inner frame; these units come before
+                        // the others
+  std::vector<Frame> inside;  // frames inside this frame
 };
 
 // A step of the ring from one unit to another.

@@ -28,7 +28,7 @@ std::vector<Domain> outline(const placement::Placement& placement);
 
 // One line per domain, indented by level: name, number of nodes and, for innermost domains, their
 // names. If more than `max_siblings` domains without inner domains have the same parent, one line
-// represents them all. Nodes without a place are in the last line.
+// represents all these domains. Nodes without a place are in the last line.
 inline constexpr std::size_t max_siblings = 16;
 std::string outline_text(const placement::Placement& placement, bool fold = true);
 

@@ -35,12 +35,12 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// The last line of every run, with a line end. It contains start and end in local time, duration,
-// ranks × nodes of the last attempt, and the result.
+// The last line of every run, with a line end. The line contains start and end in local time,
+// duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// The report of a hang for a terminal: a headline, and where the ranks are in their code. It has at
-// most hang::most_lines lines.
+// The report of a hang for a terminal: a headline, and where the ranks are in their code. The
+// report has at most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);
 
 // "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns; 0: the line is not

@@ -20,7 +20,7 @@ enum class RankState : char {
   failed = 'f',
   stopped = 'k',  // toprun stopped the rank after another rank failed, or the signal that ends the
                   // job stopped it
-  lost = 'l',     // lost together with its node
+  lost = 'l',     // the rank was lost together with its node
   suspect = 'h',  // the other ranks wait for this rank
 };
 
@@ -50,7 +50,7 @@ class Board {
   void started(const Part& part);
   void ended(const model::WorkerExit& exit);
   // A signal ends the job. A rank that this signal killed counts as stopped, not as failed, even if
-  // it ended before this call.
+  // the rank ended before this call.
   void ordered_to_end(int signal);
   void lost(const Part& part);
   void measured(const Part& part, const meter::Node& usage, SteadyTime now);

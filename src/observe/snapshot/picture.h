@@ -40,11 +40,11 @@ struct Picture {
                                       // has no output, or the lines were not sent
   };
 
-  // The run without nodes and networks. Only the last attempt has phases. It also has the hang, if
-  // the hang continues.
+  // The run without nodes and networks. Only the last attempt has phases, and a hang if the hang
+  // continues.
   model::RunRecord run;
   Outside id, stage;
-  Outside node_log;  // the folder of --node-log; empty: none
+  Outside node_log;  // the folder of --node-log; empty: the option is not given
   std::optional<WallTime> now;
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;

@@ -14,8 +14,8 @@
 #include "observe/snapshot/board.h"
 #include "run/model/record.h"
 
-// The state of a running job, in schema toprun.live/1 (docs/reference/live.md). It has three parts,
-// which change at different rates.
+// The state of a running job, in schema toprun.live/1 (docs/reference/live.md). The JSON has three
+// parts, which change at different rates.
 namespace toprun::snapshot {
 
 struct Message {
@@ -34,7 +34,8 @@ struct Run {
   int most_nodes = 1;
   int max_restarts = 0;
   std::optional<WallTime> limit;          // when the engine will end the job; unset: unknown
-  std::string node_log;                   // the folder of --node-log; empty: none
+  std::string node_log;                   // the folder of --node-log; empty: the option is not
+                                          // given
   std::size_t joined = 0;                 // number of nodes that have joined
   std::vector<std::string> missing;       // awaited nodes, if the engine names them
   bool hangs = false;                     // the last attempt's hang continues

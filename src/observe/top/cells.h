@@ -36,7 +36,7 @@ class Columns {
 // nullopt: none of the item's ranks has output.
 std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
-// All that is known about a rank, in words: its state, its resource usage, its last line.
+// All that is known about a rank, in words: the rank's state, resource usage and last line.
 struct RankWords {
   std::string title;    // "rank 3 on n1, its local rank 1: runs"
   std::string figures;  // "CPU 1.0, MEM 512M, GPU 93%, GPUMEM 70.0G"; empty: unknown

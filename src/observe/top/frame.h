@@ -11,7 +11,7 @@ namespace toprun::top {
 
 inline constexpr TerminalSize least_size{.columns = 40, .rows = 10};
 
-// One screen. Its only escape sequences are toprun's own colours.
+// One screen. The lines contain no escape sequences except toprun's own colours.
 struct Frame {
   std::vector<std::string> lines;  // at most as many lines as the terminal has
   State state;                     // the user's state, adjusted to the rows that are shown

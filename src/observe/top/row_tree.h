@@ -7,8 +7,8 @@
 
 #include "observe/snapshot/picture.h"
 
-// Pure functions for the list in `toprun top`. They group the job's ranks by rack and node, and
-// compute the rows of the list, which the user can fold and sort.
+// Pure functions for the list in `toprun top`. The functions group the job's ranks by rack and
+// node, and compute the rows of the list, which the user can fold and sort.
 namespace toprun::top {
 
 enum class Kind { rack, node, rank };

@@ -15,11 +15,12 @@
 #include "base/net/address.h"
 #include "base/text/error.h"
 
-// The web server of a running job. It serves the page's files, the job's state as server-sent
-// events, and further pages.
+// The web server of a running job. The server sends the page's files, the job's state as
+// server-sent events, and further pages.
 namespace toprun::web {
 
-// The parts of a job's state for browsers; each is one JSON value. They change at different rates.
+// The parts of a job's state for browsers; each is one JSON value. The parts change at different
+// rates.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 
@@ -31,7 +32,8 @@ struct Page {
   std::string body;
 };
 
-// The interface to the job. It is called on the event loop and must not block.
+// The interface to the job. The functions of a Source are called on the event loop and must not
+// block.
 class Source {
  public:
   virtual ~Source() = default;
@@ -48,7 +50,7 @@ class Source {
 struct ListenAddress {
   hosts::Address address = hosts::loopback();
   int port = 0;            // 0: the kernel chooses
-  std::string token = {};  // empty: generate one
+  std::string token = {};  // empty: the server generates a token
 };
 
 // Whether the token consists of letters, digits, - and _, and is long enough for more than 128
@@ -86,7 +88,7 @@ class Server {
 
   // "http://127.0.0.1:4711/#token=…". The browser does not send the part after the # to the server.
   std::string url() const;
-  // Call it when the source has a new text for this part.
+  // Call changed() when the source has a new text for this part.
   void changed(Part part);
   // Sends the last state to all browsers, within farewell_limit, and closes.
   boost::asio::awaitable<void> finish();
