@@ -58,8 +58,8 @@ class DeviceMemory {
   ~DeviceMemory();
 
   std::byte* get() const { return start_; }
-  // These functions copy to and from the beginning of the memory. Both return when the bytes have
-  // arrived.
+  // These functions copy to and from the beginning of the memory. Both functions return when the
+  // bytes have arrived.
   Result<void> write(std::span<const std::byte> bytes) const;
   Result<void> read(std::span<std::byte> bytes) const;
 

@@ -9,12 +9,13 @@
 
 namespace toprun::gpu {
 
-// A shared library opened at run time. It stays open until the process ends, because NCCL's threads
-// run code in it.
+// A shared library opened at run time. The library stays open until the process ends, because
+// NCCL's threads run code in it.
 class Library {
  public:
-  // Opens the file from the first of `folders` that contains it, otherwise through the dynamic
-  // linker's own search. The error contains the searched folders, or the linker's message.
+  // Opens the file from the first of `folders` that contains the file. If no folder contains it,
+  // the dynamic linker searches for the file. The error contains the searched folders, or the
+  // linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }

@@ -15,13 +15,13 @@ namespace toprun::measure {
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line that the lowest rank that hung has printed. If no rank hung, it is the first
-  // line of the lowest rank that failed. Empty: this rank has printed nothing.
+  // The first line of output from the lowest rank that hung. If no rank hung, it is from the lowest
+  // rank that failed. Empty: this rank has printed nothing.
   std::string why;
 };
 
-// The command that a rank runs for each group to which it belongs. It is a separate process,
-// because a library that hangs cannot be stopped from within.
+// The command that a rank runs for each group to which it belongs. The command is a separate
+// process, because a library that hangs cannot be stopped from within.
 struct TrialCommand {
   std::vector<std::string> argv;
   Environment environment;                // this rank's environment in the whole job
@@ -35,8 +35,8 @@ struct TrialCommand {
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 
-// The environment of one rank of a group. It numbers the ranks of these nodes, in the job's order.
-// `trial` is part of the keys in the store, so that two trials use different keys.
+// The environment of one rank of a group. The environment numbers the ranks of these nodes, in the
+// job's order. `trial` is part of the keys in the store, so that two trials use different keys.
 Environment environment_of(const Group& group, const std::vector<std::size_t>& nodes,
                            const Environment& environment, std::size_t trial);
 

@@ -28,7 +28,7 @@ struct Self {
 // started this process.
 Result<Self> self_from(const Environment& environment);
 
-// The job's ranks, and the connections from this rank to the others.
+// The job's ranks, and the connections from this rank to the other ranks.
 struct Group {
   Self self;
   std::vector<Peer> peers;  // by rank

@@ -21,15 +21,16 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // elements that are combined with the received ones; null: the received elements are only copied
+  // elements that are combined with the received elements; null: the received elements are only
+  // copied
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
 
 // Two streams of bytes during a collective: one rank sends one stream over a connection, and
-// receives the other over another connection. Byte `head` + k of the outgoing stream may be sent as
-// soon as byte k of the incoming stream has been received and processed. So a rank in a ring passes
-// on the first bytes of a part before the rest of the part has arrived.
+// receives the other stream over another connection. Byte `head` + k of the outgoing stream may be
+// sent as soon as byte k of the incoming stream has been received and processed. So a rank in a
+// ring passes on the first bytes of a part before the rest of the part has arrived.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 

@@ -8,7 +8,7 @@
 
 namespace toprun::measure {
 
-// A buffer of zeros. The kernel allocates its pages when they are first written.
+// A buffer of zeros. The kernel allocates a page of the buffer when the page is first written.
 class Memory {
  public:
   // Error: the kernel refuses this amount of memory.

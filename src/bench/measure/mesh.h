@@ -27,7 +27,7 @@ struct Peer {
 };
 
 // The TCP connections of one rank to other ranks, made when they are first needed. Of two ranks,
-// the higher one connects to the lower one. Each connection begins with a greeting that contains
+// the higher rank connects to the lower rank. Each connection begins with a greeting that contains
 // the rank and the job's token. A connection with another greeting is closed.
 class Mesh {
  public:

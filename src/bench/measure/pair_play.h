@@ -32,8 +32,8 @@ class PairPlay {
   bool is_over() const { return is_over_; }
   // `until` is on rank 0's clock, and applies to all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // Returns the results of the pass. Rank 0 calls it after the last round of a pass. A pair that
-  // was not measured because of a lost rank counts as hung.
+  // Returns the results of the pass. Rank 0 calls without_gaps() after the last round of a pass. A
+  // pair that was not measured because of a lost rank counts as hung.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // Sends rank 0's rounds to all other ranks.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
@@ -53,8 +53,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a pair. In this time, both ranks connect, and each waits for the other in
-  // every step.
+  // The time limit for a pair. In this time, both ranks connect, and each rank waits for the other
+  // rank in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

@@ -15,7 +15,7 @@ namespace toprun::measure {
 // Which rank's time counts as an iteration's time. The numbers are the values of -a in nccl-tests.
 enum class Average { first_rank, mean, least, most };
 
-// What to measure. The defaults are those of nccl-tests.
+// What to measure. The defaults are the defaults of nccl-tests.
 struct Request {
   bench::Collective collective = bench::Collective::all_reduce;
   std::uint64_t min_bytes = 32u << 20;

@@ -16,9 +16,9 @@ struct RingPosition {
   std::size_t root = 0;
 };
 
-// One rank's memory. For some collectives, the size in nccl-tests is the total of all ranks; `part`
-// is then the size of one rank's part in bytes. For the others, `part` is the size of the whole
-// message.
+// One rank's memory. For some collectives, the size in nccl-tests is the total of all ranks. For
+// these collectives, `part` is the size of one rank's part in bytes. For the other collectives,
+// `part` is the size of the whole message.
 struct Buffers {
   std::byte* send = nullptr;
   std::byte* receive = nullptr;  // may overlap `send` (in place)

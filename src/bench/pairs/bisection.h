@@ -9,8 +9,8 @@ namespace toprun::pairs {
 // The result of a collective in a group of nodes. `hung`: the caller's time-out has expired.
 enum class Outcome { passed, failed, hung };
 
-// Finds the nodes that make a collective fail or hang, by testing smaller groups. It assumes that a
-// group fails if it contains a bad node, or both ends of a bad link.
+// Finds the nodes that make a collective fail or hang, by testing smaller groups. The search
+// assumes that a group fails if the group contains a bad node, or both ends of a bad link.
 //
 // The caller runs the collective in the group from next() and reports the outcome to tell(), until
 // next() returns nullopt. There are at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up). A
@@ -29,7 +29,7 @@ class Bisection {
   enum class Kind {
     nothing,  // all nodes passed together: they are healthy, or the fault is intermittent
     node,
-    pair,   // the two nodes fail together, but both work with others
+    pair,   // the two nodes fail together, but both nodes work with other nodes
     group,  // no two nodes of the group fail without the other nodes: the fault occurs only with
             // more nodes, or is intermittent
   };

@@ -17,8 +17,8 @@ struct Thresholds {
   // share `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs is slow. If only half of its pairs are slow,
-  // their other nodes may be at fault.
+  // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
+  // slow, perhaps the other nodes of these pairs are at fault.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
   // ln n) standard deviations below the mean. The limit for a slow link is this number of
@@ -63,8 +63,9 @@ struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
-  // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
-  // first. An uplink that several pairs share can hide a slow link, so the second pass decides.
+  // Pairs that are doubtful but within the noise, and whose nodes are in no finding. The slowest
+  // pair is first. An uplink that several pairs share can hide a slow link, so the second pass
+  // decides.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace

@@ -57,8 +57,9 @@ class SecondLook {
   Confirmed found() const;
 
  private:
-  // The questions for the next pass. They ask about the nodes of pairs that are not cleared. They
-  // also ask again about suspects without comparable pairs, if there are comparable nodes now.
+  // The questions for the next pass. The questions are about the nodes of pairs that are not
+  // cleared. Questions about suspects without comparable pairs are asked again, if there are
+  // comparable nodes now.
   std::vector<Question> unanswered(bool others_are_cleared) const;
 
   Domains domains_;

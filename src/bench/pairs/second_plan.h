@@ -21,8 +21,8 @@ struct Suspect {
   bool avoided = true;  // the nodes of this finding are not used as controls
 };
 
-// The subject of a check. A pair's nodes are checked too. In a leaf domain of two nodes, the first
-// pass cannot find out whether the pair or one of its nodes is slow.
+// The subject of a check. If the suspect is a pair, its nodes are checked too. In a leaf domain of
+// two nodes, the first pass cannot find out whether the pair or one of its nodes is slow.
 enum class Subject { itself, first_node, second_node };
 
 struct Question {

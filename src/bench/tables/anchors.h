@@ -9,8 +9,8 @@
 
 namespace toprun::bench {
 
-// Published results for an all_reduce between GPUs of one kind, for comparison. They are not
-// limits.
+// Published results for an all_reduce between GPUs of one kind, for comparison. A published result
+// is not a limit.
 struct Anchor {
   std::string_view gpu;  // a word of the driver's GPU name: "H100" for "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;

@@ -35,8 +35,8 @@ std::optional<Collective> find_collective(std::string_view name);
 
 // The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. The
 // ratio for a barrier is 0, because a barrier moves no data. The formulas apply for n = 1 too, as
-// in nccl-tests: the result is then 1 for broadcast, reduce and sendrecv, and 0 otherwise. For n =
-// 0 (unknown), the result is 0.
+// in nccl-tests: for n = 1, the result is 1 for broadcast, reduce and sendrecv, and 0 for the other
+// collectives. For n = 0 (unknown), the result is 0.
 double bus_factor(Collective collective, std::size_t ranks);
 
 // The S that nccl-tests prints for a size from -b or -e. S is rounded down to whole elements. If

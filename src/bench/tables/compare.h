@@ -48,7 +48,8 @@ struct Comparison {
 // next unmatched row that has the same size, type, operation and root.
 Comparison compare(const Report& before, const Report& after);
 
-// One line per matched row (busbw in GB/s). The rows that occur in only one report come after them.
+// One line per matched row (busbw in GB/s). The rows that occur in only one report come after the
+// matched rows.
 std::string comparison_text(const Comparison& comparison);
 
 // A remark on rows that could not be judged because the spread is unknown. nullopt: no such rows.
@@ -81,8 +82,8 @@ Verdict gate(const Comparison& comparison, double fail_below);
 Verdict gate(const Report& report, const Expectation& expectation);
 
 // A table for people of series that were measured in turns. The rows are grouped by size. The first
-// series of each size is the baseline for the others. "limit" is busbw as a share of the links'
-// limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
+// series of each size is the baseline for the other series. "limit" is busbw as a share of the
+// links' limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

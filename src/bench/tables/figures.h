@@ -45,7 +45,7 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Remarks as whole sentences without a full stop. They explain whether a result that seems
+// Remarks as whole sentences without a full stop. The remarks explain whether a result that seems
 // impossible is really impossible, and what to do about a slow network. For a series on one node,
 // `limit_gbps` is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,

@@ -24,7 +24,8 @@ std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
   std::string file;                      // the file's name in errors
-  std::optional<Collective> collective;  // for tables that do not name their collective
+  std::optional<Collective> collective;  // the collective of tables that do not name their
+                                         // collective
 };
 
 inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;

@@ -29,7 +29,7 @@ std::optional<NcclHeading> find_heading(std::string_view line);
 // type. words.size(): no such word.
 std::size_t find_row(const Words& words, std::size_t first = 0);
 
-// The names of the columns in a row. Usually these are the heading's columns, but there are three
+// The names of the columns in a row. Usually a row has the heading's columns, but there are three
 // exceptions. Some versions leave the operation blank. Some headings lack the operation. A row may
 // lack in-place or out-of-place values that were skipped. If the number of columns is not the
 // number of words, the row does not fit.

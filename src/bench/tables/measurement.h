@@ -34,7 +34,7 @@ struct Row {
   std::uint64_t count = 0;     // elements
   std::string type = "float";  // empty: not known (an imported table)
   std::string redop = "none";  // empty: not known
-  int root = -1;               // -1: none, or not known
+  int root = -1;               // -1: no root, or not known
   std::optional<Side> out_of_place;
   std::optional<Side> in_place;
 };
@@ -70,7 +70,7 @@ struct Device {
 
 // All results of one toprun call, or of a file from another program.
 struct Report {
-  std::string version;     // the program that measured, "toprun 0.1.0"
+  std::string version;     // the program that measured the results, "toprun 0.1.0"
   std::string start_time;  // ISO 8601
   std::string end_time;    // empty: the measurement was interrupted
   std::vector<std::string> args;

@@ -22,9 +22,9 @@ double quantile(std::vector<double>& values, double share);
 // value.
 double median(std::vector<double> values);
 
-// A standard deviation that a few outliers do not change. It is the standard deviation of a normal
-// distribution whose median distance from `centre` is the same as that of the values. Needs at
-// least one value.
+// A standard deviation that a few outliers do not change. The result is the standard deviation of a
+// normal distribution whose median distance from `centre` is the same as that of the values. Needs
+// at least one value.
 double robust_deviation(std::vector<double> values, double centre);
 
 // The ratio of two times or two rates, and its 95 % confidence interval.
@@ -35,11 +35,11 @@ struct Ratio {
   bool is_significant() const { return low > 1 || high < 1; }
 };
 
-// The geometric mean of a[i] / b[i], with a t interval over the logarithms. The values of a pair
-// were measured one after the other, so disturbances of both cancel out. A bootstrap interval would
-// be too narrow for the few pairs that a launcher can measure, and would depend on a seed. Unset:
-// there are fewer than two pairs, the lists have different lengths, or a value is not positive and
-// finite.
+// The geometric mean of a[i] / b[i], with a t interval over the logarithms. The two values of a
+// pair were measured one after the other, so a disturbance of both values cancels out. A bootstrap
+// interval would be too narrow for the few pairs that a launcher can measure, and would depend on a
+// seed. Unset: there are fewer than two pairs, the lists have different lengths, or a value is not
+// positive and finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
 // The ratio a.mean_us / b.mean_us for two runs. Only the runs' summaries are known, so the interval
