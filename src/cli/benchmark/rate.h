@@ -11,9 +11,10 @@
 namespace toprun::benchmark {
 
 // The line rate of a host's network in each direction, in Gbit/s, as reported by its kernel. For
-// NCCL and RCCL it is the rate of the ports that a job's collectives use (machine/fabric/choice.h).
-// For sockets, it is the rate of the hardware of `interface`, which is the interface that the
-// sockets use. Unset if unknown, for example for virtual interfaces.
+// NCCL and RCCL, the result is the rate of the ports that a job's collectives use
+// (machine/fabric/choice.h). For sockets, the result is the rate of the hardware of `interface`,
+// which is the interface that the sockets use. Unset: the rate is unknown, for example for virtual
+// interfaces.
 std::optional<double> line_gbps(const std::vector<std::string>& backends,
                                 std::span<const fabric::Device> devices,
                                 std::span<const fabric::Interface> interfaces,

@@ -55,7 +55,7 @@ struct WithConfig {
 };
 
 // Moves variables that contain secrets into the environment and leaves -e NAME in the options,
-// because other users can read command lines and job scripts. It moves the address of --notify in
+// because other users can read command lines and job scripts. The address of --notify is moved in
 // the same way. Returns the names of all -e variables that contain secrets, including variables
 // that were in the environment before. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
@@ -67,11 +67,11 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
-// Finds and reads the files. For each file that is ignored, prints the reason on stderr. It inserts
-// the files' options before the options of the command line, so that readers of `split` treat both
-// in the same way. --verbose prints the inserted options. At the end, it hides secrets in all
-// options. It reads no files for a command that has no option --no-config. It also reads no files
-// for `config show`, because this command shows what files would set for another command.
+// Finds and reads the files. For each file that is ignored, prints the reason on stderr. The files'
+// options are inserted before the options of the command line, so that readers of `split` treat
+// both in the same way. --verbose prints the inserted options. At the end, secrets are hidden in
+// all options. No files are read for a command that has no option --no-config. No files are read
+// for `config show` either, because this command shows what files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

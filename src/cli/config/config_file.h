@@ -41,7 +41,7 @@ struct ConfigFile {
 struct ConfigPlace {
   std::string label;
   std::string folder;  // an absolute path; relative paths in the file start here
-  std::string home;    // for paths that begin with ~/; may be empty
+  std::string home;    // the folder for paths that begin with ~/; may be empty
 };
 
 // Parses a file. Pure. Checks names, types and paths. Values are checked later, like values from a

@@ -23,7 +23,7 @@ struct ConfigPlaceLooked {
   std::string why = {};  // why the file is ignored
 };
 
-// The contents of all files. They do not depend on the command line yet.
+// The contents of all files. These contents do not depend on the command line.
 struct Config {
   std::vector<ConfigPlaceLooked> looked;  // highest priority first
   std::vector<ConfigFile> files;          // the files that were read, in the same order
@@ -31,7 +31,7 @@ struct Config {
 
 // Finds and reads the configuration files. If `chosen` (--config-file) is given, only this file is
 // read, and its owner is not checked. Otherwise three files are read. The first is the nearest
-// toprun.toml in the working directory or above it, on the same file system. The others are
+// toprun.toml in the working directory or above it, on the same file system. The other files are
 // $XDG_CONFIG_HOME/toprun/toprun.toml (or the same path below ~/.config), and the system's file. A
 // file that another user could have written (base/os/trust.h) is ignored, because a configuration
 // names programs to run. An unreadable file is also ignored: otherwise a user with write access to

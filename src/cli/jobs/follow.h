@@ -9,7 +9,7 @@
 namespace toprun::jobs {
 
 // Shows a job's output from the beginning, and then each new line, until the job has ended and all
-// output was read. For an array job it shows the output of all tasks. Prints on stderr what it
+// output was read. For an array job, shows the output of all tasks. Prints on stderr what the job
 // waits for and how the job ended. Ctrl-C stops only the display, not the job. Returns the job's
 // exit code (for an array the highest), 1 with a line on stderr if the code is unknown, or 130
 // after Ctrl-C. `setups`: the jobs of toprun setup that this job waits for.

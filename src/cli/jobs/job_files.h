@@ -12,7 +12,8 @@
 
 namespace toprun::jobs {
 
-// Whether a file or folder exists at this path. Also false if this user may not check it.
+// Whether a file or folder exists at this path. Also false if this user has no permission to check
+// the path.
 bool is_there(const std::filesystem::path& path);
 
 // The tasks of an array, or one job, by id in natural order.
@@ -36,8 +37,8 @@ std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job
 // folders of `jobs`.
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 
-// The job's name, from the name of its output file: "train" for "logs/train.17.out". Empty if there
-// is no such file.
+// The job's name, from the name of its output file: "train" for "logs/train.17.out". Empty if the
+// job has no output file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
 // The jobs for which this folder's job waits before it begins ("3", "12_4"), according to its job
@@ -50,8 +51,8 @@ struct FoundFiles {
   JobFiles files;
 };
 // Searches these folders, and one level deeper, for files of jobs with this id. For the id of an
-// array job it finds the files of its tasks, in natural order. It returns the array's own folder
-// only if no task has files.
+// array job, the result contains the files of the array's tasks, in natural order. The result
+// contains the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
 // The files of all jobs, with any id, in these folders and one level deeper.

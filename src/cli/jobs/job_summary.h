@@ -9,8 +9,8 @@
 
 namespace toprun::jobs {
 
-// The description of a job that all verbs print. Its words do not change when the engine forgets
-// the job.
+// The description of a job that all verbs print. The words of this description do not change when
+// the engine forgets the job.
 struct JobSummary {
   engines::JobState state = engines::JobState::unknown;
   bool is_over = false;  // true even if it is unknown how the job ended

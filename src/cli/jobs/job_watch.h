@@ -18,10 +18,10 @@ namespace toprun::jobs {
 inline constexpr std::chrono::seconds first_question{2};
 inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause between two queries
 
-// Queries the engine periodically for a job's state. It uses its own thread, because an answer can
-// take as long as the engine's time-out. The pause between queries grows from first_question to
-// longest_silence; after a change, it is first_question again. If an engine soon forgets jobs that
-// have ended, the pause is at most half of the time after which it forgets them.
+// Queries the engine periodically for a job's state. A JobWatch has its own thread, because an
+// answer can take as long as the engine's time-out. The pause between queries grows from
+// first_question to longest_silence; after a change, it is first_question again. If an engine soon
+// forgets jobs that have ended, the pause is at most half of the time after which it forgets them.
 class JobWatch {
  public:
   // `known`: the result of the first query.
@@ -34,11 +34,11 @@ class JobWatch {
   bool pass(SteadyTime now);
   // The time of the next pass(), unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Call it if there is another sign that the job has ended or changed. The next query is then sent
-  // soon.
+  // Call hurry() if there is another sign that the job has ended or changed. After this call, the
+  // next query is sent soon.
   void hurry(SteadyTime now);
 
-  // Jobs by id. For a job that the engine has forgotten, this is the last known state.
+  // Jobs by id. A job that the engine has forgotten has its last known state here.
   const JobsById& jobs() const { return jobs_; }
   // Why a pending job waits, from the last answer; nullptr if the job does not wait or the reason
   // is unknown.

@@ -12,8 +12,8 @@
 
 namespace toprun::jobs {
 
-// A short status of jobs, for lists. It is read only from the jobs' files, without queries to their
-// agents or to Slurm.
+// A short status of jobs, for lists. The status is read only from the jobs' files, without queries
+// to the jobs' agents or to Slurm.
 
 inline constexpr std::size_t most_looked_at = 1'000;  // limit for the jobs whose files are read
 inline constexpr std::size_t looks_at_once = 8;
@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds look_limit{2'000};
 
 struct LiveStatus {
   std::string words;  // summary_of(): "hangs since 06:02:00: rank 2 …"
-  Outside line;       // the last line that its ranks printed, without secrets; empty: no line
+  Outside line;       // the last line that the job's ranks printed, without secrets; empty: no line
 };
 
 // Whether this user may have files that contain a status of the job.

@@ -12,12 +12,12 @@
 namespace toprun::jobs {
 
 // Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
-// the engine's programs. A rank's line is in both files; it is shown only once, from the host's
-// file. Lines are matched by how often they occur, not by their position, because the engine
+// the engine's programs. A rank's line is in both files; the line is shown only once, from the
+// host's file. Lines are matched by how often they occur, not by their position, because the engine
 // interleaves the lines of several hosts.
 //
-// Memory is limited, even if a job runs for long. If a line's copy appears in the other file only
-// after more lines than the limit, the line is shown twice.
+// Memory is limited, even if a job runs for long. If the copy of a line appears in the other file
+// only after more lines than the limit, the line is shown twice.
 class Remainder {
  public:
   struct Limits {
@@ -37,8 +37,8 @@ class Remainder {
   // `line`: a line of the engine's file, which was read at time `now`. `shown`: the text to show
   // for it.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // The two functions above as callbacks for a LogTail. They must not be called after this object
-  // is destroyed. Lines of the engine's file are shown only by take().
+  // The two functions above as callbacks for a LogTail. The callbacks must not be called after this
+  // object is destroyed. Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
   // The engine's lines, read before `until`, that are in no HOST.out so far. A copy of a returned

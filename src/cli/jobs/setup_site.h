@@ -20,10 +20,10 @@ namespace toprun::jobs {
 // there.
 enum class Site { free, finished };
 
-// Checks whether toprun setup may build at the path. It may if nothing exists at the path, or only
-// an empty folder, or an unfinished build on which no job works. With `force`, a finished build may
-// be replaced. `asked` is the requested content, `own_job` is the job that calls this function. The
-// error says what exists at the path, or which job uses it.
+// Checks whether toprun setup may build at the path. toprun setup may build there if nothing exists
+// at the path, or only an empty folder, or an unfinished build on which no job works. With `force`,
+// a finished build may be replaced. `asked` is the requested content, `own_job` is the job that
+// calls this function. The error says what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 
@@ -34,9 +34,9 @@ Result<bool> is_alive(const std::string& job, const Environment& environment);
 // Records that this job will build at the path.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// A lock that toprun and its child programs hold while they build at the path. The children hold it
-// too, because a pip continues to write after its toprun was killed. On file systems without locks,
-// this class has no effect.
+// A lock that toprun and its child programs hold while they build at the path. The child programs
+// hold the lock too, because a pip continues to write after its toprun was killed. On file systems
+// without locks, this class has no effect.
 class SiteLock {
  public:
   explicit SiteLock(Fd file) : file_(std::move(file)), kept_(file_.get()) {}

@@ -10,8 +10,8 @@
 
 namespace toprun::options {
 
-// A verb's command line. It gives access to the options from the command line, from variables and
-// from files.
+// A verb's command line. A Call gives access to the options from the command line, from variables
+// and from files.
 struct Call {
   Command command;
   Split split;
@@ -28,7 +28,7 @@ struct Call {
   // The value, if it is one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;
 
-  // The operand at this index; empty if it is not given.
+  // The operand at this index; empty if the operand is not given.
   std::string operand(std::size_t place = 0) const;
 };
 

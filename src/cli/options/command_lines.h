@@ -22,7 +22,8 @@ struct Operand {
   bool repeats() const { return count == Count::some || count == Count::any; }
 };
 
-// The description of one command and its operands. Its options are in the table of flags.h.
+// The description of one command and its operands. The command's options are in the table of
+// flags.h.
 struct CommandLine {
   Command command;
   std::string_view name;  // "topo order"; empty for run
@@ -41,9 +42,9 @@ const CommandLine& line_of(Command command);
 // "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
-// Whether the first word that is not an option ends the options. This word is then a script, and
-// all following words are its arguments. True for all commands that start or submit something. For
-// setup, these words are packages.
+// Whether the first word that is not an option ends the options. If so, this word is a script, and
+// all following words are the script's arguments. True for all commands that start or submit
+// something. For `toprun setup`, these words are packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

@@ -55,7 +55,7 @@ std::string manual_text(const CommandText& command);
 std::string manual_paragraph(std::string_view text);
 std::string manual_rows(std::span<const CommandText::Row> rows);
 
-// Parts of these texts:
+// Parts of the texts for the terminal and for the manual page:
 std::string usage_line(const CommandText& command);
 std::string paragraph(std::string_view text);
 std::string table(std::span<const CommandText::Row> rows);

@@ -236,7 +236,7 @@ struct Flag {
   std::string_view default_value;  // the default, for the help; empty: the option has no default,
                                    // or `help` contains the default
   // Another environment variable, which sets the value if neither the command line nor `variable`
-  // sets it. It is a variable of PyTorch, so workers inherit it.
+  // sets it. This older variable belongs to PyTorch, so workers inherit it.
   std::string_view older_variable = {};
   Commands known_to = 0;
   // True: the user may leave out the value. `--flag` and `--flag=value` are valid. `--flag value`
@@ -279,7 +279,8 @@ const Flag* find_flag(char letter, Command command);
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
 
-// torchrun's flags that begin with the text. If there are several, the text is ambiguous.
+// torchrun's flags that begin with the text. If there are several such flags, the text is
+// ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
 // The flag that a mistyped option most likely means. Never suggests a plug-in flag.

@@ -10,7 +10,7 @@ namespace toprun::options {
 
 struct RendezvousSettings {
   std::map<std::string, std::string> known;
-  std::string note;  // names the settings that have no effect; empty: all have an effect
+  std::string note;  // names the settings that have no effect; empty: all settings have an effect
 
   bool operator==(const RendezvousSettings&) const = default;
 };

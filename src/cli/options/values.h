@@ -53,8 +53,8 @@ Result<NodeCount> parse_node_count(const Argument& argument);
 // Accepts a number, cpu, gpu or auto, and returns the value unchanged.
 Result<std::string> parse_processes_per_node(const Argument& argument);
 Result<std::string> parse_backend(const Argument& argument);
-// HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. Port
-// 0 is allowed: the kernel then chooses a port.
+// HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. For
+// port 0, the kernel chooses a port.
 Result<plan::Endpoint> parse_endpoint(const Argument& argument);
 // The address to listen on: ADDRESS:PORT, PORT or nothing. Defaults: loopback, and port 0.
 Result<plan::Endpoint> parse_listening(const Argument& argument);

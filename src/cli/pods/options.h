@@ -26,8 +26,8 @@ struct PodOptions {
   bool as_json = false;      // a dry run prints JSON
   bool interactive = false;  // the job's pods only sleep
   std::string patch = {};    // path of a patch file; empty: no patch
-  // The variables and values for the job's own Secret. They are stored only here, so that no other
-  // object can contain them.
+  // The variables and values for the job's own Secret. The values are stored only here, so that no
+  // other object can contain them.
   std::map<std::string, std::string> secrets = {};
   bool on_runai = false;
   bool wait = false;

@@ -6,8 +6,8 @@
 namespace toprun::pods {
 
 // Encodes the job so that runai passes it on unchanged. Pure. If values or words contain blanks,
-// quotes, commas or $, the command is packed into one word (node/plan/packed_words.h). Otherwise it
-// stays readable. Error (exit 2): the command line is too long.
+// quotes, commas or $, the command is packed into one word (node/plan/packed_words.h). Otherwise
+// the command stays readable. Error (exit 2): the command line is too long.
 Result<void> make_plain(engines::kubernetes::Workload& job);
 
 // Makes every node write its output to the first writable PersistentVolumeClaim, in a separate
@@ -20,7 +20,7 @@ std::string keep_output(engines::kubernetes::Workload& job);
 void count_ranks(engines::kubernetes::Workload& job);
 
 // Makes only the exit code of the master's pod count as the run's exit code; other pods exit with
-// 0. Does nothing if failed pods are created again, because a new root would then wait for members
+// 0. Does nothing if failed pods are created again, because the new root would wait for members
 // that have already exited with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);
 

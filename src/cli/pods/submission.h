@@ -14,7 +14,7 @@ namespace toprun::pods {
 int submit_pods(const PodOptions& options, const Environment& environment);
 
 // Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
-// name, and notes on stderr. Returns the exit code. `split`: the command line. It is needed for
+// name, and notes on stderr. Returns the exit code. `split` is the command line, which contains
 // options that only Run:AI has.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);

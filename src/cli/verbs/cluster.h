@@ -30,7 +30,7 @@ struct PartitionView {
                             // short tests
 };
 
-// The default partition is first, the others follow in the engine's order. Pure.
+// The default partition is first. The other partitions follow in the engine's order. Pure.
 std::vector<PartitionView> views_of(const engines::Machines& machines);
 
 }  // namespace toprun::cli

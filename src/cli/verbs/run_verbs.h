@@ -14,8 +14,8 @@ Result<int> run_bench(const options::Call& call);
 // commands (stdout). The exit code depends on the worst finding (machine/doctor/report.h).
 Result<int> run_doctor(const options::Call& call);
 
-// `toprun net show …`: lists the node's RDMA ports and interfaces, which of them a job uses, and
-// why it does not use the others, as tables or JSON (stdout).
+// `toprun net show …`: lists the node's RDMA ports and interfaces as tables or JSON (stdout). Shows
+// which of these a job uses, and why the job does not use the others.
 Result<int> run_net_show(const options::Call& call);
 
 // `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several
@@ -23,7 +23,7 @@ Result<int> run_net_show(const options::Call& call);
 // with the user's own variables (stderr).
 Result<int> run_net_env(const options::Call& call);
 
-// `toprun store`: serves a PyTorch TCPStore until SIGINT or SIGTERM; it then exits with 0.
+// `toprun store`: serves a PyTorch TCPStore until SIGINT or SIGTERM, and exits with 0.
 Result<int> run_store(const options::Call& call);
 
 // `toprun config init`: writes an initial toprun.toml from facts about the engine.
@@ -52,7 +52,7 @@ Result<int> run_eta(const options::Call& call);
 // `toprun grow JOB`: makes an elastic job admit waiting nodes.
 Result<int> run_grow(const options::Call& call);
 
-// `toprun jobs`: lists the waiting and running jobs in the engine's queue. Without --all it lists
+// `toprun jobs`: lists the waiting and running jobs in the engine's queue. Without --all, lists
 // only the caller's jobs.
 Result<int> run_jobs(const options::Call& call);
 

@@ -43,8 +43,9 @@ struct Library {
   std::string version;       // the version, from the library's headers, else from its package;
                              // empty: unknown
   std::string license;       // an SPDX expression
-  std::string home;          // its home page
-  std::string distribution;  // the source of its package: "debian"; empty: no package is known
+  std::string home;          // the library's home page
+  std::string distribution;  // the source of the library's package: "debian"; empty: no package is
+                             // known
   // the source package; package_version is the version with the distribution's patches
   std::string package = {};
   std::string package_version = {};

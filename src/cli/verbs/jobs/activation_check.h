@@ -14,7 +14,7 @@ namespace toprun::cli {
 // assumed that all nodes see the same folders, so a missing virtual or conda environment is an
 // error. Modules and hardware may be different on the nodes, so a failed check of them adds only a
 // note. If the job depends on another job, a missing environment is not an error, because the other
-// job may create it.
+// job may create the environment.
 Result<void> check_activation(const plan::Activation& requested, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 

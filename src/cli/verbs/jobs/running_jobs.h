@@ -38,11 +38,11 @@ Result<std::optional<RunningJob>> job_of_report(const std::string& path, const s
                                                 const Environment& environment);
 // The error if an array has several running tasks and the user named only the array.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
-// How many error lines of the command are shown at most.
+// The maximum number of the command's error lines that are shown.
 inline constexpr std::size_t most_complaints = 2;
-// The command that runs toprun with these words and the job's name on the root agent's host. It
-// uses the engine's own mechanism; if the job is named by the file of --report, it uses ssh. The
-// words must not need quoting. Error: an array with several running tasks.
+// The command that runs toprun with these words and the job's name on the root agent's host. The
+// command uses the engine's own mechanism. If the user named the job by the file of --report, the
+// command uses ssh. The words must not need quoting. Error: an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

@@ -10,7 +10,7 @@
 
 namespace toprun::cli {
 
-// Draws on the whole terminal. It uses the control sequences of ECMA-48 and xterm's alternate
+// Draws on the whole terminal. A Screen uses the control sequences of ECMA-48 and xterm's alternate
 // screen, which all usual terminals support. The previous content of the terminal is restored when
 // this object is destroyed.
 class Screen {

@@ -16,8 +16,9 @@ struct ShellPlace {
   container::Request container;
 };
 
-// The command that starts the shell on a job's node. It is the shell itself, or a toprun that sets
-// up the environment on the node and then executes the shell. Error: toprun's own path is unknown.
+// The command that starts the shell on a job's node. The command is the shell itself, or a toprun
+// that sets up the environment on the node and then executes the shell. Error: toprun's own path is
+// unknown.
 Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place);
 
 // On the node: executes the shell, or the container runtime that starts the shell in a container.

@@ -36,7 +36,8 @@ class PictureFeed {
   // Reads from a command that prints one picture per line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
-  // Waits until the job has begun. After that, it reads from the command that `approach` returns.
+  // Waits until the job has begun. After the job's begin, reads from the command that `approach`
+  // returns.
   static Result<PictureFeed> once_begun(std::function<Result<Approach>()> approach,
                                         const Environment& environment);
   PictureFeed(PictureFeed&&) = default;
@@ -67,7 +68,7 @@ Result<snapshot::Picture> picture_of(const std::string& text);
 std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
 
 // Runs the command and waits for it. The command shares this process's stdin, stdout and stderr.
-// Returns its exit code.
+// Returns the command's exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
 // Like run_in_front(), for a command from command_beside_root(). Does not show the line in which
 // the engine repeats the exit code.

@@ -9,7 +9,7 @@
 namespace toprun::cli {
 
 // The requested contents of an environment or image, in the form in which its record stores them.
-// They are a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and
+// The contents are a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and
 // everything else that changes the result. Reads the requirement files. Error: a file cannot be
 // read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);

@@ -25,8 +25,8 @@ struct SetupOptions {
 };
 
 // Parses the command line. The last line of the job's script is `toprun setup --on=local` with the
-// same options. Pure. Error (exit 2): nothing to build, or a package name that pip would parse as
-// an option.
+// same options. Pure. Error (exit 2): the command line names nothing to build, or names a package
+// that pip would parse as an option.
 Result<SetupOptions> setup_options(const options::Call& call);
 
 }  // namespace toprun::cli
