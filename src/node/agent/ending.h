@@ -14,7 +14,8 @@ enum class Follows { another_attempt, nothing };
 // on a lost node.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
-// Asks the engine (the batch system) why it ended the run, by running one of its commands.
+// Asks the engine (the batch system) why the engine ended the run. To ask, runs one of the engine's
+// commands.
 run::EngineAnswered why_stopped(const Environment& environment);
 
 // The last line that the run prints, with its newline.

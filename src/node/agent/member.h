@@ -28,7 +28,7 @@ namespace toprun::agent {
 class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
-  // process. A member that cannot take part reports that to the root at once.
+  // process. A member that cannot take part in the run reports this fact to the root at once.
   Member(Services& session, std::shared_ptr<model::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
@@ -115,7 +115,8 @@ class Member {
   Inbox<run::PartEvent> inbox_;
   run::NodePart part_;
   std::shared_ptr<output::Console> console_;  // the same object for all attempts
-  std::shared_ptr<output::Relay> relay_;      // console_, if its output goes to the root's terminal
+  std::shared_ptr<output::Relay> relay_;      // console_, if the output of console_ goes to the
+                                              // root's terminal
   probes::NetworkProof proof_;
   std::shared_ptr<worker::Logs> logs_;     // the same object for all attempts
   std::vector<worker::WorkerPlan> plans_;  // the plans of the workers that were started last

@@ -28,8 +28,8 @@ inline constexpr std::chrono::minutes container_start_limit{60};
 // ended.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
-// The container of this node's ranks, which is the same in all attempts of a run. It is started
-// while the agents find each other.
+// The container of this node's ranks, which is the same in all attempts of a run. The container is
+// started while the agents find each other.
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed
@@ -45,7 +45,7 @@ class NodeContainer {
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
 
-  // Call it once, with co_spawn.
+  // Call bring_up() once, with co_spawn.
   boost::asio::awaitable<void> bring_up();
   // Waits until the container is up or has failed. The error contains the reason for the failure.
   boost::asio::awaitable<Result<void>> up();

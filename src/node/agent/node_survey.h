@@ -14,7 +14,7 @@
 
 namespace toprun::agent {
 
-// The facts about this node that are read from its files. The agent sends them to the root.
+// The facts about this node that are read from its files. The agent sends these facts to the root.
 struct NodeFacts {
   std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
@@ -30,7 +30,7 @@ struct NodeFacts {
 //   looking --all seen or the limit--> over --asked later than stale_after--> looking
 class NodeSurvey {
  public:
-  // `fit`: the node can take part. The pool must outlive this object.
+  // `fit`: the node can take part in the run. The pool must outlive this object.
   NodeSurvey(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
   // Waits until the reading is over. If a file server hangs, the facts that depend on it are left

@@ -20,7 +20,8 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether look_at_gpus() is due; if so, call it next. It blocks until the GPU driver answers.
+  // Whether look_at_gpus() is due. If so, call look_at_gpus() next; this function blocks until the
+  // GPU driver answers.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 

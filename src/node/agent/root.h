@@ -31,8 +31,8 @@ class Root {
 
   // Returns the member's end of a link for the agent in this process.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
-  // Conducts the whole run. When it returns, the record is complete, and all members wait for the
-  // final message.
+  // Conducts the whole run. When run() returns, the record is complete, and all members wait for
+  // the final message.
   boost::asio::awaitable<run::Course> run();
   // Prints the last attempt's failure, if there is one, and the run's last line. Writes the
   // --report file.

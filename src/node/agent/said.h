@@ -12,7 +12,7 @@ namespace toprun::agent {
 
 // What a rank's output shows to a client that watches the job.
 struct Said {
-  // Time since its last output; unset: no output yet.
+  // Time since the rank's last output; unset: no output yet.
   std::optional<std::chrono::milliseconds> silence;
   std::string last_line;                     // same meaning as in meter::Rank
   std::vector<std::string> last_lines = {};  // same meaning as in meter::Rank

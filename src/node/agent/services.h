@@ -34,8 +34,8 @@ namespace toprun::agent {
 // launcher that started the agent by a login.
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
-// The services that Root and Member, the drivers of a run, get from their process. In a program,
-// they come from a Session; in a simulation, from the room rehearsal.
+// The services that Root and Member, the drivers of a run, get from their process. In the program,
+// a Session provides these services; in a simulation, the room rehearsal provides them.
 class Services {
  public:
   // All references must outlive this object. `agent`: this agent's id.
@@ -63,8 +63,8 @@ class Services {
   };
   virtual void become_root(link::Secret secret, Admission admission) = 0;
 
-  // Callbacks for events in this agent's store during one attempt. They are called on the event
-  // loop's thread.
+  // Callbacks for events in this agent's store during one attempt. The callbacks are called on the
+  // event loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
     // Called twice: when the last rank has joined, and when the last rank has asked for a process
@@ -130,8 +130,8 @@ class Services {
   // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
   // signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // Set when the run is over and reported. From then on, a signal without a handler ends this
-  // process.
+  // Set when the run is over and reported. After `ended_with` is set, a signal without a handler
+  // ends this process.
   std::optional<int> ended_with;
   // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
   // The handler receives the reason and the workers' grace period. Without a handler, the agent

@@ -13,8 +13,8 @@ namespace toprun::agent {
 inline constexpr plan::StreamSet stdout_stream = 1;
 inline constexpr plan::StreamSet stderr_stream = 2;
 
-// The destinations of one output stream of a worker. `log`: the path of its log file if the options
-// ask for one; empty if no logs are kept.
+// The destinations of one output stream of a worker. `log`: the path of the stream's log file, if
+// the options request a log file; empty if no logs are kept.
 output::StreamPlan stream_plan(const plan::Options& options, const worker::WorkerFacts& worker,
                                plan::StreamSet stream, const std::string& log,
                                std::string_view hostname);

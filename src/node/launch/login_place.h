@@ -22,8 +22,9 @@ struct Answered {
 // the first host.
 int root_among(const std::vector<Answered>& answered);
 
-// The instructions for each host. They contain an address for the root: one at which the root's
-// host or the launcher was just reached. If no such address is known, they contain a name.
+// The instructions for each host. The instructions contain an address for the root: an address at
+// which the root's host or the launcher was just reached. If no such address is known, the
+// instructions contain a name.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 

@@ -8,8 +8,8 @@
 
 namespace toprun::launch {
 
-// The number of logins that may be in progress at the same time. If there are more, an sshd or a
-// jump host may drop connections (MaxStartups).
+// The number of logins that may be in progress at the same time. If more logins are in progress, an
+// sshd or a jump host may drop connections (MaxStartups).
 inline constexpr int logins_at_once = 16;
 
 // One command per host or pod, in the order in which the commands are started. For the launcher's

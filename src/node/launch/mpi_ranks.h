@@ -21,7 +21,7 @@ struct MpiRanks {
 inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// This variable is set for a toprun that such an mpirun starts. The toprun then becomes a rank in a
+// This variable is set for a toprun that such an mpirun starts. This toprun becomes a rank in a
 // container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
 // Turns this process into a rank in a container. Returns only on failure; the result is the exit

@@ -13,7 +13,7 @@ namespace toprun::launch {
 Result<engines::AgentCommand> step_command(const plan::Job& job);
 
 // The path of this program for the nodes. If this program was called by a link whose name matters,
-// the result is the link's path. Otherwise it is the path of the executable file.
+// the result is the link's path. Otherwise the result is the path of the executable file.
 std::string program_for(const plan::Job& job);
 
 // The user's own arguments without --dry-run, for the agents.
@@ -41,7 +41,7 @@ struct CommandEnd {
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. If this process
 // receives a signal, `pass_on` is called with the command's process id and the signal. `post`
 // receives the run's exit code from the root. This exit code replaces the command's exit code. If
-// the command still runs at this time, it is ended.
+// the command still runs when the exit code arrives, the command is ended.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
                        Written written, const std::function<void(pid_t, int)>& pass_on,
                        link::ResultPost* post = nullptr);

@@ -30,12 +30,12 @@ class Channels : public boost::asio::execution_context::service {
 
   using Number = std::uint64_t;
   // Watches a socket for these epoll events, level-triggered. The channel exists at least until
-  // remove(). Its ready() is called for events, and its pass() at least twice per `beat`.
+  // remove(). The channel's ready() is called for events, and its pass() at least twice per `beat`.
   Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
              std::chrono::milliseconds beat);
   void change(Number number, int fd, std::uint32_t events);
-  // Call it before the channel's socket is closed. A newly forked process may still hold the
-  // socket, and epoll would continue to report it.
+  // Call remove() before the channel's socket is closed. A newly forked process may still hold the
+  // socket, and epoll would continue to report this socket.
   void remove(Number number, int fd);
   // The channel's flush() is called after the handlers that are due now.
   void write_soon(std::shared_ptr<Channel> channel);

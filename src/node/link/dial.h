@@ -29,22 +29,23 @@ struct RootAddress {
   // Further hosts that may run the root; they are tried after `host`.
   std::vector<std::string> others = {};
   // Why this host is not the root although it has the root's address: another program, perhaps not
-  // toprun, holds the port. If an answer from this host is not from a root, it is from this
+  // toprun, holds the port. If an answer from this host is not from a root, the answer is from this
   // program.
   std::optional<Error> taken = {};
-  // Called repeatedly while no process answers. If it returns an error, no root will ever answer.
+  // Called repeatedly while no process answers. If `hopeless` returns an error, no root will ever
+  // answer.
   std::function<std::optional<Error>()> hopeless = {};
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
 // The pause per node after the first attempt, which is usually made before the root listens. A host
-// can refuse about 10,000 connections per second without effort. So if there are few members, they
-// may retry often; if there are many, they must retry less often.
+// can refuse about 10,000 connections per second without effort. So a few members may retry often,
+// but many members must retry less often.
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
-// The pause per node when the root is busy. Members retry at random times within this pause. It
-// leaves the root half of its time for the connections that it has accepted.
+// The pause per node when the root is busy. Members retry at random times within this pause. With
+// this pause, the root has half of its time for the connections that it has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
 // The time per node that the root may need to answer, if all nodes connect at the same moment.
 inline constexpr std::chrono::microseconds answer_per_node{500};
@@ -58,8 +59,8 @@ inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // other host can run the root. Otherwise the member tries all addresses until the join time-out. A
 // pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
-// The same limit if another program is known to hold the port. It is shorter, because no root will
-// answer at this port.
+// The same limit if another program is known to hold the port. This limit is shorter, because no
+// root will answer at this port.
 inline constexpr std::chrono::seconds taken_limit{1};
 
 struct Joined {
@@ -69,14 +70,14 @@ struct Joined {
   int port = 0;
 };
 
-// Called when the channel is connected. The address of the channel's local end is one that other
-// agents can reach. The function must take far less time than `patience.handshake`.
+// Called when the channel is connected. Other agents can reach this agent at the address of the
+// channel's local end. The function must take far less time than `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
-// Tries to connect to the root until `join_timeout`, and reports why it waits. The root then admits
-// or refuses this agent. A peer is accepted as the root only if it proves that it knows the job's
-// secret. Any other answer, even in toprun's protocol, may come from another user's program on the
-// port. Name lookups and munge run on the pool.
+// Tries to connect to the root until `join_timeout`, and reports why it waits. After the
+// connection, the root admits or refuses this agent. A peer is accepted as the root only if it
+// proves that it knows the job's secret. Any other answer, even in toprun's protocol, may come from
+// another user's program on the port. Name lookups and munge run on the pool.
 boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
                                                  Secret secret, Patience patience,
                                                  std::chrono::milliseconds join_timeout,

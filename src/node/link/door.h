@@ -30,9 +30,10 @@ struct Identity {
 std::string busy_line(const Identity& me);
 
 // The limit on connections that have not yet proved that they know the job's secret. If there are
-// more, the oldest connection is refused with the answer "busy". To block agents, an attacker would
-// have to open this many connections in less time than a handshake takes; besides, refused agents
-// retry. Connections that were answered count until they are closed, for at most `parting`.
+// more such connections, the oldest connection is refused with the answer "busy". To block agents,
+// an attacker would have to open this many connections in less time than a handshake takes;
+// besides, refused agents retry. Connections that were answered count until they are closed, for at
+// most `parting`.
 inline constexpr std::size_t max_visitors = 16'384;  // same value as the store's limit "undecided"
 
 // First frames that are too long are reported at most once in this period.
@@ -91,7 +92,7 @@ class Door {
   std::set<Turned> reported_;  // reasons already reported to the root's user
   // When a frame that was too long was last reported.
   std::optional<std::chrono::steady_clock::time_point> long_reported_at_;
-  int long_untold_ = 0;  // how many frames were too long since then
+  int long_untold_ = 0;  // the number of frames that were too long since long_reported_at_
 };
 
 }  // namespace toprun::link

@@ -21,7 +21,7 @@
 //
 //   toprun/1 refused CODE VERSION\n
 //
-// A member receives this line at a wrong port or if its secret differs from the root's.
+// A member receives this line at a wrong port, or if the member's secret differs from the root's.
 namespace toprun::link {
 
 inline constexpr std::string_view magic = "toprun/";

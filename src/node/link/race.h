@@ -21,9 +21,9 @@ namespace toprun::link {
 // parallel (RFC 8305 section 5).
 inline constexpr std::chrono::milliseconds attempt_delay{250};
 
-// Runs the attempts 0 … count-1 in order. Each attempt starts when the previous one has failed or
-// `attempt_delay` has passed. The first success is the result. Other attempts that still run are
-// not stopped, so each needs its own time limit. Nullopt: no attempt succeeded.
+// Runs the attempts 0 … count-1 in order. Each attempt starts when the previous attempt has failed
+// or `attempt_delay` has passed. The first success is the result. Other attempts that still run are
+// not stopped, so each attempt needs its own time limit. Nullopt: no attempt succeeded.
 template <class T>
 boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     boost::asio::io_context& io, std::size_t count,

@@ -31,8 +31,8 @@ class Secret {
   Origin origin() const { return origin_; }
   // The PROOF field of our preamble.
   std::string proof(bool root) const;
-  // The secret to use with a root whose preamble ends in `root_proof`. For munge, this decodes the
-  // credential. The credential must be from our own uid and for this job.
+  // The secret to use with a root whose preamble ends in `root_proof`. For munge, this function
+  // decodes the credential. The credential must be from our own uid and for this job.
   Result<std::string> against(std::string_view root_proof) const;
   const std::string& text() const { return text_; }
 
@@ -53,9 +53,9 @@ class Secret {
 
 inline constexpr const char* secret_file_variable = "TOPRUN_SECRET_FILE";
 
-// Chooses the secret. Tries in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE, `launched_with` (what
-// our launcher wrote to our standard input), munge in a Slurm job if munged's socket exists, the
-// job's id.
+// Chooses the secret. The sources are tried in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE,
+// `launched_with` (what our launcher wrote to our standard input), munge in a Slurm job if munged's
+// socket exists, the job's id.
 Result<Secret> choose_secret(const Environment& environment,
                              const std::optional<std::string>& launched_with, bool slurm, bool root,
                              std::string_view job);

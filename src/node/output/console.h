@@ -19,8 +19,8 @@
 namespace toprun::output {
 
 // Shows the lines that workers print. A console has one destination for their stdout and one for
-// their stderr; both may be the same. A console is used for all attempts of a run. At any time, at
-// most one Output is the console's listener.
+// their stderr; the two destinations may be the same. A console is used for all attempts of a run.
+// At any time, at most one Output is the console's listener.
 //
 // A writer stops while room() is false and continues when the listener is called, so the memory for
 // queued text is limited.

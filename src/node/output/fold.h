@@ -17,11 +17,11 @@
 namespace toprun::output {
 
 // If several ranks print the same line, shows the line only once: "[ranks 0-3,7] text". A line from
-// one rank is "[rank 5] text". A line waits until every rank has printed this line or a later one,
+// one rank is "[rank 5] text". A line waits until every rank has printed this line or a later line,
 // for at most `window`. Lines of one rank stay in order, and no line is lost. Lines of different
 // ranks appear in the order of their first occurrence. Therefore, if a rank prints a different line
-// after other ranks have printed more lines, its later lines are no longer folded with their
-// earlier ones. The caller passes the time.
+// after other ranks have printed more lines, the rank's later lines are no longer folded with
+// earlier lines of the other ranks. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
@@ -31,7 +31,7 @@ class Fold {
 
   explicit Fold(bool colours = false) : colours_(colours) {}
 
-  // Adds a rank. Call it once per rank, before the rank's first line.
+  // Adds a rank. Call join() once per rank, before the rank's first line.
   void join(int rank);
   // Ends a rank's output: lines no longer wait for this rank. Once all ranks have left, take()
   // returns all held lines.
@@ -46,7 +46,7 @@ class Fold {
 
  private:
   struct Group {
-    std::string text;  // includes its line end
+    std::string text;  // includes the line end
     std::vector<int> ranks;
     SteadyTime since;
   };
@@ -65,7 +65,7 @@ class Fold {
   // Numbers of the held groups with the same text, oldest first. The keys point into the groups.
   std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
   // For each rank, the number after the last group that the rank has joined. The rank's next line
-  // belongs to this group or a later one.
+  // belongs to the group with this number or to a later group.
   std::map<int, std::uint64_t> positions_;
   std::multiset<std::uint64_t> sorted_positions_;
 };

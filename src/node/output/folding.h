@@ -17,7 +17,7 @@ class Folding {
  public:
   Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);
 
-  // Adds a rank's stream. Call it once per stream, before its first line.
+  // Adds a rank's stream. Call join() once per stream, before the stream's first line.
   void join(bool is_err, int rank) { fold(is_err).join(rank); }
   void leave(bool is_err, int rank);
   void add(bool is_err, int rank, std::string_view lines);

@@ -16,11 +16,11 @@
 
 namespace toprun::output {
 
-// Creates the file, or truncates an existing one. Blocks.
+// Creates the file, or truncates an existing file. Blocks.
 Result<Fd> open_log(const std::string& path);
 
-// The log files of one attempt; one thread writes them all. A full disk is reported once. The job
-// then continues, and logs are written again when there is space.
+// The log files of one attempt; one thread writes them all. A full disk is reported once. When a
+// disk is full, the job continues, and logs are written again when there is space.
 class LogFiles {
  public:
   using File = int;  // valid while the file is open; no_file: there is no file

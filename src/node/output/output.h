@@ -53,14 +53,15 @@ struct OutputPlan {
 
 // Copies the output of one node's workers from their pipes to the console and to files, in whole
 // lines. Stores the last part of the output for the report. No output is lost, and memory is
-// limited: while a console or a file is blocked, the pipes are not read. Afterwards all streams are
-// read in turn. A closed console or a full disk is reported once; the workers are not affected.
+// limited: while a console or a file is blocked, the pipes are not read. When there is room again,
+// all streams are read in turn. A closed console or a full disk is reported once; the workers are
+// not affected.
 class Output {
  public:
   // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
-  // The same limit for a worker with a terminal. It is shorter, because a user may type and wait
-  // for the echo.
+  // The same limit for a worker with a terminal. This limit is shorter, because a user may type and
+  // wait for the echo.
   static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
   // The pause after reading a pipe. Because of the pause, many lines need only one read, one write
   // and one wake-up.
@@ -90,10 +91,10 @@ class Output {
   // Starts reading. The caller must first close its copies of the ends that add() returned.
   void start();
 
-  // Reads the pipes of a worker. True if the pipes are empty now. If the worker has just died, its
-  // own output is then complete, even if a process that it started still holds the pipe. False if a
-  // console or file has no room. With `past_limits`, the limits of consoles and files are ignored;
-  // this needs only as much memory as the pipe had.
+  // Reads the pipes of a worker. True if the pipes are empty now. If the pipes are empty and the
+  // worker has just died, the worker's own output is complete, even if a process that it started
+  // still holds the pipe. False if a console or file has no room. With `past_limits`, the limits of
+  // consoles and files are ignored; this needs only as much memory as the pipe had.
   bool drain(std::size_t worker, bool past_limits = false);
   const Tail& tail(std::size_t worker) const;
   // When output of the worker was last read; unset: no output yet.

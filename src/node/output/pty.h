@@ -5,8 +5,8 @@
 
 namespace toprun::output {
 
-// A pseudo-terminal (pty(7)) for one stream of a worker. It is not the controlling terminal of any
-// process. It passes all bytes on unchanged and does not echo.
+// A pseudo-terminal (pty(7)) for one stream of a worker. A Pty is not the controlling terminal of
+// any process, passes all bytes on unchanged, and does not echo.
 struct Pty {
   Fd ours;     // our end, which reads the worker's output; fails with EIO after the last byte
   Fd workers;  // the worker's end, which is a terminal for isatty(3)

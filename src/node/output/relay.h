@@ -46,9 +46,9 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
 
   // Sets the credit for later batches. Bytes that are already delivered are not affected.
   void set_credit(std::size_t bytes) { credit_bytes_ = bytes; }
-  // Call it when the other side has accepted `bytes` of the delivered lines.
+  // Call sent() when the other side has accepted `bytes` of the delivered lines.
   void sent(std::size_t bytes);
-  // Call it when the connection to the other side has ended.
+  // Call close() when the connection to the other side has ended.
   void close();
 
   void write(bool is_err, std::string text) override;
@@ -74,7 +74,8 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   Deliver deliver_;  // empty once closed
   bool colours_;
   std::size_t credit_bytes_;
-  std::size_t outstanding_bytes_ = 0;  // accepted here, not yet accepted by the other side
+  std::size_t outstanding_bytes_ = 0;  // bytes that this relay has accepted and the other side has
+                                       // not accepted yet
   std::deque<Batch> batches_;          // not yet delivered
   std::size_t batched_bytes_ = 0;
   bool due_ = false;  // the batches have waited long enough or are large enough to deliver

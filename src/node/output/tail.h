@@ -42,10 +42,10 @@ class Tail {
 // ("[rank3]: ") is removed. Empty if the text has no traceback or the traceback is incomplete. A
 // traceback that Python itself ignored ("Exception ignored in …") does not count.
 std::string last_exception(std::string_view text);
-// The last exception in a worker's output. Python writes it to stderr, but a script may have
-// redirected stderr to stdout. If the last line is Python's message that it cannot compile, find or
-// open the program, returns this line. Any other last line, such as the text of sys.exit("text"),
-// is not returned, because it may be a warning.
+// The last exception in a worker's output. Python writes an exception to stderr, but a script may
+// have redirected stderr to stdout. If the last line is Python's message that it cannot compile,
+// find or open the program, returns this line. Any other last line, such as the text of
+// sys.exit("text"), is not returned, because it may be a warning.
 std::string last_exception(const Tail& tail);
 
 }  // namespace toprun::output

@@ -65,7 +65,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // is called when idle() becomes true.
   bool idle();
   // Waits until all bytes are written or have failed; returns false at the deadline. May be called
-  // from any thread, even from one that is crashing inside a method of this object.
+  // from any thread, even from a thread that is crashing inside a method of this object.
   bool flush(SteadyTime deadline);
   // Stops the callbacks and ends the thread as soon as possible; unwritten bytes are lost.
   void abandon();

@@ -17,14 +17,14 @@ inline constexpr std::chrono::seconds before_limit{300};  // time limit for a us
 // Time limit for a conda environment's scripts.
 inline constexpr std::chrono::seconds activation_limit{30};
 
-// The steps that create the workers' environment, on every node. In this order: load the modules,
+// The steps that create the workers' environment, on every node. The order is: load the modules,
 // run the command, activate the conda or virtual environment, set the variables.
 struct Activation {
   std::vector<std::string> modules = {};  // as for `module load`: "cuda/12.4"
   std::string before = {};  // a bash command, such as "source /opt/site.sh"; empty: no command
   std::string conda = {};   // a name; with a slash, a folder; empty: no conda environment
   std::string venv = {};    // a folder; empty: no virtual environment. Excludes `conda`
-  // If a variable has no value here, its value is the one in toprun's own environment.
+  // If a variable has no value here, it gets the value from toprun's own environment.
   std::vector<std::pair<std::string, std::optional<std::string>>> variables = {};
 
   bool empty() const {

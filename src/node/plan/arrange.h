@@ -12,7 +12,7 @@
 namespace toprun::plan {
 
 // Orders the nodes according to the options and the evidence, and numbers the ranks in this order;
-// pure. If srun or mpirun started the ranks, each member is a rank; the members are then grouped by
+// pure. If srun or mpirun started the ranks, each member is a rank, and the members are grouped by
 // node. `map` contains the members' nodes by name. `before` is the previous attempt's order of node
 // names, empty in the first attempt.
 Result<run::Arrangement> arrange(const std::vector<model::Join>& members, const Options& options,

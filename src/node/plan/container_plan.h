@@ -39,12 +39,13 @@ Result<ContainerPlan> plan_container(const container::Request& request, const In
                                      const Environment& environment, const std::string& host);
 
 // Plans the container with the shim as its program. `folder` is used only by this run and has the
-// same path inside the container. It contains the shim's socket and the ranks' error files.
+// same path inside the container. This folder contains the shim's socket and the ranks' error
+// files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
 // With pyxis, the engine's own command starts the agents inside containers. This struct contains
-// its additional options and the program. The options are empty if the agents themselves start
-// their node's container.
+// the additional options of the engine's command, and the program. The options are empty if the
+// agents themselves start their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;

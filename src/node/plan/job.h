@@ -16,7 +16,7 @@
 
 namespace toprun::plan {
 
-// All facts that a process of a run has before it joins the others.
+// All facts that a process of a run has before it joins the other processes.
 struct Job {
   Options options;
   Environment environment;  // as this process inherited it
@@ -31,8 +31,8 @@ struct Job {
   std::string nproc_source;
   std::vector<std::string> program;  // the workers' command line
   std::string program_reason;        // why this Python was chosen
-  // Why this node cannot take part. Its agent only reports this to the root, because other nodes
-  // may be waiting.
+  // Why this node cannot take part. The node's agent only reports this reason to the root, because
+  // other nodes may be waiting.
   std::optional<Error> unfit;
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
@@ -69,8 +69,8 @@ struct Job {
   }
   // Whether the job can continue without a lost node, or start without a missing node.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the other nodes will join soon without further action. Otherwise, users or pods start
-  // their agents one by one.
+  // Whether the other nodes will join soon without further action. False: users or pods start their
+  // agents one by one.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
   // Whether the engine has started one agent on each of its nodes, and will not start another.
   // False if users may add nodes by hand; such a step has its own endpoint.
@@ -78,8 +78,8 @@ struct Job {
     return others_come() && place.engine != engines::EngineKind::manual &&
            place.stance != engines::Stance::in_place;
   }
-  // Whether the locations of nodes in the network are needed. With one node, they are needed only
-  // if the user requests them.
+  // Whether the locations of nodes in the network are needed. With one node, the locations are
+  // needed only if the user requests them.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
@@ -97,15 +97,15 @@ struct Job {
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;
   }
-  // True for a launcher that starts the agents by logins. The hosts or pods then count their GPUs
-  // and find Python themselves, because this host may have neither.
+  // True for a launcher that starts the agents by logins. In this case, the hosts or pods count
+  // their GPUs and find Python themselves, because this host may have neither.
   bool starts_by_login() const {
     return is_by_login(place.engine) && place.stance == engines::Stance::starter;
   }
 };
 
-// Combines the options, the environment and the facts from the engine. It examines the machine only
-// to count GPUs and to find Python.
+// Combines the options, the environment and the facts from the engine. This function examines the
+// machine only to count GPUs and to find Python.
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited);
 

@@ -38,8 +38,9 @@ Result<std::string> keep_running(const std::string& run, Environment& environmen
 // The launcher's message, on a line of its own.
 inline constexpr std::string_view kept_go = "go";
 
-// Call it when nothing prevents the agent from joining any more. From then on, the agent's output
-// goes to the run's folder instead of the login. Does nothing if keep_running() was not called.
+// Call leave_login() when nothing prevents the agent from joining any more. After this call, the
+// agent's output goes to the run's folder instead of the login. Does nothing if keep_running() was
+// not called.
 Result<void> leave_login();
 
 // Writes the agent's exit code to the folder.

@@ -16,9 +16,9 @@ inline constexpr std::size_t max_login_orders_bytes = 4u << 20;
 inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTER_ADDR",
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
-// The instructions for an agent that a login started. The agent reads them from stdin; the job's
-// secret comes after them. The instructions contain everything that other engines pass by command
-// line, working directory and environment.
+// The instructions for an agent that a login started. The agent reads the instructions from stdin;
+// the job's secret comes after the instructions. The instructions contain everything that other
+// engines pass by command line, working directory and environment.
 struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory
@@ -33,8 +33,9 @@ struct LoginOrders {
 std::string text_of(const LoginOrders& orders);
 Result<LoginOrders> parse_login_orders(std::string_view json);
 
-// Reports on stdout that the agent is running, and in a pod its address. Reads the instructions
-// from stdin, but no bytes after them. Blocks for at most `orders_timeout`. Errors name this host.
+// Reports on stdout that the agent is running, and in a pod the agent's address. Reads the
+// instructions from stdin, but no bytes after them. Blocks for at most `orders_timeout`. Errors
+// name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
 // Changes to the directory and returns the environment with the variables set.

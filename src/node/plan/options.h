@@ -35,7 +35,8 @@ enum class Program { script, module, executable };
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
-// Which streams of a worker go to log files or are copied. It is a bit set: stdout = 1, stderr = 2.
+// Which streams of a worker go to log files or are copied. A StreamSet is a bit set: stdout = 1,
+// stderr = 2.
 using StreamSet = unsigned;
 
 // The streams of each local rank. `all` is for ranks without their own entry.
@@ -54,15 +55,16 @@ struct StreamMap {
 
 using worker::NumaBinding;
 
-// The address at which nodes meet. It is written as host[:port]. An IPv6 literal is written in
-// brackets; `host` does not contain the brackets.
+// The address at which nodes meet. An endpoint is written as host[:port]. An IPv6 literal is
+// written in brackets; `host` does not contain the brackets.
 struct Endpoint {
   std::string host;
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
 // The options of `toprun [run]` with defaults from PET_* variables. The syntax of every value is
-// already checked. It is not checked whether the machine has what a value names (GPUs, host names).
+// already checked. No check has been made yet that the machine has what a value names (GPUs, host
+// names).
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
@@ -151,7 +153,7 @@ struct Options {
 
   bool ranks_in_place = false;
   // The program that starts the agents (`via`) or every rank (`launcher`) on the hosts: "mpirun",
-  // or "" for none.
+  // or "" for no such program.
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;

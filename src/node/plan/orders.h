@@ -9,8 +9,8 @@
 
 namespace toprun::plan {
 
-// This variable is set for an agent that toprun's own launcher started. The agent's standard input
-// then comes from the launcher: first the line "secret HEX", then "signal N" lines. End of file
+// This variable is set for an agent that toprun's own launcher started. The standard input of such
+// an agent comes from the launcher: first the line "secret HEX", then "signal N" lines. End of file
 // means that the launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
 // This variable is set for a toprun on a job's node. This toprun must become the shell that the
@@ -36,7 +36,7 @@ Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime dead
 // Reads the line "secret HEX" from stdin. Blocks for at most `orders_timeout`.
 Result<std::string> receive_secret();
 
-// Reads the secret if toprun's launcher wrote one. Blocks for at most `orders_timeout`.
+// Reads the secret, if toprun's launcher wrote a secret. Blocks for at most `orders_timeout`.
 Result<Orders> receive_orders(const Job& job);
 
 }  // namespace toprun::plan

@@ -40,11 +40,13 @@ struct RootPlace {
 // engine's first node is the root.
 //
 // The engine's first node is also the root if the endpoint is an address that may belong to none of
-// the job's nodes (such as the address of a login node). The other nodes then try the endpoint
-// first, because its network may be better, and then the engine's first node.
+// the job's nodes (such as the address of a login node). In this case, the other nodes try the
+// endpoint first, because its network may be better. After the endpoint, the other nodes try the
+// engine's first node.
 //
-// Processes that mpirun started do not know all hosts. Among them, the process whose host has the
-// endpoint's address is the root; if there is no such process, rank 0 is the root. Pure.
+// Processes that mpirun started do not know all hosts. Among the processes of mpirun, the process
+// whose host has the endpoint's address is the root; if there is no such process, rank 0 is the
+// root. Pure.
 RootPlace place_root(const Options& options, const engines::Allocation& place, hosts::Reach reach);
 
 }  // namespace toprun::plan

@@ -15,7 +15,8 @@ namespace toprun::plan {
 struct JobOfPods {
   std::unique_ptr<engines::Queue> queue;
   engines::Job job;
-  // Sorted by their number in the job. Any pod may have a problem (JobPod::trouble).
+  // The job's pods, sorted by their number in the job. Any pod may have a problem
+  // (JobPod::trouble).
   std::vector<engines::JobPod> pods;
 };
 

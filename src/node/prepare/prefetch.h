@@ -18,7 +18,7 @@ namespace toprun::prepare {
 
 // Reads the files that this node's ranks will import into the node's page cache (--prefetch).
 // Several threads read, and no other step waits for them. A record lists these files. If there is
-// no record yet, it is written for later runs, after the ranks have imported the files.
+// no record yet, a record is written for later runs, after the ranks have imported the files.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or left out------------------------------------------------------------^
@@ -32,10 +32,10 @@ class Prefetch {
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
-  // Call it when the ranks have started. After a while, this object assumes that the ranks have
-  // imported their modules.
+  // Call this function when the ranks have started. After a while, this object assumes that the
+  // ranks have imported their modules.
   void ranks_have_started();
-  // Call it when all ranks have connected to the store.
+  // Call this function when all ranks have connected to the store.
   void ranks_have_imported();
   // Returns how long the reading took. nullopt: nothing was read, the reading continues, or an
   // earlier call has returned the time.

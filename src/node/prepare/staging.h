@@ -34,7 +34,7 @@ inline constexpr std::size_t most_stage_visits = 16;
 
 // This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
 // the environment itself. The other nodes fetch a copy and, for the ranks, mount it over the
-// environment's path. While this object exists, its node offers its data to other nodes. Blocking
+// environment's path. While this object exists, this node offers its data to other nodes. Blocking
 // work has its own threads.
 class Staging {
  public:
@@ -44,12 +44,13 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Call it on the root's node. Returns the key for all nodes.
+  // Call become_source() on the root's node. Returns the key for all nodes.
   std::string become_source();
-  // Call it when another agent asks for the environment.
+  // Call visit() when another agent asks for the environment.
   void visit(Fd socket, std::string preamble);
-  // Waits until this node has its copy, or continues without a copy. Error: neither is possible.
-  // The next attempt may call this while the previous attempt's call is still pending.
+  // Waits until this node has its copy, or continues without a copy. Error: there is no copy, and
+  // the node cannot continue without a copy. The next attempt may call this while the previous
+  // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
   // Returns the result of the staging. Later calls return nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
@@ -71,7 +72,7 @@ class Staging {
   // Shared with the threads.
   const std::shared_ptr<stage::Share> share_ = std::make_shared<stage::Share>();
   Pool own_;     // one thread, for the scan or the copy
-  Pool visits_;  // for other agents that have shown the key
+  Pool visits_;  // for serving other agents that have shown the key
   stage::Entrance entrance_;
   // False: the system cannot start threads, so a pool does its work on the event loop.
   const bool has_threads_;

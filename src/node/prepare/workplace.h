@@ -28,8 +28,8 @@ Workplace on_the_host(const plan::Job& job);
 void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
-// a script, a program, a virtual environment or a Python. It is also an error if an argument of the
-// script is a path that exists on the host, but not in the container. This error contains the
+// a script, a program, a virtual environment or a Python. An argument of the script that is a path
+// on the host, but does not exist in the container, is also an error. This error contains the
 // --bind option that adds the path.
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    worker::ShimLink& shim);

@@ -27,7 +27,7 @@ class Loop : public boost::asio::io_context {
 };
 
 // One agent's process in virtual time. Root and Member are the program's own classes. Everything
-// that they normally get from a Session is simulated.
+// that Root and Member normally get from a Session is simulated.
 class Actor : public agent::Services {
  public:
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);

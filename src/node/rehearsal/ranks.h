@@ -20,12 +20,12 @@ struct Rank {
   int rank = 0;
   int attempt = 0;
   std::size_t node = 0;
-  std::size_t index = 0;  // its index on the node
+  std::size_t index = 0;  // the rank's index on the node
   pid_t pid = 0;
   bool lives = true;
   bool is_stubborn = false;    // ignores SIGTERM
   bool hangs = false;          // makes no progress
-  bool is_guilty = false;      // hangs, and the other ranks wait for it
+  bool is_guilty = false;      // hangs, and the other ranks wait for this rank
   std::uint64_t progress = 0;  // grows while the rank makes progress
   int status = 0;              // once the rank has ended, in the format of waitpid(2)
   bool is_reaped = false;
@@ -41,7 +41,7 @@ class Ranks {
 
   // The processes of one node in one attempt.
   std::shared_ptr<worker::Children> children(boost::asio::io_context& io, std::size_t node);
-  // Called when a rank has joined the store, and when it has met the other ranks.
+  // Called when a rank has joined the store, and again when the rank has met the other ranks.
   std::function<void(const Rank& rank, bool has_met)> on_arrival;
 
   void exits(std::size_t node, std::size_t index, int code);

@@ -18,7 +18,7 @@ enum class FaultKind {
   rank_killed,    // a rank is killed by a signal that toprun did not send
   agent_dies,     // an agent dies, and its ranks die with it
   link_lost,      // both ends detect the loss
-  ranks_hang,     // one rank makes no progress, and the others wait for it
+  ranks_hang,     // one rank makes no progress, and the other ranks wait for this rank
   fails_in_look,  // as ranks_hang, and the rank is killed while the root slowly looks at the ranks
   // A rank is killed while the terminal is blocked; the terminal continues between two attempts.
   fails_unread,

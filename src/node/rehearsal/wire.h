@@ -20,11 +20,11 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Wire(simulation::Timeline& timeline, Dice dice, milliseconds slowest)
       : timeline_(timeline), dice_(dice), slowest_(slowest) {}
 
-  // Returns both ends, each on its process's event loop. Call it only once. The ends keep this
+  // Returns both ends, each on its process's event loop. Call ends() only once. The ends keep this
   // object alive.
   std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> ends(
       boost::asio::io_context& first, boost::asio::io_context& second);
-  // Loses the connection. Both ends detect that after a random delay.
+  // Loses the connection. Both ends detect the loss after a random delay.
   void lose();
   // True: neither end has closed the connection or detected a loss.
   bool is_open() const;

@@ -16,13 +16,13 @@ namespace toprun::store {
 struct Arrival {
   std::string address;        // the address of the rank's host; empty: the store's own host
   std::uint32_t pid = 0;      // in the rank's PID namespace; 0: PyTorch up to 2.5 does not send it
-  std::optional<int> rank{};  // the rank, if one of its keys contains it
+  std::optional<int> rank{};  // the rank number, if a key of the rank contains this number
   SteadyTime joined{};        // when the rank added itself to the count of workers
   std::optional<SteadyTime> met{};  // when the rank first asked for a key of a process group
 };
 
-// The ranks of an attempt that have connected to the store. There are at most as many as the job
-// has ranks. Each process counts once, even if it opens several connections.
+// The ranks of an attempt that have connected to the store. The number of these ranks is at most
+// the number of ranks in the job. Each process counts once, even if it opens several connections.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t expected = 0) : expected_(expected) {}

@@ -32,7 +32,7 @@ class Client {
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // False if some key was not set in time. The wait is then cancelled.
+  // False if some key was not set in time; the wait is cancelled in this case.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::int64_t> num_keys();
   Result<bool> delete_key(std::string_view key);

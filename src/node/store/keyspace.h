@@ -73,8 +73,8 @@ class Keyspace {
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Registers a wait until all keys are present. The connection then receives `stop_waiting`. A
-  // connection has at most one wait. A new wait replaces the last.
+  // Registers a wait until all keys are present. When all keys are present, the connection receives
+  // `stop_waiting`. A connection has at most one wait. A new wait replaces the last.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 

@@ -20,7 +20,8 @@
 
 namespace toprun::store {
 
-// The server's event loop. It uses one epoll set, and one read and one write for each request.
+// The server's event loop. The loop uses one epoll set, and one read and one write for each
+// request.
 //
 // If a connection's socket accepts no more replies, the unsent replies stay in the connection's
 // `output`. Until the socket has accepted all of the output, the loop reads no data and executes no
@@ -34,7 +35,7 @@ class Server::Loop {
        std::string busy);
   ~Loop();
 
-  // Starts the thread. Has no effect if the system cannot start one.
+  // Starts the thread. Has no effect if the system cannot start a thread.
   void start();
   bool has_thread() const { return thread_.joinable(); }
   int readiness() const { return epoll_.get(); }
@@ -97,7 +98,8 @@ class Server::Loop {
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
-  // Closed connections. They are kept until the iteration ends, because events may refer to them.
+  // Closed connections. These connections are kept until the iteration ends, because events may
+  // refer to them.
   std::vector<std::unique_ptr<Connection>> closed_;
   // Connections from attempts that have ended. See tidy().
   std::vector<std::unique_ptr<Connection>> past_;

@@ -17,9 +17,9 @@
 
 namespace toprun::store {
 
-// A TCPStore server for any PyTorch client (generations A and C to F of the protocol). It has an
-// event loop. Once the server serves clients, its own thread runs the loop's iterations. Before
-// that, the server's owner runs them.
+// A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
+// has an event loop. When the server serves clients, its own thread runs the loop's iterations.
+// Before the server serves clients, the server's owner runs the iterations.
 class Server {
  public:
   // Receives every connection whose first bytes are "toprun/", together with the bytes that were
@@ -51,12 +51,12 @@ class Server {
   // connections are closed.
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
-  // Starts a server that refuses clients and has no thread until next_attempt() starts one. Until
-  // then, the owner must call take_turn() whenever readiness() is readable, and after the time that
-  // the last call returned. The reason is that most nodes never serve a store. While nodes join,
-  // all connections are from visitors; with a separate thread, each visitor would wake two threads.
-  // If there is no descriptor for a visitor, the visitor receives `busy` before its connection is
-  // closed.
+  // Starts a server that refuses clients and has no thread until next_attempt() starts one. While
+  // the server has no thread, the owner must call take_turn() whenever readiness() is readable. The
+  // owner must also call take_turn() after the time that the last call of take_turn() returned. The
+  // reason is that most nodes never serve a store. While nodes join, all connections are from
+  // visitors; with a separate thread, each visitor would wake two threads. If there is no
+  // descriptor for a visitor, the visitor receives `busy` before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const;

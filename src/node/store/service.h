@@ -31,8 +31,8 @@ class Session : public Waiter {
   // Called when PyTorch's client on this connection adds itself to the count of workers. The
   // argument is the client's process id; 0: unknown.
   virtual void joined(std::uint32_t /*pid*/) {}
-  // Called when a client that has joined then asks for a key of a process group. The argument is
-  // the rank in the client's own key.
+  // Called when a client that has joined asks for a key of a process group. The argument is the
+  // rank in the client's own key.
   virtual void met(std::optional<int> /*rank*/) {}
   // Called when PyTorch's watchdog reports on this connection that a rank has stopped waiting.
   virtual void alarmed(const hang::Alarm& /*alarm*/) {}
@@ -57,8 +57,8 @@ class Session : public Waiter {
                                // group
 };
 
-// The store without its sockets: it reads bytes from clients and produces replies. It is used on
-// one thread.
+// The store without its sockets: it reads bytes from clients and produces replies. A Service is
+// used on one thread.
 class Service {
  public:
   // How a connection continues after take().

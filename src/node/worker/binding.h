@@ -10,12 +10,12 @@
 
 namespace toprun::worker {
 
-// The CPUs to which worker `i` is bound. They depend on where GPU `i` is (without GPUs, on the
-// worker's share of the machine). `node`: the CPUs of the GPU's NUMA node. `socket`: the CPUs of
-// the GPU's socket. `exclusive`: the GPU's share of the NUMA node's cores. `core_complex`: the
+// The CPUs to which worker `i` is bound. The CPUs depend on the place of GPU `i`, or without GPUs
+// on the worker's share of the machine. `node`: the CPUs of the GPU's NUMA node. `socket`: the CPUs
+// of the GPU's socket. `exclusive`: the GPU's share of the NUMA node's cores. `core_complex`: the
 // cores of one last-level cache. The result is the same as torchrun's (torch/numa/binding.py,
-// PyTorch 2.13). Like torchrun, this binds CPUs only: the kernel allocates memory on the node of
-// the CPU that touches it first.
+// PyTorch 2.13). Like torchrun, toprun binds only CPUs: the kernel allocates memory on the node of
+// the CPU that touches the memory first.
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 inline constexpr int unknown = -1;

@@ -41,7 +41,7 @@ class Children {
   // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run (the
   // host or the container). Call no other method during the call.
   virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
-  // Call it after start(), on the event loop's thread.
+  // Call watch() after start(), on the event loop's thread.
   virtual void watch() = 0;
   virtual void unwatch() = 0;
   // Returns every process that has ended since the last call, including adopted processes.

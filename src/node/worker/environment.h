@@ -51,7 +51,7 @@ Environment common_environment(const Environment& inherited, int local_world_siz
 Result<std::string> only_device(const Environment& inherited, int local_rank);
 
 // True if workers get OMP_NUM_THREADS=1 because the user did not set it and the node has several
-// workers. The caller reports this once.
+// workers. The caller reports this setting once.
 bool sets_omp_num_threads(const Environment& inherited, int local_world_size);
 
 // Replaces torchrun's macro ${local_rank} in the arguments.

@@ -11,20 +11,21 @@
 
 namespace toprun::worker {
 
-// The agent writes a byte to the heartbeat pipe several times in this period. If it writes no byte
-// in the whole period, it counts as stalled. Time in which the keeper itself did not run (Ctrl-Z, a
-// suspended or frozen machine) does not count.
+// The agent writes a byte to the heartbeat pipe several times in this period. If the agent writes
+// no byte in the whole period, the agent counts as stalled. Time in which the keeper itself did not
+// run (Ctrl-Z, a suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
 // The heartbeat byte with which the agent reports that it has stopped its workers after SIGTSTP.
-// Like any byte, it shows that the agent is alive.
+// Like any byte, this byte shows that the agent is alive.
 inline constexpr char beat_of_rest = 's';
 // The heartbeat byte with which the agent reports that it now accepts queued_signal().
 inline constexpr char beat_of_queue = 'q';
 
-// The real-time signal with which the keeper forwards another signal; its value is the other
-// signal's number. The other signal itself would not be enough: two pending signals with the same
-// number merge, and an engine may send the agent the same signal at the same moment.
+// The real-time signal with which the keeper forwards another signal. The value of the real-time
+// signal is the other signal's number. The keeper cannot send the other signal itself: two pending
+// signals with the same number merge, and an engine may send the agent the same signal at the same
+// moment.
 int queued_signal();
 
 // Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
@@ -45,19 +46,19 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 //   keeper_removes() named and reports what happened;
 // - itself dies only by SIGKILL; the agent then receives SIGTERM.
 //
-// Call it once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
+// Call keep() once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
 // ignored and receives the non-blocking write end of the heartbeat pipe; a full pipe is not an
 // error. Returns the agent's exit code, or exit_failure if it died or stalled, or 128 + n if a
 // forwarded signal killed it. If `agent` has called tell_keeper_of_code(), the result is the code
-// that it passed, even if it then died.
+// that `agent` passed, even if the agent died after this call.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
-// Called by `agent` when the run is over and reported. `exit_code` is the run's exit code; how the
-// agent's process then ends does not change it. The keeper waits for the process's end for at most
-// `ending_limit`, because a thread that waits for a hanging file server survives even SIGKILL. Has
-// no effect without a keeper.
+// Called by `agent` when the run is over and reported. `exit_code` is the run's exit code. The end
+// of the agent's process does not change this exit code. The keeper waits for the process's end for
+// at most `ending_limit`, because a thread that waits for a hanging file server survives even
+// SIGKILL. Has no effect without a keeper.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
@@ -75,7 +76,7 @@ void keeper_removes(const std::string& folder);
 // keeper.
 bool keeper_rests();
 
-// Called by `agent` when other agents know it, so that they will detect its end.
+// Called by `agent` when other agents know this agent, so that they will detect its end.
 void tell_keeper_of_joining();
 // Called after keep(): describes how the agent died before it joined. Empty if the agent ended by
 // itself or died later.

@@ -20,13 +20,13 @@ struct WorkerFiles {
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run creates its own private folder and in it one folder per attempt, so earlier files never
-// change. Without a log_dir, this is a temporary folder with the same layout, only for error files
-// and NCCL's log lines. The object removes the temporary folder. If the agent is killed, the keeper
-// removes it.
+// change. Without a log_dir, the logs are in a temporary folder with the same layout, which is only
+// for error files and NCCL's log lines. The object removes the temporary folder. If the agent is
+// killed, the keeper removes it.
 class Logs {
  public:
   // Creates `log_dir` and its parents if they are missing. `environment` determines the temporary
-  // folder (TMPDIR). If that folder is not writable, workers have no error files.
+  // folder (TMPDIR). If the temporary folder is not writable, workers have no error files.
   static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
                              const Environment& environment);
   // Uses a folder that the caller creates and removes, for error files only.
@@ -42,7 +42,7 @@ class Logs {
   std::string filtered_log(int attempt, bool is_err) const;
   // Whether the files stay after the run, because --log-dir was given.
   bool kept() const { return kept_; }
-  // The folder of this agent's files; empty if it has no folder.
+  // The folder of this agent's files; empty if the agent has no folder.
   const std::string& folder() const { return folder_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace toprun::worker {
 
 // Finds processes that the kernel's out-of-memory killer has killed since this object was
-// constructed. Its sources are the kernel's log, if it is readable and uses our process ids, and
-// the kill counter of our memory cgroup.
+// constructed. The sources of an OomWatch are the kernel's log, if the log is readable and uses our
+// process ids, and the kill counter of our memory cgroup.
 class OomWatch {
  public:
   OomWatch();

@@ -8,8 +8,8 @@
 
 namespace toprun::worker {
 
-// The socket at which an agent waits for the shim of its container. It accepts only one connection.
-// The owner of the folder removes the socket file with the folder.
+// The socket at which an agent waits for the shim of its container. A ShimDoor accepts only one
+// connection. The owner of the folder removes the socket file with the folder.
 class ShimDoor {
  public:
   static Result<ShimDoor> open(const std::string& path);

@@ -33,17 +33,17 @@ struct Warmth {
   std::vector<std::string> imported;
 };
 
-// The time limit for a shim to start its ranks. It is long because a thousand forks take over 10 s
-// on a busy machine.
+// The time limit for a shim to start its ranks. This limit is long because a thousand forks take
+// over 10 s on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
-// The time limit for describing remaining processes. It is short because this blocks the event
-// loop's thread.
+// The time limit for describing remaining processes. This limit is short because the description
+// blocks the event loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the
 // shim answers, for at most process::frame_limit unless stated otherwise. If the shim does not
 // answer, it counts as lost. Call enter(), look() and start() one at a time, on a thread that may
-// block; the other methods do not block. When the shim ends, it kills its ranks, so they are then
+// block; the other methods do not block. When the shim ends, it kills its ranks, so the ranks are
 // reported as ended by SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:

@@ -27,7 +27,7 @@ void let_recorders_listen(Environment& environment, const std::string& folder,
 struct RecorderFiles {
   int rank = 0;
   std::string pipe;  // empty: the rank has no pipe
-  // The possible paths of its dump, which depend on the PyTorch version.
+  // The possible paths of the rank's dump, which depend on the PyTorch version.
   std::vector<std::string> dumps;
 };
 // Reads the paths from the rank's own environment.

@@ -27,7 +27,7 @@ class Follower {
   // True: the last picture showed the run's end, or the run has ended.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
 
-  // Call it after an event.
+  // Call wake() after an event.
   void wake();
 
  private:

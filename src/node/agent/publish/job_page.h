@@ -15,7 +15,7 @@
 namespace toprun::publish {
 
 // --web: the pages that the root shows to browsers. While a browser shows the page, the job's state
-// is written about once a second and after each event. Without a browser, it is not written.
+// is written about once a second and after each event. Without a browser, the state is not written.
 class JobPage : public web::Source {
  public:
   // Prints the page's address, or the reason why the page cannot be opened. Null: there is no page,

@@ -45,11 +45,11 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Call it before the coordinator handles the message. True: the message is not for the
+  // Call heard() before the coordinator handles the message. True: the message is not for the
   // coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
-  // Call it after the coordinator has handled the event.
+  // Call moved_on() after the coordinator has handled the event.
   void moved_on();
   // A text that was printed for the user.
   void reported(std::string text);
@@ -67,9 +67,10 @@ class JobPicture {
   boost::asio::awaitable<std::optional<Parts>> parts();
   boost::asio::awaitable<std::optional<std::string>> metrics();  // in the OpenMetrics format
 
-  // Call it when the run is over and its record is complete.
+  // Call ended() when the run is over and its record is complete.
   void ended(std::string last_line);
-  // Shows the run's end to all followers. Waits until they have received it, for at most end_limit.
+  // Shows the run's end to all followers. Waits until the followers have received the last picture,
+  // for at most end_limit.
   static constexpr std::chrono::milliseconds end_limit{1'000};
   boost::asio::awaitable<void> finish();
   // Registers a follower. The result points to null once this object is destroyed.

@@ -27,8 +27,8 @@ class JobSocket {
   JobSocket(const JobSocket&) = delete;
   JobSocket& operator=(const JobSocket&) = delete;
 
-  // Opens the socket. If there is no folder for the socket, prints a message; the job then cannot
-  // be queried.
+  // Opens the socket. If there is no folder for the socket, prints a message; without the socket,
+  // the job cannot be queried.
   void open();
   // The answer that is sent over the socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);

@@ -28,7 +28,7 @@ class LaunchLine {
              std::shared_ptr<output::Terminal> terminal,
              std::function<std::optional<model::Launch>()> launch);
 
-  // Call it after an event. `is_launching`: a launch is under way.
+  // Call changed() after an event. `is_launching`: a launch is under way.
   void changed(bool is_launching);
 
  private:

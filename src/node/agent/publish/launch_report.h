@@ -25,9 +25,9 @@ bool shows_launches(const plan::Job& job);
 // Whether this process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
 
-// Whether a progress line can be shown without disturbing the ranks' output. This is so if the
-// ranks have printed nothing since the launch `began`. It is also so if the ranks have been silent
-// for a while and `others_are_awaited` is true.
+// Whether a progress line can be shown without disturbing the ranks' output. True if the ranks have
+// printed nothing since the launch `began`. Also true if the ranks have been silent for a while and
+// `others_are_awaited` is true.
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
 
 // Removes the progress lines from `text`, which contains whole lines. Returns the text of the last

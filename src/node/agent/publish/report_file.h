@@ -15,7 +15,7 @@ namespace toprun::publish {
 inline constexpr std::chrono::seconds report_limit{10};
 
 // The --report file. The pool writes one version at a time, so that no version replaces a newer
-// one. If several versions arrive during a write, only the newest of them is written.
+// version. If several versions arrive during a write, only the newest of them is written.
 class ReportFile {
  public:
   // Without a path, this object writes nothing. `again`: an earlier run of the same job may have

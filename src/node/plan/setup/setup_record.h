@@ -23,7 +23,7 @@ enum class State { submitted, building, complete, failed };
 
 struct Record {
   State state = State::building;
-  std::string why = {};    // if failed: the reason, in one line
+  std::string why = {};    // if the build failed: the reason, in one line
   std::string job = {};    // the engine's job id; empty: built without a job
   std::string host = {};   // the host of the build; empty: the build has not started
   std::string begun = {};  // RFC 3339

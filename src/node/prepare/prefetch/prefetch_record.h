@@ -19,7 +19,7 @@ struct Range {
 // A file or folder that an import reads or checks.
 struct Entry {
   enum class Kind {
-    looked_at,  // only its status is read; perhaps it does not exist
+    looked_at,  // only the status of the path is read; perhaps the path does not exist
     whole,      // the whole file, or the names in the folder
     part,       // a part of a library
   } kind = Kind::whole;
@@ -30,7 +30,7 @@ struct Entry {
 // A folder of installed packages.
 struct Packages {
   std::string path;
-  std::int64_t changed_ns = 0;  // the time of its last change, since 1970
+  std::int64_t changed_ns = 0;  // the time of the folder's last change, since 1970
 };
 
 // The files of an environment that imports read, in order. The lines are written by

@@ -10,10 +10,10 @@
 namespace toprun::prefetch {
 
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
-// work(), each thread once; each free thread takes the next piece. Libraries and small files are in
-// two queues, and half of the threads begin with each queue, because an import needs both from its
-// beginning. Data that is already in the page cache is not read. Paths that are neither regular
-// files nor folders are skipped.
+// work(), each thread once. A thread that is free takes the next piece. Libraries and small files
+// are in two queues, and half of the threads begin with each queue, because an import needs both
+// from its beginning. Data that is already in the page cache is not read. Paths that are neither
+// regular files nor folders are skipped.
 class Reading {
  public:
   // The number of bytes that one request reads. Each thread needs this much memory.

@@ -19,8 +19,9 @@ inline constexpr std::chrono::milliseconds more_per_node{20};  // each node adds
 // Finds the nodes whose agents ended before they joined. The source is the engine's list of nodes
 // with processes of the run. Pure.
 //
-// A node has ended if it had a process and then has none in two consecutive looks (answers of the
-// engine). If no agent starts late, a node without a process until `begun_by` has also ended.
+// A node has ended if it had a process, and later has no process in two consecutive looks (answers
+// of the engine). If no agent starts late, a node without a process until `begun_by` has also
+// ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}

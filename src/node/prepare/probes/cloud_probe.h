@@ -11,9 +11,10 @@
 
 namespace toprun::probes {
 
-// Asks this node's cloud provider for the node's location while the agents find each other. It asks
-// only if the firmware names a cloud that this --topology uses. With `auto`, if Slurm has already
-// provided the location, the cloud's answer is used only if it arrives before the agent joins.
+// Asks this node's cloud provider for the node's location while the agents find each other. The
+// provider is asked only if the firmware names a cloud that this --topology uses. With `auto`, if
+// Slurm has already provided the location, the cloud's answer is used only if it arrives before the
+// agent joins.
 //
 //   asking --answer or topology::auto_budget--> over
 class CloudProbe {

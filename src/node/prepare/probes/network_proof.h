@@ -17,8 +17,8 @@ struct NetworkProof {
   std::vector<fabric::PortCounters> counters;
 };
 
-// Whether toprun may let NCCL write a log. It may if the user has set none of NCCL's debugging
-// variables.
+// Whether toprun may let NCCL write a log. toprun may do so if the user has set none of NCCL's
+// debugging variables.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
 // Sets the variables that make a worker's NCCL log its decisions to `file`.

@@ -11,9 +11,9 @@
 
 namespace toprun::probes {
 
-// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other. It
-// asks only if the driver supports such domains (decide/topology/nvlink.h). A thread of the pool
-// waits for the answer.
+// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other.
+// nvidia-smi is asked only if the driver supports such domains (decide/topology/nvlink.h). A thread
+// of the pool waits for the answer.
 //
 //   asking --answer or topology::auto_budget--> over
 class NvlinkProbe {

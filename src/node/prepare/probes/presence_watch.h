@@ -10,7 +10,7 @@
 namespace toprun::probes {
 
 // Periodically asks the engine which nodes have processes of the run, while this agent waits for
-// others. A thread of the pool waits for the answer.
+// other agents. A thread of the pool waits for the answer.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine does not tell--> over
 class PresenceWatch {

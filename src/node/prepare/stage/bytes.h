@@ -18,7 +18,8 @@ void put(std::string& out, Integer number) {
   }
 }
 
-// Reads what put() wrote. When bytes are missing, it returns zeros and empty texts from then on.
+// Reads what put() wrote. After the first read for which bytes are missing, all results are zeros
+// and empty texts.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -25,8 +25,8 @@ namespace toprun::stage {
 class Copy {
  public:
   // Finds out which data is already on the node: in a whole copy, in an unfinished copy, or in a
-  // copy of another version. Identical files of another version are reused. Files that have changed
-  // since they were copied are hashed again.
+  // copy of another version. Identical files of another version are reused. A file that has changed
+  // since it was copied is hashed again.
   static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
@@ -39,11 +39,11 @@ class Copy {
   Result<void> check_room() const;
   // Writes a chunk whose hash has been checked.
   Result<void> write(std::uint32_t chunk, std::string_view bytes);
-  // Call it when all chunks are there. Makes links, sets times and modes, gives the copy its name,
-  // and removes other versions that no job uses.
+  // Call finish() when all chunks are there. Makes links, sets times and modes, gives the copy its
+  // name, and removes other versions that no job uses.
   Result<void> finish();
 
-  // Call it when the copy cannot be finished. Frees its disk space.
+  // Call discard() when the copy cannot be finished. Frees the disk space of the copy.
   void discard();
 
   // The location of the copy, even while it is unfinished.

@@ -7,7 +7,8 @@
 
 namespace toprun::stage {
 
-// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment it contains
+// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment, the folder
+// contains
 //   KEY.lock           held while its copies are examined or made
 //   KEY-DIGEST         a whole copy: `tree` and `stamps`; locked, shared, by each job that uses it
 //   KEY-DIGEST.part    a copy that is being made, or that was left unfinished

@@ -11,15 +11,15 @@
 
 namespace toprun::stage {
 
-// The maximum number of connections that have not shown the key. If there are more, the oldest is
-// closed. To block agents, an attacker would have to open this many connections in less time than a
-// handshake takes; besides, agents retry.
+// The maximum number of connections that have not shown the key. If there are more such
+// connections, the oldest connection is closed. To block agents, an attacker would have to open
+// this many connections in less time than a handshake takes; besides, agents retry.
 inline constexpr std::size_t most_undecided = 4'096;
 inline constexpr std::chrono::seconds undecided_limit{15};
 
-// Receives the connections that ask for the environment, until they have shown the key. Any process
-// can connect to the port, so a connection gets a thread only after it has shown the key. All code
-// here runs on the event loop.
+// Receives the connections of agents that ask for the environment, until each connection has shown
+// the key. Any process can connect to the port, so a connection gets a thread only after it has
+// shown the key. All code here runs on the event loop.
 class Entrance {
  public:
   // Receives the connections that have shown the key.

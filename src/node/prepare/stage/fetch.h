@@ -43,9 +43,9 @@ struct Fetched {
 // The maximum number of consecutive rounds through all upstreams without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy with data from the first upstream that can provide it. If an upstream
-// fails, continues with the next. Offers the received data to other nodes through `share`. Blocks.
-// The error is the reason why there is no copy; `share` is then closed.
+// Makes this node's copy with data from the first upstream that can provide data. If an upstream
+// fails, continues with the next upstream. Offers the received data to other nodes through `share`.
+// Blocks. The error is the reason why there is no copy; after an error, `share` is closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

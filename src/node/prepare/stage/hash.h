@@ -14,7 +14,7 @@ inline constexpr std::size_t hash_bytes = 32;
 using Hash = std::array<std::uint8_t, hash_bytes>;
 
 Hash hash_of(std::string_view bytes);
-// The hash with a key of hash_bytes bytes. Only a process that has the key can compute it.
+// The hash with a key of hash_bytes bytes. Only a process that has the key can compute this hash.
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
 bool is_equal(const Hash& a, const Hash& b);  // takes constant time
 

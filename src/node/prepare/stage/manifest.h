@@ -33,7 +33,8 @@ struct Entry {
   std::string name;           // without a slash; empty only for the first entry
   std::string target;         // the target of a link
   std::uint64_t size = 0;     // the size of a file
-  std::int64_t mtime_ns = 0;  // the time of a file; Python compares it with the time in a .pyc file
+  std::int64_t mtime_ns = 0;  // the time of a file; Python compares this time with the time in a
+                              // .pyc file
   std::uint32_t first_chunk = 0;  // the number of chunks of all entries before this one
 
   std::uint32_t chunks() const {
@@ -64,7 +65,7 @@ struct Manifest {
   //     of a link: u16 length and bytes of its target
   std::string encode() const;
   // Refuses a manifest that cannot describe a folder: a name with a slash, a parent that is not a
-  // folder, or two equal names. So none of its paths leads out of the folder.
+  // folder, or two equal names. So no path of the manifest leads out of the folder.
   static Result<Manifest> decode(std::string_view bytes);
 };
 

@@ -16,8 +16,8 @@
 
 namespace toprun::stage {
 
-// The data that this node offers to other nodes. It is shared between the thread that reads or
-// receives the data and the threads that send it.
+// The data that this node offers to other nodes. A Share is used by the thread that reads or
+// receives the data and by the threads that send it.
 //
 //   empty --list()--> listed --open()--> open, while chunks are added
 //   any --close()--> closed
@@ -27,7 +27,7 @@ class Share {
   struct List {
     std::shared_ptr<const Manifest> manifest;
     std::string bytes;
-    Hash digest;  // the hash of its bytes
+    Hash digest;  // the hash of `bytes`
   };
   // Why this node has no data to offer.
   struct Refusal {
@@ -40,9 +40,9 @@ class Share {
   void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // Set while this node waits for another job on the same node, which makes the same copy. That job
-  // may in turn wait for our job on another node, so other nodes do not wait for this node
-  // meanwhile.
+  // True while this node waits for another job on the same node, which makes the same copy. Perhaps
+  // that job waits for our job on another node. So while this node waits, other nodes do not wait
+  // for this node.
   void set_waiting(bool waiting);
   // Ends all waits in the functions below. Other code can check stopped().
   void stop();

@@ -14,9 +14,9 @@
 
 namespace toprun::stage {
 
-// The connection over which one agent asks another for an environment. It goes to the port of the
-// agent that has the environment. It begins with the preambles of node/link/preamble.h; the agent
-// that asks has the role `stage`. Then follow
+// The connection over which one agent asks another for an environment. The connection goes to the
+// port of the agent that has the environment. The connection begins with the preambles of
+// node/link/preamble.h; the agent that asks has the role `stage`. Then follow
 //
 //   asking    a hash of both preambles under the job's key
 //   answering another such hash
@@ -26,8 +26,8 @@ namespace toprun::stage {
 //   answering data …, end
 //
 // as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and then `length` bytes. While
-// the side that answers has nothing to send, it sends `wait` every second. If it will never have
-// the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
+// the side that answers has nothing to send, it sends `wait` every second. If this side will never
+// have the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
 // Chunks are checked against the manifest's hashes. So other users of the network may read the
 // content, but cannot change it.
 enum class Record : std::uint32_t {
@@ -59,7 +59,8 @@ std::optional<Head> decode_head(std::string_view bytes);
 struct Waits {
   std::chrono::milliseconds connect{5'000};
   std::chrono::milliseconds silence{15'000};     // limit for silence of the side that answers
-  std::chrono::milliseconds wait_record{1'000};  // the interval between its `wait` records
+  std::chrono::milliseconds wait_record{1'000};  // the interval between the `wait` records of the
+                                                 // side that answers
   std::chrono::milliseconds send{60'000};        // limit until the other end accepts more bytes
 };
 

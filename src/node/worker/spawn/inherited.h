@@ -17,7 +17,8 @@ namespace toprun::spawn {
 struct Inherited {
   static constexpr int signals = 65;     // numbers 1…64; 0 is unused
   static constexpr int max_cpus = 8192;  // the kernel's own upper limit on x86-64 and arm64
-  static constexpr int no_affinity = 0;  // affinity_bytes if the kernel returned none
+  static constexpr int no_affinity = 0;  // the value of affinity_bytes if the kernel returned no
+                                         // affinity
 
   sigset_t mask{};
   std::bitset<signals> ignored;  // SIG_IGN, as under nohup; all other signals have SIG_DFL
@@ -35,8 +36,8 @@ struct Inherited {
   // attributes.
   static Inherited capture();
 
-  // Restores all attributes in the calling process before its exec. It is async-signal-safe, for
-  // use in the child of a fork. The function restores the signal mask last.
+  // Restores all attributes in the calling process before its exec. This function is
+  // async-signal-safe, for use in the child of a fork. The signal mask is restored last.
   void restore() const;
 };
 

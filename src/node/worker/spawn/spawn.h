@@ -18,7 +18,8 @@
 namespace toprun::spawn {
 
 // How long spawn() waits for the kernel to load all programs. If a program takes longer, because a
-// file system hangs, it counts as started. If it fails later, it exits with `exec_failed`.
+// file system hangs, it counts as started. If the start of such a program fails later, the process
+// exits with `exec_failed`.
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 

@@ -9,8 +9,8 @@
 namespace toprun::spawn {
 
 // A mount namespace in which a path has other contents than for this process. Programs can be
-// started in it. Without root privileges, it also has a user namespace in which only this user's id
-// is mapped.
+// started in it. Without root privileges, a View also has a user namespace in which only this
+// user's id is mapped.
 class View {
  public:
   // Mounts `shown`, a folder or file, read-only over `path`, which must exist. May be called on any

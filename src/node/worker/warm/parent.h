@@ -16,8 +16,8 @@
 
 namespace toprun::warm {
 
-// The time limit for the imports. They take minutes if the files are not cached and many nodes read
-// them.
+// The time limit for the imports. The imports take minutes if the files are not cached and many
+// nodes read the files.
 inline constexpr std::chrono::seconds import_limit{300};
 // The time limit for the forks of all ranks of an attempt.
 inline constexpr std::chrono::seconds fork_limit{20};
@@ -69,7 +69,7 @@ class Parent {
   void refuse(std::string why);
   // Like refuse(), because the deadline has passed.
   void refuse_late();
-  // Call it after the process was reaped.
+  // Call ended() after the process was reaped.
   void ended();
   // If the parent is ready, forks all ranks or none and returns their process ids in order. After
   // an error, no forked rank is left, and the ranks can be started normally. Blocks for at most
