@@ -32,8 +32,8 @@ std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, 
 // The sockets in all possible folders of this user. Perhaps no job listens on some of the sockets.
 std::vector<Socket> sockets(const Environment& environment);
 
-// Removes the socket if no process listens on it, because its job was killed. False: it still
-// exists.
+// Removes the socket if no process listens on it, because its job was killed. False: the socket
+// still exists.
 bool remove_if_dead(const std::filesystem::path& socket);
 
 }  // namespace toprun::live

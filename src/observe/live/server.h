@@ -32,7 +32,7 @@ struct Answer {
 inline constexpr std::size_t most_visitors = 64;  // connections at a time; for one more, the server
                                                   // closes the oldest connection without a request
 // question_limit is the time until the request has arrived. answer_limit is the time for producing
-// the answer, and the time in which the client must read some bytes of it.
+// the answer, and the time in which the client must read some bytes of the answer.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
 // The time limit for the next part of an answer that continues.

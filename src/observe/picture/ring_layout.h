@@ -71,7 +71,7 @@ struct Line {
   std::vector<Point> points;  // corners; all segments are horizontal or vertical
   std::optional<std::size_t> crosses;
   bool unknown = false;
-  std::size_t count = 1;  // number of ring steps along it
+  std::size_t count = 1;  // number of ring steps along the line
   bool arrow = true;      // true: the line has an arrow at its end
 };
 

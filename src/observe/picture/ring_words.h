@@ -7,7 +7,8 @@
 
 namespace toprun::picture {
 
-// The texts in a picture of an order, for all output formats. All are clean (markup.h) and short.
+// The texts in a picture of an order, for all output formats. All texts are clean (markup.h) and
+// short.
 
 // A level's name.
 std::string level_words(const Sketch& sketch, std::size_t level);

@@ -74,7 +74,7 @@ struct Sketch {
   std::string team_kind = {};        // for example "pp"; empty: no teams are shown
   std::size_t teams = 0;
   // By level: if a ring step leaves a domain, the seconds for which it occupies the domain's
-  // uplink; 0: unknown. Empty: not requested.
+  // uplink; 0: unknown. Empty: the seconds were not requested.
   std::vector<double> step_seconds = {};
   bool folded() const { return units.size() < nodes; }
 };

@@ -52,8 +52,8 @@ struct Picture {
   std::vector<Outside> missing;  // the names of the first missing nodes
   std::size_t missing_count = 0;
   std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places
-  // In words: which user cancelled the job, and when. Empty: unknown. The job's JSON does not
-  // contain this text.
+  // In words: which user cancelled the job, and when. Empty: no cancellation is known. The job's
+  // JSON does not contain this text.
   Outside cancelled;
   std::vector<Message> messages;
   double interval_s = 1;

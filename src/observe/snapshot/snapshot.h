@@ -51,7 +51,7 @@ nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
 // `suspects`: the ranks for which the other ranks wait.
 nlohmann::json figures_json(const Board& board, const std::vector<int>& suspects, WallTime now,
                             SteadyTime steady);
-// All three parts together.
+// The JSON with all three parts.
 std::string picture_text(std::string_view job, std::string_view nodes, std::string_view figures);
 
 }  // namespace toprun::snapshot

@@ -27,8 +27,8 @@ std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 // The job's whole state, with nothing folded, for output without a terminal.
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
-// The text that stays on the terminal after the job's end. Nodes and racks are folded so that it
-// fits without scrolling.
+// The text that stays on the terminal after the job's end. Nodes and racks are folded so that the
+// text fits without scrolling.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
