@@ -13,8 +13,8 @@ namespace toprun::gpu {
 // NCCL's threads run code in it.
 class Library {
  public:
-  // Opens the file from the first of `folders` that contains the file. If no folder contains it,
-  // the dynamic linker searches for the file. The error contains the searched folders, or the
+  // Opens the file from the first of `folders` that contains the file. If no folder contains the
+  // file, the dynamic linker searches for the file. The error contains the searched folders, or the
   // linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 

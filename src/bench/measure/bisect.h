@@ -15,8 +15,8 @@ namespace toprun::measure {
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line of output from the lowest rank that hung. If no rank hung, it is from the lowest
-  // rank that failed. Empty: this rank has printed nothing.
+  // The first line of output from the lowest rank that hung. If no rank hung, the line is from the
+  // lowest rank that failed. Empty: this rank has printed nothing.
   std::string why;
 };
 

@@ -21,7 +21,8 @@ inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hos
 // The networks over which NCCL can be compared: NCCL's own choice, and TCP sockets.
 inline constexpr std::array<std::string_view, 2> fabric_names = {"rdma", "tcp"};
 
-// The innermost domain that contains the rank's node, such as "/core/r0". Empty: unknown.
+// The innermost domain that contains the rank's node, such as "/core/r0". Empty: the domain is
+// unknown.
 std::string domain_of(const Peer& peer);
 
 // A configuration to measure: a backend, a fabric, and some ranks in one order.

@@ -18,7 +18,7 @@ class HostWork : public Work {
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:
-  // Runs one iteration. For Op::avg it computes the sum; this class then divides the sum.
+  // Runs one iteration. For Op::avg, once() computes the sum, and HostWork divides the sum.
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;

@@ -28,7 +28,8 @@ class PairPlay {
   // too. Error: rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
-  // Whether the round in the latest play() was the last round of the pass. Valid on all ranks.
+  // Whether the round in the latest play() was the last round of the pass. The result is valid on
+  // all ranks.
   bool is_over() const { return is_over_; }
   // `until` is on rank 0's clock, and applies to all ranks.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }

@@ -22,8 +22,8 @@ Pair pair_of(std::size_t a, std::size_t b);
 // Pairs that are measured at the same time. Each node is in at most one pair.
 using Round = std::vector<Pair>;
 
-// A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty:
-// unknown.
+// A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty: the
+// place is unknown.
 using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
@@ -42,9 +42,9 @@ struct Batch {
 };
 
 // All pairs in batches: first pairs in the same leaf, then pairs in the same pod, and so on
-// outwards. Empty batches are omitted. In a round of an outer batch, each node of a domain has its
-// partner in the same other domain. So domains of the same size load their uplinks equally. Every
-// two nodes meet exactly once, unless a batch has more than `most_rounds` rounds. A domain is
+// outwards. Empty batches are omitted. In a round of an outer batch, all partners of a domain's
+// nodes are in one other domain. So domains of the same size load their uplinks equally. Every two
+// nodes meet exactly once, unless a batch has more than `most_rounds` rounds. A domain is
 // identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is shorter
 // than other paths, the node forms a separate domain inside the last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,

@@ -59,7 +59,7 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 // row.
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
 
-// The result that a report must reach. If the report does not reach it, a script can stop.
+// The result that a report must reach. If the report does not reach this result, a script can stop.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (anchors.h).

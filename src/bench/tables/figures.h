@@ -13,7 +13,7 @@ constexpr double gbps_of(double gigabytes_per_second) {
   return gigabytes_per_second * 8;
 }
 
-// Computes the side's algbw and busbw from its mean time. Without a time, both are 0.
+// Computes the side's algbw and busbw from its mean time. Without a time, both bandwidths are 0.
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
 // The minimum rate that one node's network must carry in one direction, in GB/s, while S moves at
@@ -35,7 +35,7 @@ inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the size before the largest is within the plateau. If not, measure larger sizes.
+  // Whether the second largest size is within the plateau. If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured

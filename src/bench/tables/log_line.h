@@ -9,8 +9,8 @@ namespace toprun::bench {
 // carriage return. If the result differs from the line, `buffer` contains the result.
 std::string_view shown_text(std::string_view line, std::string& buffer);
 
-// The line without the text that logs and web pages append to it. This text is the rest of a JSON
-// line in Docker's logs, the quotation mark and comma in a list, or the bars in a table.
+// The line without the text that logs and web pages append to a line. This text is the rest of a
+// JSON line in Docker's logs, the quotation mark and comma in a list, or the bars in a table.
 std::string_view without_closing(std::string_view line);
 
 // Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,

@@ -52,9 +52,9 @@ struct Series {
   // Distinguishes the series from other series in an imported file: a node, the process that wrote
   // the series, or "result 2 of 3". Empty: the series needs no such text.
   std::string source;
-  // The line rate of one node's network in one direction. Unset: unknown.
+  // The line rate of one node's network in one direction. Unset: the line rate is unknown.
   std::optional<double> line_gbps;
-  // The maximum busbw that the slowest link allows in this order. Unset: unknown.
+  // The maximum busbw that the slowest link allows in this order. Unset: this maximum is unknown.
   std::optional<double> limit_gbps;
   std::vector<Row> rows;
 };

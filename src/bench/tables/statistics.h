@@ -14,7 +14,7 @@ namespace toprun::bench {
 // the cv is zero. Without samples, all values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// The smallest value such that at least this share (0 … 1) of the values is not above it. Needs at
+// The smallest value for which at least this share (0 … 1) of all values is not larger. Needs at
 // least one value. Reorders the values.
 double quantile(std::vector<double>& values, double share);
 
