@@ -18,7 +18,7 @@ inline constexpr std::string_view worker_word = "bench-worker";
 
 // Runs one rank of the measurement. The words of argv after worker_word are the options of bench.
 // Rank 0 prints the table. If the measurement needs a backend that is not in `backends`, this
-// process executes the program that contains it. Returns the exit code.
+// process executes the program that contains this backend. Returns the exit code.
 int run_worker(const std::vector<std::string>& argv, const Environment& environment,
                std::span<const measure::NamedBackend> backends);
 
@@ -32,7 +32,7 @@ Result<int> run_pairs(const options::Call& call, measure::Group& group);
 // excludes.
 Result<void> check_bisect(const options::Call& call, const BenchRequest& request);
 // Runs one rank of `toprun bench COLLECTIVE --bisect`. `argv` is the rank's own command line.
-// Returns the exit code; on rank 0 it is a failure if a bad node or link was found.
+// Returns the exit code. On rank 0, the exit code is a failure if a bad node or link was found.
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment);
 

@@ -43,9 +43,9 @@ std::vector<options::ParsedOption> options_of(const Config& config,
                                               const Environment& environment);
 
 // Whether configuration files are read for this command line. False under torchrun's name and with
-// --no-config. Also false for an agent, and for a shell that starts on a node, because they have
-// already received the files' options. Error (exit 2): --no-config together with an option that it
-// makes useless.
+// --no-config. Also false for an agent, and for a shell that starts on a node, because these
+// commands have already received the files' options. Error (exit 2): --no-config together with an
+// option that it makes useless.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that files set for it.

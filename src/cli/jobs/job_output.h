@@ -46,7 +46,8 @@ class JobOutput {
   bool is_local() const;
   // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // Set if jobs run, but no job has the chosen node or rank. So the chosen output can never appear.
+  // The error if jobs run, but no job has the chosen node or rank. In this case, the chosen output
+  // can never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

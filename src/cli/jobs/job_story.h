@@ -54,8 +54,8 @@ std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {})
 // whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});
 
-// The story of the job with this folder (LOGDIR/ID). For a task of an array it includes the array's
-// story. Empty if there is no story.
+// The story of the job with this folder (LOGDIR/ID). For a task of an array, the result includes
+// the array's story. Empty if there is no story.
 JobStory read_story(const std::string& folder);
 // Appends a line to the story. Error: the folder does not exist or does not belong to this user, or
 // writing failed.

@@ -20,8 +20,9 @@ inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause
 
 // Queries the engine periodically for a job's state. A JobWatch has its own thread, because an
 // answer can take as long as the engine's time-out. The pause between queries grows from
-// first_question to longest_silence; after a change, it is first_question again. If an engine soon
-// forgets jobs that have ended, the pause is at most half of the time after which it forgets them.
+// first_question to longest_silence; after a change of the job, the pause is first_question again.
+// If an engine soon forgets jobs that have ended, the pause is at most half of the time after which
+// it forgets them.
 class JobWatch {
  public:
   // `known`: the result of the first query.
@@ -51,7 +52,7 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // These fields are written before the event and read after it:
+    // These fields are written before the event and read after the event:
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

@@ -19,7 +19,7 @@ std::string clock_text(std::chrono::seconds time);
 // "Resources: the nodes …", or only the engine's reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
 // The job's id for a command line, quoted for a shell. If `job` stands for several waiting tasks of
-// an array, it is the array's id.
+// an array, the result is the array's id.
 std::string id_word(const engines::Job& job);
 std::string id_word(const std::string& id);
 enum class ExitCode { shown, left_out };
@@ -40,9 +40,9 @@ Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std
                                           const std::string& record = {});
 
 // A table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON). Running
-// and waiting jobs are coloured. The last column, STATUS, contains the elements of `status`; it is
-// left out if all are empty. After an empty line, each reason for waiting is explained. On a
-// terminal, STATUS is cut to fit the width.
+// and waiting jobs are coloured. The last column, STATUS, contains the elements of `status`; the
+// column is left out if all elements are empty. After an empty line, each reason for waiting is
+// explained. On a terminal, STATUS is cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                        const std::vector<std::string>& status, const Style& style);
 

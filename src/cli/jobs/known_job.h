@@ -39,8 +39,8 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQu
 // What is known about one job of a list. An unreadable report counts as missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job);
 KnownJob forgotten_job(const FoundFiles& found);
-// Jobs with this id, according to files in the current folder. Used if the engine answers that it
-// does not know the id.
+// Jobs with this id, according to files in the current folder. This function is used if the engine
+// answers that it does not know the id.
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id);
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);

@@ -37,7 +37,7 @@ std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
 std::string text_of(const LiveStatus& glance);
 
 // The ranks' last line in the most recently written node file, at most meter::longest_last_line
-// long. Empty if there is no such line.
+// long. Empty if the files contain no line of a rank.
 Outside last_line_in(const JobFiles& files);
 // The ranks' last line in `end_of_file`, which is the end of a node's file. Ignores toprun's own
 // lines. The first line of this text may be incomplete. Pure.

@@ -11,7 +11,7 @@ inline constexpr std::size_t max_line_bytes = 64u << 10;  // longer lines are sh
 
 // Reads the text that was appended to a file since the last call. A LogTail opens the file again at
 // each call, because a network file system might not show another node's writes in an open file. If
-// the file became shorter or was replaced, it is read from its start.
+// the file became shorter or was replaced, the file is read from its start.
 class LogTail {
  public:
   // Receives each complete line without its line end. Returns false if the line must not be shown.

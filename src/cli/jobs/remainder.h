@@ -35,7 +35,7 @@ class Remainder {
   // A line of a HOST.out, without its line end.
   void add_host_line(std::string_view line);
   // `line`: a line of the engine's file, which was read at time `now`. `shown`: the text to show
-  // for it.
+  // for this line.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
   // The two functions above as callbacks for a LogTail. The callbacks must not be called after this
   // object is destroyed. Lines of the engine's file are shown only by take().

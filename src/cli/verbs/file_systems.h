@@ -12,7 +12,7 @@
 
 namespace toprun::cli {
 
-// A user's quota on a file system, and how much of it is used.
+// A user's quota on a file system, and how much of the quota is used.
 struct Quota {
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;  // the soft limit, else the hard limit; never 0

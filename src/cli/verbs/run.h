@@ -17,8 +17,8 @@ bool is_file(const std::string& path);
 // Executes the command line, a verb or a launch, and returns the exit code.
 int act(std::vector<std::string> argv, const Environment& environment);
 
-// Whether a login to this host or pod started this process. If so, the process reads its
-// instructions from standard input.
+// Whether a login to this host or pod started this process. Such a process reads its instructions
+// from standard input.
 bool awaits_login_orders(const Environment& environment);
 
 // Reads the instructions from standard input and runs the agent. Prints the agent's exit code at

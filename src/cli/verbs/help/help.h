@@ -11,7 +11,7 @@
 namespace toprun::cli {
 
 // The meaning of a command's exit codes. Help and manual page use this table. Tests compare
-// docs/reference/exit-codes.md with it.
+// docs/reference/exit-codes.md with this table.
 struct ExitCode {
   std::string code;  // "75", "128+N"
   std::string_view meaning;

@@ -10,11 +10,11 @@
 
 namespace toprun::cli {
 
-// Checks on this host, before the submission, the environment that the job's nodes will need. It is
-// assumed that all nodes see the same folders, so a missing virtual or conda environment is an
-// error. Modules and hardware may be different on the nodes, so a failed check of them adds only a
-// note. If the job depends on another job, a missing environment is not an error, because the other
-// job may create the environment.
+// Checks on this host, before the submission, the environment that the job's nodes will need. A
+// missing virtual or conda environment is an error, because all nodes are assumed to see the same
+// folders. Modules and hardware may be different on the nodes, so a failed check of them adds only
+// a note. If the job depends on another job, a missing environment is not an error, because the
+// other job may create the environment.
 Result<void> check_activation(const plan::Activation& requested, const engines::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 

@@ -67,8 +67,8 @@ Result<snapshot::Picture> picture_of(const std::string& text);
 // cancellation.
 std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
 
-// Runs the command and waits for it. The command shares this process's stdin, stdout and stderr.
-// Returns the command's exit code.
+// Runs the command and waits until the command ends. The command shares this process's stdin,
+// stdout and stderr. Returns the command's exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
 // Like run_in_front(), for a command from command_beside_root(). Does not show the line in which
 // the engine repeats the exit code.

@@ -20,7 +20,8 @@ struct SetupOptions {
   plan::Activation activation;   // modules and variables
   std::optional<bool> is_local;  // unset: depends on the available engine
   bool force = false;            // an existing build by toprun setup may be replaced
-  // The contents in the form of a record (contents.h). Set after the requirement files are read.
+  // The contents in the form of a record (contents.h). `asked` is set after the requirement files
+  // are read.
   std::vector<std::string> asked = {};
 };
 
