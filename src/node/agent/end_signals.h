@@ -15,7 +15,7 @@ namespace toprun::agent {
 // signal late, as on a busy machine, the copy does not count as a repeat. Pure.
 class EndSignals {
  public:
-  // Sent to this process, or forwarded by the keeper or the launcher.
+  // The way of a signal: it was sent to this process, or the keeper or the launcher forwarded it.
   enum class Way { itself, keeper, launcher };
 
   // False: this is another delivery of a signal that has counted already.

@@ -61,8 +61,8 @@ class Member {
 
   bool runs(int attempt) const;
   // Wraps `done`, which handles an answer about the ranks of an attempt. The answer is ignored if
-  // it is empty or if these ranks have ended before it arrives. Capture the ranks' data when
-  // asking, not in `done`.
+  // it is empty or if these ranks have ended before it arrives. Capture the ranks' data before the
+  // question is sent, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {

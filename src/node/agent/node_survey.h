@@ -24,8 +24,8 @@ struct NodeFacts {
 };
 
 // Reads the facts about this node from its files. The reading begins before the agents find each
-// other, on the pool's threads, so that it does not delay the start. The network is read in
-// parallel with the other facts.
+// other, on the pool's threads, so that the reading does not delay the start. The network is read
+// in parallel with the other facts.
 //
 //   looking --all seen or the limit--> over --asked later than stale_after--> looking
 class NodeSurvey {

@@ -8,7 +8,8 @@
 
 namespace toprun::agent {
 
-// True: this signal does not end the run. The agent only forwards it to the ranks that handle it.
+// True: this signal does not end the run. The agent only forwards the signal to the ranks that
+// handle this signal.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;

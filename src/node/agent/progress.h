@@ -59,7 +59,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// The id of the rank's process on this host; 0: unknown. May block: call it on the pool.
+// The id of the rank's process on this host; 0: unknown. May block: call process_of() on the pool.
 pid_t process_of(const RunningRank& rank);
 
 // Where the ranks are in their code. Ranks with the same stack and state form one group. py-spy is

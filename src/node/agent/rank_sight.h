@@ -21,7 +21,7 @@
 namespace toprun::agent {
 
 // Observes this node's ranks from outside, and queries NCCL and the flight recorders in the ranks.
-// All functions except abort_with_traceback() may block, so call them on the pool.
+// All functions except abort_with_traceback() may block, so call these functions on the pool.
 class RankSight {
  public:
   virtual ~RankSight() = default;

@@ -14,8 +14,8 @@
 
 namespace toprun::agent {
 
-// Measures the resource usage of this node's ranks while a client watches the job. May block: use
-// it on the pool.
+// Measures the resource usage of this node's ranks while a client watches the job. May block: use a
+// RanksMeter on the pool.
 class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}

@@ -67,13 +67,13 @@ class Services {
   // event loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
-    // Called twice: when the last rank has joined, and when the last rank has asked for a process
-    // group's key.
+    // `arrived` is called twice: when the last rank has joined, and when the last rank has asked
+    // for a process group's key.
     std::function<void()> arrived;
     std::function<void(hang::Alarm)> alarmed;  // a rank has stopped waiting for other ranks
   };
-  // If `here` is true, starts an empty store for this number of ranks on this node. Otherwise ends
-  // the store. Does not wait.
+  // If `here` is true, starts an empty store for this number of ranks on this node. If `here` is
+  // false, ends the store. Does not wait.
   virtual void renew_store(bool here, int ranks, StoreNews news) = 0;
   virtual store::Server::ArrivalCounts arrival_counts() const = 0;
   virtual std::vector<store::Arrival> arrivals() const = 0;
@@ -130,8 +130,8 @@ class Services {
   // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
   // signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // Set when the run is over and reported. After `ended_with` is set, a signal without a handler
-  // ends this process.
+  // The run's exit code, set when the run is over and reported. After `ended_with` is set, a signal
+  // without a handler ends this process.
   std::optional<int> ended_with;
   // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
   // The handler receives the reason and the workers' grace period. Without a handler, the agent

@@ -82,7 +82,7 @@ class Session : public Services {
   void lose_launcher();
   void orphan(std::string words, std::chrono::milliseconds grace);
 
-  // Used while the store has no thread of its own.
+  // These two objects are used while the store has no thread of its own.
   boost::asio::posix::stream_descriptor store_ready_;
   boost::asio::steady_timer store_due_;
   const bool kept_;

@@ -49,8 +49,8 @@ struct WorkPlan {
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's
-// log folders. In the first attempt, tells the user which variables toprun sets. Blocks: it looks
-// up names, creates files and may run programs.
+// log folders. In the first attempt, tells the user which variables toprun sets. Blocks, because
+// plan_work() looks up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
 // The CPUs of each worker of this process, as --numa-binding assigns them; empty without the

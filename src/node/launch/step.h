@@ -23,12 +23,13 @@ std::vector<std::string> arguments_for(const plan::Job& job);
 // the command's standard input, and returns the exit code of the whole run.
 int run_step(const plan::Job& job);
 
-// The form of a command's output. `plain`: it is shown unchanged. `tagged`: it consists of pieces
-// of the ranks' lines with tags (engines/mpi/mpirun_output.h), and is shown in whole lines.
+// The form of a command's output. `plain`: the output is shown unchanged. `tagged`: the output
+// consists of pieces of the ranks' lines with tags (engines/mpi/mpirun_output.h), and is shown in
+// whole lines.
 enum class Written { plain, tagged };
 
 // A launcher forwards the first two requests to end (base/process/impatience.h). At the third
-// request, it kills the engine's command or closes the connections.
+// request, the launcher kills the engine's command or closes the connections.
 inline constexpr int cuts_after = 3;
 
 struct CommandEnd {

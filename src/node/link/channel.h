@@ -76,7 +76,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool was_closed_without_data() const { return was_closed_without_data_; }
   // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
   // the other end closes it, or after `parting`. Bytes that arrive before the close are discarded.
-  // Otherwise, the kernel would send a reset at the close, and the answer might be lost.
+  // If bytes were left unread, the kernel would send a reset at the close, and the answer might be
+  // lost.
   void close_after_answer(std::function<void()> on_end);
 
   // Starts heartbeats and callbacks. From now on, send() may be used. If the connection is already
@@ -87,8 +88,9 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   // Sends as many of these bytes as the socket accepts, then closes the connection at once.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
-  // Returns the socket, for code that continues to use it. Call give_away() only after read_line()
-  // and before any other step. The result is not open if bytes after the line have arrived already.
+  // Returns the socket, for code that continues to use the socket. Call give_away() only after
+  // read_line() and before any other step. The result is not open if bytes after the line have
+  // arrived already.
   Fd give_away();
 
   boost::asio::io_context& io() { return channels_.io(); }

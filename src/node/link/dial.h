@@ -32,8 +32,8 @@ struct RootAddress {
   // toprun, holds the port. If an answer from this host is not from a root, the answer is from this
   // program.
   std::optional<Error> taken = {};
-  // Called repeatedly while no process answers. If `hopeless` returns an error, no root will ever
-  // answer.
+  // `hopeless` is called repeatedly while no process answers. If `hopeless` returns an error, no
+  // root will ever answer.
   std::function<std::optional<Error>()> hopeless = {};
 };
 
@@ -54,10 +54,10 @@ inline constexpr std::chrono::microseconds answer_per_node{500};
 inline constexpr std::chrono::seconds first_report_delay{2};
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// How long a member retries if the answers at the root's address are not from its job's root; they
-// may come from another root that is just ending. The limit holds if the user chose the port and no
-// other host can run the root. Otherwise the member tries all addresses until the join time-out. A
-// pause (longest_retry) may follow, so the error is reported within 5 s.
+// How long a member retries if the answers at the root's address are not from its job's root;
+// perhaps the answers come from another root that is just ending. The limit holds if the user chose
+// the port and no other host can run the root. Otherwise the member tries all addresses until the
+// join time-out. A pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
 // The same limit if another program is known to hold the port. This limit is shorter, because no
 // root will answer at this port.

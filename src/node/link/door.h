@@ -46,7 +46,7 @@ class Door {
  public:
   struct Decisions {
     std::function<std::optional<model::Refused>(const model::Join&)> admit;  // only at the root
-    // Called after the welcome.
+    // `joined` is called after the welcome.
     std::function<void(const model::Join&, std::shared_ptr<Channel>)> joined;
   };
 
@@ -62,7 +62,7 @@ class Door {
   // preamble. Unset: the connections are closed.
   std::function<void(Fd, std::string)> on_stage;
 
-  // Takes over a connection. `first_bytes` were already read from it.
+  // Takes over a connection. `first_bytes` were already read from the connection.
   void visit(Fd connection, std::string first_bytes);
 
  private:

@@ -55,7 +55,7 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The refusal in plaintext; it does not prove which agent sent it.
+// The refusal in plaintext. This line does not prove which agent sent the refusal.
 struct TurnedAway {
   Turned why;
   std::string version;       // the version of the agent that answers

@@ -10,9 +10,10 @@
 #include "base/os/fd.h"
 #include "base/text/error.h"
 
-// How the root's agent sends the run's exit code to its starter, the process that started it. This
-// is needed because an engine's command returns the highest exit code of its tasks. One of these
-// tasks may be an agent whose node was lost, although the job continued without the node.
+// How the root's agent sends the run's exit code to its starter, which is the process that started
+// the agent. This is needed because an engine's command returns the highest exit code of its tasks.
+// One of these tasks may be an agent whose node was lost, although the job continued without the
+// node.
 namespace toprun::link {
 
 // The maximum number of addresses on which the starter listens.
@@ -52,7 +53,7 @@ class ResultPost {
   std::optional<int> code_;
 };
 
-// Called in the root. False if the starter was not reached within `result_limit`.
+// The root calls post_result(). False if the starter was not reached within `result_limit`.
 bool post_result(const ResultAddress& to, int exit_code);
 
 }  // namespace toprun::link

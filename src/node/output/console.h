@@ -104,7 +104,7 @@ class Terminal : public Console {
   // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
   // another program's line is unfinished.
   void show_below(std::string line);
-  // When output of a rank was last written.
+  // The time when output of a rank was last written.
   std::optional<SteadyTime> last_output() const { return last_output_; }
   // Calls `written` once, now or later, when all text so far is written or has failed.
   void when_written(std::function<void()> written);

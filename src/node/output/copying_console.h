@@ -34,11 +34,11 @@ class CopyingConsole : public Console {
 
  private:
   std::shared_ptr<Console> shown_;
-  const int file_;  // the writer closes it
+  const int file_;  // the writer closes this descriptor
   const std::string path_;
   std::shared_ptr<Writer> writer_;
-  // True: the last line of the file is unfinished and from stderr. False: it is unfinished and from
-  // stdout. Unset: it is complete.
+  // True: the last line of the file is unfinished and from stderr. False: the last line is
+  // unfinished and from stdout. Unset: the last line is complete.
   std::optional<bool> unfinished_;
 };
 

@@ -13,7 +13,7 @@ namespace toprun::output {
 
 // Reports each armed pipe once when it becomes readable. A pipe that is not armed causes no
 // wake-ups, even if a process often writes to the pipe. Asio would wake up at every write, because
-// it watches edge-triggered.
+// Asio watches edge-triggered.
 class Readable : public std::enable_shared_from_this<Readable> {
  public:
   using Ready = std::function<void(std::size_t index)>;

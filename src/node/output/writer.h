@@ -54,8 +54,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // an errno, this counts as a failed write.
   void run(int fd, std::function<int(int fd)> action);
   // Shows `line` below the text on the terminal `fd`, instead of the previous such line. An empty
-  // `line` removes it. The line is erased before any text is written, and is not shown while the
-  // last line of text is unfinished.
+  // `line` removes the previous line. The line is erased before any text is written, and is not
+  // shown while the last line of text is unfinished.
   void show_below(int fd, std::string line);
   // Closes `fd` after the bytes queued for it are written. From the call on, this writer owns `fd`.
   void close(int fd);

@@ -45,9 +45,9 @@ struct Activated {
 // Python.
 //
 // A virtual environment that `toprun setup` built (node/plan/setup/setup_record.h) is used with the
-// modules of its build. If `requested` has no modules, these modules are loaded. Errors: its setup
-// is not complete, it was built for another architecture, or (exit_usage) `requested` has different
-// modules.
+// modules of its build. If `requested` has no modules, these modules are loaded. Errors: the setup
+// of the environment is not complete, the environment was built for another architecture, or
+// (exit_usage) `requested` has different modules.
 Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host);
 

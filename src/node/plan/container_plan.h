@@ -69,7 +69,7 @@ std::optional<std::string> python_exec_inside(const Options& options,
 // the variable is unset, or is also valid inside.
 std::string python_exec_note(const Options& options, const Environment& environment);
 
-// The rank's command line, if it is not known what the container contains.
+// The rank's command line, if the contents of the container are unknown.
 std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
 // Plans the container with an interactive shell, in the virtual environment `venv` unless that is

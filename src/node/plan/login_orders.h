@@ -34,8 +34,8 @@ std::string text_of(const LoginOrders& orders);
 Result<LoginOrders> parse_login_orders(std::string_view json);
 
 // Reports on stdout that the agent is running, and in a pod the agent's address. Reads the
-// instructions from stdin, but no bytes after them. Blocks for at most `orders_timeout`. Errors
-// name this host.
+// instructions from stdin, but no bytes after the instructions. Blocks for at most
+// `orders_timeout`. Errors name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
 // Changes to the directory and returns the environment with the variables set.
@@ -48,8 +48,8 @@ enum class Likeness { same_site, own_image };
 // The variables of the launcher that every agent gets: those that toprun itself reads, and the
 // settings of PyTorch and its libraries. On machines of the same site, an agent also gets the
 // variables that select the Python and the proxies. PATH and LD_LIBRARY_PATH are not passed,
-// because they would be wrong on another host. `names`: further variables, from the options and
-// from the user.
+// because their values would be wrong on another host. `names`: further variables, from the options
+// and from the user.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names,
                                                     Likeness likeness = Likeness::same_site);

@@ -19,10 +19,10 @@ Result<void> check_program(const Options& options, const Environment& environmen
 // The size of the beginning that is examined.
 inline constexpr std::size_t foreign_script_bytes = 64u << 10;
 
-// Why Python cannot run this file, judged by its beginning: it is a program (ELF), or a script for
-// another interpreter, according to its "#!" line or to a file name such as x.sh. The fix in the
-// error is the command line that the user probably meant. For a Slurm batch script, this command
-// line has the #SBATCH lines as options. nullopt: the file may be a Python script. Pure.
+// Why Python cannot run this file, judged by its beginning: the file is a program (ELF), or a
+// script for another interpreter, according to its "#!" line or to a file name such as x.sh. The
+// fix in the error is the command line that the user probably meant. For a Slurm batch script, this
+// command line has the #SBATCH lines as options. nullopt: the file may be a Python script. Pure.
 std::optional<Error> not_for_python(const std::string& script, std::string_view beginning);
 
 }  // namespace toprun::plan

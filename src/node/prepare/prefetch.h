@@ -17,8 +17,9 @@
 namespace toprun::prepare {
 
 // Reads the files that this node's ranks will import into the node's page cache (--prefetch).
-// Several threads read, and no other step waits for them. A record lists these files. If there is
-// no record yet, a record is written for later runs, after the ranks have imported the files.
+// Several threads read, and no other step waits for these threads. A record lists these files. If
+// there is no record yet, a record is written for later runs, after the ranks have imported the
+// files.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or left out------------------------------------------------------------^

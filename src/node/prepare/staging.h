@@ -49,7 +49,7 @@ class Staging {
   // Call visit() when another agent asks for the environment.
   void visit(Fd socket, std::string preamble);
   // Waits until this node has its copy, or continues without a copy. Error: there is no copy, and
-  // the node cannot continue without a copy. The next attempt may call this while the previous
+  // the node cannot continue without a copy. The next attempt may call settled() while the previous
   // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
   // Returns the result of the staging. Later calls return nullopt.
@@ -84,8 +84,7 @@ class Staging {
   std::optional<model::Staged> news_;
   std::optional<stage::Fetched> copy_;  // protects the copy from removal
   std::shared_ptr<const spawn::View> view_;
-  // If mounts are not possible: the path of a virtual environment's copy, which the ranks use under
-  // this path.
+  // If mounts are not possible, the ranks use the copy of a virtual environment at this path.
   std::string moved_to_;
 };
 

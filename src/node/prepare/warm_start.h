@@ -18,8 +18,8 @@ namespace toprun::prepare {
 // that has died is replaced before the next attempt.
 class WarmStart {
  public:
-  // On the host, the parent starts at once; with --stage, it starts in begin() or settled(), which
-  // get the workplace. In a container, the parent starts in settled_in().
+  // On the host, the parent starts at once. With --stage, the parent starts in begin() or
+  // settled(), which get the workplace. In a container, the parent starts in settled_in().
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;

@@ -18,8 +18,8 @@ namespace toprun::rehearsal {
 
 class Play;
 
-// An event loop whose owner can drop all pending handlers while the objects that they refer to
-// still exist.
+// An event loop whose owner can drop all pending handlers while the objects of these handlers still
+// exist.
 class Loop : public boost::asio::io_context {
  public:
   Loop() : io_context(1) {}
@@ -39,7 +39,8 @@ class Actor : public agent::Services {
   std::optional<int> exit_code() const { return exit_code_; }
   agent::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
-  // Called when a rank has connected to the store here. The rank belongs to the store's attempt.
+  // Called when a rank has connected to this agent's store. The rank belongs to the store's
+  // attempt.
   void rank_came(const Rank& rank, bool has_met);
   bool has_store_of(int attempt) const { return store_ && store_->attempt == attempt; }
   // The terminal accepts no output (true), or accepts output again (false).

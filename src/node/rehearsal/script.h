@@ -50,7 +50,7 @@ struct PoolFaults {
 // One run; the seed determines all values.
 struct Script {
   std::uint64_t seed = 0;
-  // Indexed by node; the first is the root's job.
+  // The jobs, indexed by node; the first job is the root's job.
   std::vector<std::shared_ptr<const plan::Job>> jobs;
   milliseconds work{0};      // a rank's run time without faults
   int lines = 0;             // the number of lines that each rank prints

@@ -15,7 +15,8 @@ namespace toprun::store {
 // The store's information about one rank.
 struct Arrival {
   std::string address;        // the address of the rank's host; empty: the store's own host
-  std::uint32_t pid = 0;      // in the rank's PID namespace; 0: PyTorch up to 2.5 does not send it
+  std::uint32_t pid = 0;      // in the rank's PID namespace; 0: PyTorch up to 2.5 does not send the
+                              // id
   std::optional<int> rank{};  // the rank number, if a key of the rank contains this number
   SteadyTime joined{};        // when the rank added itself to the count of workers
   std::optional<SteadyTime> met{};  // when the rank first asked for a key of a process group
@@ -41,7 +42,7 @@ class Arrivals {
   std::size_t expected_;
   std::size_t met_ = 0;
   std::vector<Arrival> ranks_;
-  // Hashes of address and pid. Emptied when all ranks have joined.
+  // Hashes of address and pid. This set is emptied when all ranks have joined.
   std::unordered_set<std::uint64_t> processes_;
 };
 

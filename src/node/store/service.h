@@ -39,8 +39,8 @@ class Session : public Waiter {
 
  private:
   friend class Service;
-  // Received bytes that are an incomplete request or are not executed yet. Null in idle
-  // connections.
+  // Received bytes that are an incomplete request or are not executed yet. The pointer input_ is
+  // null in idle connections.
   struct Input {
     Charge charge;
     std::string bytes;

@@ -43,8 +43,8 @@ class Output {
   std::size_t gather(std::span<iovec> pieces, std::size_t limit_bytes) const;
   void consume(std::size_t bytes);
   void clear();
-  // Prepares the output for a wait until the client reads it. Frees spare memory and counts the
-  // rest in the ledger.
+  // Prepares the output for a wait until the client reads the output. Frees spare memory and counts
+  // the rest in the ledger.
   bool shrink();
   // Counts the current content in the ledger. Shared values are already counted. False if the
   // ledger has no room.

@@ -10,8 +10,8 @@
 namespace toprun::worker {
 
 // Parses an error.json. The time in the file has only whole seconds; `modified`, the file's
-// modification time, makes it more precise. The result is limited to the time from `started` to
-// now. Null if the text is not an error file.
+// modification time, makes the time more precise. The result is limited to the time from `started`
+// to now. Null if the text is not an error file.
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 

@@ -63,8 +63,8 @@ void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
 // Ends the agent's process at once. Writes pending messages, sends the exit code to the keeper, and
-// closes pipes and ports: if the process cannot end, it would hold them open. Also works without a
-// keeper.
+// closes pipes and ports: a process that cannot end would hold the pipes and ports open. leave()
+// also works without a keeper.
 [[noreturn]] void leave(int exit_code);
 
 // Called by `agent`: names the one folder that the keeper removes with its contents if the agent
@@ -72,8 +72,8 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 void keeper_removes(const std::string& folder);
 
 // Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of the two signals. The
-// agent has to ask, because it may handle the two signals in the other order. False without a
-// keeper.
+// agent has to ask, because it may handle the two signals in the other order. The result is false
+// without a keeper.
 bool keeper_rests();
 
 // Called by `agent` when other agents know this agent, so that they will detect its end.

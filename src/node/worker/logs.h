@@ -22,7 +22,7 @@ struct WorkerFiles {
 // Each run creates its own private folder and in it one folder per attempt, so earlier files never
 // change. Without a log_dir, the logs are in a temporary folder with the same layout, which is only
 // for error files and NCCL's log lines. The object removes the temporary folder. If the agent is
-// killed, the keeper removes it.
+// killed, the keeper removes the temporary folder.
 class Logs {
  public:
   // Creates `log_dir` and its parents if they are missing. `environment` determines the temporary

@@ -12,7 +12,7 @@ namespace toprun::prefetch {
 // that see the same environment. The name changes if a package is installed, and is different for
 // another Python. The name is made from the program, pyvenv.cfg, the names in the site-packages
 // folders (which contain each package's version), conda's history and PYTHONPATH. Reads some files,
-// so it may block. Empty: there is no such Python.
+// so key_of() may block. Empty: there is no such Python.
 std::string key_of(const std::string& python, const Environment& environment,
                    const std::vector<std::string>& modules);
 

@@ -49,7 +49,7 @@ struct Record {
   std::vector<Packages> packages = {};
 };
 
-// Limits; a record beyond them is malformed.
+// Limits for a record. A record beyond these limits is malformed.
 inline constexpr std::size_t most_record_bytes = 32u << 20;
 inline constexpr std::size_t most_lines = 1'000'000;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together

@@ -13,7 +13,8 @@ namespace toprun::stage {
 //   KEY-DIGEST         a whole copy: `tree` and `stamps`; locked, shared, by each job that uses it
 //   KEY-DIGEST.part    a copy that is being made, or that was left unfinished
 // where KEY identifies the environment's path and DIGEST its content. A whole copy is never
-// changed. The next version is made beside it and shares identical files with it.
+// changed. The next version is made beside the whole copy and shares identical files with this
+// copy.
 class CopyCache {
  public:
   // Creates the folder if it is missing. Errors: the folder belongs to another user; other users

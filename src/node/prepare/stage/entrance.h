@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds undecided_limit{15};
 
 // Receives the connections of agents that ask for the environment, until each connection has shown
 // the key. Any process can connect to the port, so a connection gets a thread only after it has
-// shown the key. All code here runs on the event loop.
+// shown the key. All code of an Entrance runs on the event loop.
 class Entrance {
  public:
   // Receives the connections that have shown the key.

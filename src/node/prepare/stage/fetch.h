@@ -27,7 +27,7 @@ struct Order {
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // If all upstreams failed, the pause before they are asked again.
+  // The pause before the upstreams are asked again, if all upstreams failed.
   std::chrono::milliseconds pause{1'000};
 };
 

@@ -44,7 +44,7 @@ struct Entry {
 };
 
 // The contents of a folder or file. The first entry is the folder or file itself. The entries of a
-// folder follow it, sorted by name; each is followed by everything below it.
+// folder follow the folder, sorted by name. Each entry is followed by all entries below this entry.
 struct Manifest {
   std::vector<Entry> entries;
   std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries

@@ -17,8 +17,8 @@ struct Source {
 };
 
 // Reads and hashes a folder or file, whose path must not contain links. Sockets, pipes and devices
-// are left out. `known`: the result of an earlier scan; files that have not changed since are not
-// read again. Errors: a file cannot be read, or changes during the scan.
+// are left out. `known`: the result of an earlier scan; files that have not changed since this scan
+// are not read again. Errors: a file cannot be read, or changes during the scan.
 Result<Source> scan(const std::string& path, const Stamped* known);
 
 // Whether the file still matches the manifest, judged by its size and time.

@@ -20,8 +20,8 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// A manifest and the stamps of its files when they were hashed (zeros for other entries). Files
-// need not be hashed again while their stamps, sizes and times are the same.
+// A manifest, and the stamps that its files had when the files were hashed (zeros for other
+// entries). Files need not be hashed again while their stamps, sizes and times are the same.
 struct Stamped {
   Manifest manifest;
   std::vector<Stamp> stamps;  // indexed by entry

@@ -16,18 +16,19 @@ namespace toprun::stage {
 
 // The connection over which one agent asks another for an environment. The connection goes to the
 // port of the agent that has the environment. The connection begins with the preambles of
-// node/link/preamble.h; the agent that asks has the role `stage`. Then follow
+// node/link/preamble.h; the agent that asks has the role `stage`. After the preambles, both sides
+// send these records:
 //
 //   asking    a hash of both preambles under the job's key
 //   answering another such hash
 //   asking    what it has:     the digest of a manifest, or nothing
-//   answering manifest, seal   unless it is the same
+//   answering manifest, seal   unless the manifest is the same
 //   asking    what it lacks:   a bit for each chunk
 //   answering data …, end
 //
-// as records: a head of 16 bytes (u32 kind, u32 length, u64 number) and then `length` bytes. While
-// the side that answers has nothing to send, it sends `wait` every second. If this side will never
-// have the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
+// A record is a head of 16 bytes (u32 kind, u32 length, u64 number) and `length` bytes. While the
+// side that answers has nothing to send, it sends `wait` every second. If this side will never have
+// the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
 // Chunks are checked against the manifest's hashes. So other users of the network may read the
 // content, but cannot change it.
 enum class Record : std::uint32_t {
@@ -64,8 +65,8 @@ struct Waits {
   std::chrono::milliseconds send{60'000};        // limit until the other end accepts more bytes
 };
 
-// A TCP connection with blocking calls, for use on a separate thread. A call returns when it is
-// done, when its time is over or when `stopped` returns true.
+// A TCP connection with blocking calls, for use on a separate thread. A call returns when its work
+// is done, when its time is over or when `stopped` returns true.
 class Wire {
  public:
   // `input`: bytes that were already read from the socket.

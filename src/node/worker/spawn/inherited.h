@@ -32,8 +32,8 @@ struct Inherited {
   std::vector<int> cpus() const;
 
   // If one of the descriptors 0, 1 and 2 is closed, opens /dev/null as this descriptor, so that no
-  // other file of this process becomes a worker's stdin, stdout or stderr. Then reads the
-  // attributes.
+  // other file of this process becomes a worker's stdin, stdout or stderr. After this, capture()
+  // reads the attributes.
   static Inherited capture();
 
   // Restores all attributes in the calling process before its exec. This function is

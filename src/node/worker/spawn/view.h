@@ -9,12 +9,12 @@
 namespace toprun::spawn {
 
 // A mount namespace in which a path has other contents than for this process. Programs can be
-// started in it. Without root privileges, a View also has a user namespace in which only this
-// user's id is mapped.
+// started in this namespace. Without root privileges, a View also has a user namespace in which
+// only this user's id is mapped.
 class View {
  public:
   // Mounts `shown`, a folder or file, read-only over `path`, which must exist. May be called on any
-  // thread. Errors: the kernel or the site does not allow it.
+  // thread. Errors: the kernel or the site does not allow the mount.
   static Result<std::shared_ptr<const View>> make(const std::string& shown,
                                                   const std::string& path);
 

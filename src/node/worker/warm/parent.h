@@ -91,7 +91,7 @@ class Parent {
   State state_ = State::checking;
   std::string why_;
   Fd channel_;
-  Fd output_, errors_;  // the output during the imports; each rank prints it again
+  Fd output_, errors_;  // the output during the imports; each rank prints this output again
   pid_t pid_ = 0;
   std::chrono::steady_clock::time_point began_;
   std::chrono::milliseconds import_time_{0};
