@@ -171,7 +171,7 @@ class Manual(support.TestCase):
             self.assertIn(text, page)
         parts = dict(zip(titles, re.split(rf"(?m)^(?:{'|'.join(titles)})\n", page)[1:]))
         self.assertEqual(page.count("exit code of the rank that failed first"), 1)
-        for part, rows in (("EXIT STATUS", (r"128\+N\s+signal N ended that rank", r"75\s+Slurm preempted")),
+        for part, rows in (("EXIT STATUS", (r"128\+N\s+signal N ended the rank", r"75\s+Slurm preempted")),
                            ("ENVIRONMENT", (r"PET_NNODES\s+--nnodes", r"TOPRUN_ORDER\s+--order", r"SALLOC_TIMELIMIT\s+--time", r"PYTHON_EXEC",
                                             r"TOPRUN_ENGINE_TIMEOUT", r"TOPRUN_SECRET")),
                            ("FILES", (r"toprun\.toml", r"/etc/toprun\.toml", r"~/\.config/toprun/toprun\.toml",

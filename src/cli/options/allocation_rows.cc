@@ -36,40 +36,43 @@ constexpr std::array allocation_flags = {
     slurm("--nodelist", 'w', "HOSTS", "", "Nodes that the job must get"),
     slurm("--exclude", 'x', "HOSTS", "", "Nodes that the job must not get"),
     only(nodes, slurm("--switches", 0, "N[@TIME]", "SBATCH_REQ_SWITCH",
-                      "Maximum number of leaf switches that the job may span, for topology/tree; "
-                      "after waiting for TIME, Slurm ignores this limit")),
+                      "Maximum number of leaf switches that connect the job's nodes, if Slurm uses "
+                      "topology/tree; when the job has waited for TIME, Slurm ignores this limit")),
     only(nodes, slurm("--contiguous", 0, "", "",
-                      "Use nodes that are adjacent in Slurm's list of nodes; has an effect only "
-                      "without a topology plugin")),
+                      "Use nodes that are adjacent in Slurm's list of nodes; this option has an "
+                      "effect only if Slurm has no topology plugin")),
     slurm("--job-name", 'J', "NAME", "SBATCH_JOB_NAME",
-          "Name of the job in the queue (default: the script's)"),
-    slurm("--chdir", 'D', "DIR", "", "Folder to run in (default: the current one)"),
-    slurm("--begin", 'b', "TIME", "", "Start no earlier than TIME, such as 16:00 or now+1hour"),
+          "Name of the job in the queue (default: the script's name)"),
+    slurm("--chdir", 'D', "DIR", "", "Folder in which the job runs (default: the current folder)"),
+    slurm("--begin", 'b', "TIME", "", "Start the job at TIME or later, such as 16:00 or now+1hour"),
     slurm("--dependency", 'd', "TYPE:ID,...", "",
-          "Jobs that must reach a state before this job starts, in sbatch's format; --after is "
-          "shorter"),
+          "Jobs that must have reached a state before this job starts, in the format of sbatch's "
+          "option; the option --after has a simpler format"),
     slurm("--mail-type", 0, "EVENT,...", "",
-          "Events to send mail for, such as END,FAIL: NONE, BEGIN, END, FAIL, REQUEUE, ALL, "
-          "INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, "
-          "ARRAY_TASKS"),
+          "Events about which Slurm sends mail, such as END,FAIL; possible values: NONE, BEGIN, "
+          "END, FAIL, REQUEUE, ALL, INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, "
+          "TIME_LIMIT_80, TIME_LIMIT_50, ARRAY_TASKS"),
     slurm("--mail-user", 0, "ADDRESS", "", "Address that gets the mail"),
     only(of(Command::submit),
          slurm("--output", 'o', "PATTERN", "SBATCH_OUTPUT",
                "File for the batch script's output (default: LOGDIR/%x.%j.out)")),
-    only(of(Command::submit),
-         slurm("--error", 0, "PATTERN", "SBATCH_ERROR",
-               "File for the batch script's stderr (default: the file of its stdout)")),
-    only(of(Command::submit),
-         slurm("--array", 'a', "INDEXES", "SBATCH_ARRAY_INX",
-               "Submit one job per index; 0-9%2 submits ten jobs, and at most two run at a time")),
+    only(
+        of(Command::submit),
+        slurm(
+            "--error", 0, "PATTERN", "SBATCH_ERROR",
+            "File for the batch script's stderr (default: the file of the batch script's stdout)")),
+    only(of(Command::submit), slurm("--array", 'a', "INDEXES", "SBATCH_ARRAY_INX",
+                                    "Submit one job per index; 0-9%2 submits ten jobs, and at most "
+                                    "two of them run at a time")),
     only(of(Command::submit),
          slurm("--signal", 0, "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
                "Send this signal to the workers SECONDS before the time limit")),
     only(batch, optional_value(
                     slurm("--requeue", 0, "expedite", "SBATCH_REQUEUE",
                           "Put the job back into the queue after a node failure or a preemption"))),
-    only(of(Command::shell), slurm("--segment", 0, "N", "",
-                                   "Keep groups of N nodes inside one block (topology/block)")),
+    only(of(Command::shell),
+         slurm("--segment", 0, "N", "",
+               "Keep each group of N nodes inside one block of Slurm's topology/block")),
     repeatable(only(allocations,
                     ours(FlagId::slurm_arg, "--slurm-arg", 0, "OPTION", "", Group::allocation,
                          "Any other option of Slurm's command, such as --slurm-arg=--nice=100"))),
@@ -78,36 +81,41 @@ constexpr std::array allocation_flags = {
                                    Group::submission, "Engine to submit to", "slurm")),
     only(of(Command::cluster, Command::config_init),
          ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON", Group::submission,
-              "Engine to ask", "the first of these whose programs are installed")),
+              "Engine whose cluster toprun reads",
+              "the first of these engines whose programs are installed")),
     only(of(Command::setup),
          ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON", Group::submission,
-              "Build in a Slurm job, or on this machine at once",
+              "Build the environment or image in a Slurm job, or at once on this machine",
               "slurm if sbatch is installed, else local")),
-    of_one_call(repeatable(only(
-        batch, ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
-                    "Start after the job ID has ended with exit code 0 (:ok, the default), with "
-                    "any exit code (:any), or with another code than 0 (:notok). `submit --after "
-                    "setup` waits for the job that builds this --venv or --container")))),
+    of_one_call(repeatable(
+        only(batch, ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
+                         "Start this job after the job ID has ended with exit code 0 (:ok, the "
+                         "default), with any exit code (:any), or with another exit code than 0 "
+                         "(:notok). `submit --after setup` waits for the job that builds the "
+                         "folder of --venv or the image of --container")))),
     only(batch, ours(FlagId::wait, "--wait", 'W', "", "", Group::submission,
-                     "Wait until the job ends and exit with its exit code")),
-    only(batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
-                     "Show the job's output until it ends and exit with its exit code")),
-    of_one_call(only(of(Command::shell),
-                     ours(FlagId::attach, "--attach", 0, "ID[/POD]", "", Group::submission,
-                          "Open a shell on the first node of a running job, or in one of its pods; "
-                          "POD is the pod's name, or its number from 0"))),
+                     "Wait until the job ends, then exit with the job's exit code")),
+    only(batch,
+         ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
+              "Show the job's output until the job ends, then exit with the job's exit code")),
+    of_one_call(
+        only(of(Command::shell),
+             ours(FlagId::attach, "--attach", 0, "ID[/POD]", "", Group::submission,
+                  "Open a shell on the first node of the running job ID, or in one of the job's "
+                  "pods; POD is the pod's name or number (the first pod has number 0)"))),
     of_one_call(only(
         of(Command::submit),
         optional_value(
             ours(FlagId::job_dry_run, "--dry-run", 0, "client|server|json", "", Group::submission,
-                 "Print what would be submitted; =server also asks the engine whether "
-                 "it would accept the job and when it could start; =json prints Kubernetes' object "
-                 "as JSON instead of YAML")))),
-    of_one_call(only(allocations & ~of(Command::submit),
-                     optional_value(ours(FlagId::job_dry_run, "--dry-run", 0, "client|server", "",
-                                         Group::submission,
-                                         "Print what would be submitted; =server also asks Slurm "
-                                         "whether and when it could start")))),
+                 "Print what toprun would submit, and submit nothing; with =server toprun also "
+                 "asks the engine whether it would accept the job, and when the job could start; "
+                 "=json prints Kubernetes' object as JSON instead of YAML")))),
+    of_one_call(
+        only(allocations & ~of(Command::submit),
+             optional_value(ours(FlagId::job_dry_run, "--dry-run", 0, "client|server", "",
+                                 Group::submission,
+                                 "Print what toprun would submit, and submit nothing; with =server "
+                                 "toprun also asks Slurm whether and when the job could start")))),
 
 };
 

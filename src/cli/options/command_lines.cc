@@ -10,26 +10,29 @@ namespace {
 using Count = Operand::Count;
 
 constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
-constexpr const char* reported_job = "The job's id in `toprun jobs`, or the file of its --report";
+constexpr const char* reported_job =
+    "Job id as in `toprun jobs`, or the file of the job's --report";
 
 constexpr std::string_view setup_grammar =
     "Write the options before the first PACKAGE; a PACKAGE is anything that pip can install. Long "
-    "options may be written with underscores. The variable in brackets sets an option that is not "
-    "on the command line. pip reads its index and proxies from its own variables and pip.conf.";
+    "options may be written with underscores. If an option is not on the command line, the "
+    "variable in brackets sets the option. pip reads its index and proxies from its own variables "
+    "and pip.conf.";
 constexpr std::string_view shell_grammar =
-    "Long options may be written with underscores. The variable in brackets sets an option that is "
-    "not on the command line.";
+    "Long options may be written with underscores. If an option is not on the command line, the "
+    "variable in brackets sets the option.";
 constexpr std::string_view script_grammar =
     "Long options may be written with underscores, and torchrun's options may be shortened if they "
-    "stay unambiguous. The variable in brackets sets an option that is not on the command line. "
-    "Everything after SCRIPT goes to the script unchanged; if the script has the name of a verb, "
-    "write it as ./topo or -- topo.";
+    "stay unambiguous. If an option is not on the command line, the variable in brackets sets the "
+    "option. Everything after SCRIPT goes to the script unchanged. If the script has the name of a "
+    "verb, such as topo, write ./topo or -- topo.";
 constexpr std::string_view file_grammar =
-    "Other options come from toprun.toml: first the file in this folder or the nearest folder "
-    "above it, then the user's, then the system's. `toprun config show` lists them.";
+    "All other options come from toprun.toml: first from the file in this folder or in the nearest "
+    "folder above it, then from the user's file, then from the system's file. `toprun config show` "
+    "lists these options.";
 constexpr std::string_view launch_grammar =
     "An option that is not on the command line comes from the variable in brackets, else from "
-    "toprun.toml. `--topology -` reads standard input.";
+    "toprun.toml. `--topology -` reads the topology from standard input.";
 constexpr std::string_view unnamed_hosts =
     "Without --hosts the hosts are those of the Slurm job, else all hosts of the topology.";
 
@@ -58,7 +61,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
        "This is toprun under torchrun's name. It has torchrun's options and no verbs.",
        {{"torchrun --nproc-per-node 4 train.py", "four processes here"},
         {"torchrun --nnodes 2 --node-rank R --master-addr HOST --master-port 29500 train.py",
-         "the same line on both nodes; R is 0 and 1"}},
+         "on both nodes; R is 0 on one node and 1 on the other"}},
        {script},
        {script_grammar},
        {"--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"}},
@@ -84,7 +87,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
       {Command::shell,
        "shell",
        "Opens a shell on the first node of a new allocation. In that shell, toprun uses all nodes.",
-       {{"toprun shell -N 2 --gpus-per-node 4 -t 60", "then, in it: toprun train.py"},
+       {{"toprun shell -N 2 --gpus-per-node 4 -t 60", "in that shell, type: toprun train.py"},
         {"toprun shell -q debug -A NAME --gres gpu:2 -c 40", "one node, with Slurm's own options"},
         {"toprun shell --attach 1234", "on the first node of a running job"},
         {"toprun shell --attach dev/1", "in the second pod of a Kubernetes job"}},
@@ -123,10 +126,10 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "Shows one job: its state and the reason, its nodes and ranks, its files.",
        {{"toprun status 17", ""},
         {"toprun status", "your latest job in this folder"},
-        {"toprun status report.json", "a job, by the file of its --report"}},
+        {"toprun status report.json", "a job, by the file of the job's --report"}},
        {{"JOB", Count::at_most_one, "ID|FILE",
-         "The job's id in `toprun jobs`, or the file of its --report; default: the job that you "
-         "submitted last from this folder"}}},
+         "Job id as in `toprun jobs`, or the file of the job's --report (default: the job that you "
+         "submitted last from this folder)"}}},
       {Command::logs,
        "logs",
        "Shows what a job has printed: each host's file, then the lines that are only in the "
@@ -134,8 +137,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
        {{"ID", Count::at_most_one, "ID",
-         "The job's id in `toprun jobs`: 17, or 12_3 for an array's task; default: the job that "
-         "you submitted last from this folder"}},
+         "Job id as in `toprun jobs`: 17, or 12_3 for a task of an array (default: the job that "
+         "you submitted last from this folder)"}},
        {"With several hosts, each line begins with its host's name. If the job has failed, the "
         "last line, on stderr, states the cause."}},
       {Command::stacks,
@@ -143,12 +146,12 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "Shows what every rank of a running job does, with its Python stack. Ranks with the same "
        "stack share one entry. The job does not stop or change.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
-        {"toprun stacks report.json", "any other job, by the file of its --report"},
+        {"toprun stacks report.json", "any other job, by the file of the job's --report"},
         {"toprun stacks", "the only job of yours whose root agent is on this host"},
         {"toprun stacks --dumps ~/.cache/torch", "which ranks were behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "The job's id in `toprun jobs`, the file of its --report, or the id of its toprun process "
-         "on the root's host, such as $! in a shell"}}},
+         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
+         "job's toprun on the root's host (in a shell: $!)"}}},
       {Command::report,
        "report",
        "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
@@ -164,22 +167,23 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun top", "the only job of yours whose root agent is on this host"},
         {"toprun top --json 17 | head -1", "one snapshot, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "The job's id in `toprun jobs`, the file of its --report, or the id of its toprun process "
-         "on the root's host, such as $! in a shell"}},
+         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
+         "job's toprun on the root's host (in a shell: $!)"}},
        {"The key ? lists the keys. Without a terminal, `toprun top` prints one snapshot and "
         "exits."}},
       {Command::eta,
        "eta",
        "Shows when waiting jobs are expected to start, and what they wait for.",
        {{"toprun eta 17", ""}},
-       {{"ID", Count::at_most_one, "ID", "One job; default: all your waiting jobs"}}},
+       {{"ID", Count::at_most_one, "ID",
+         "Job id as in `toprun jobs` (default: all your waiting jobs)"}}},
       {Command::cancel,
        "cancel",
        "Ends waiting or running jobs, or sends them a signal.",
        {{"toprun cancel 17 12_3", ""},
         {"toprun cancel --signal USR1 17", "the ranks' signal handlers run, the job continues"}},
        {{"ID", Count::some, "ID",
-         "The job's id in `toprun jobs`: 17, 12_3 for an array's task, 12_[4-9] for several "
+         "Job id as in `toprun jobs`: 17, 12_3 for a task of an array, or 12_[4-9] for several "
          "tasks"}}},
       {Command::grow,
        "grow",
@@ -187,7 +191,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "workers of the job restart.",
        {{"toprun grow 17", ""}},
        {{"JOB", Count::one, "ID|FILE",
-         "The job's id in `toprun jobs`, or the file of its --report"}}},
+         "Job id as in `toprun jobs`, or the file of the job's --report"}}},
       {Command::cluster,
        "cluster",
        "Shows Slurm's partitions, or the node pools of Kubernetes or Run:AI, and their free nodes. "
@@ -234,8 +238,8 @@ const std::vector<CommandLine>& lines_about_networks() {
        {launch_grammar, unnamed_hosts}},
       {Command::topo_score,
        "topo score",
-       "Compares the costs of orders of the nodes: the given order, by name, torchrun's and "
-       "toprun's.",
+       "Compares the costs of four orders of the nodes: the given order, the order by name, "
+       "torchrun's order and toprun's order.",
        {{"toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400", ""}},
        {},
        {launch_grammar, unnamed_hosts}},
@@ -249,7 +253,7 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::net,
        "net",
        "Shows which network of this machine a job uses, and which NCCL_* variables toprun sets for "
-       "it.",
+       "this network.",
        {{"toprun net show", "its RDMA ports and interfaces"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::net_show,
@@ -268,9 +272,9 @@ const std::vector<CommandLine>& lines_about_networks() {
        "bench",
        "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
        "busbw as nccl-tests defines them. The job starts like any other job. With --backend tcp, "
-       "the ranks use TCP connections of their own, in a ring if the collective has one. See "
-       "toprun help bench pairs to find a slow node, and toprun help bench compare, bench import "
-       "and bench history to work with files of results.",
+       "the ranks use TCP connections of their own, in a ring if the collective has one. To find a "
+       "slow node, see `toprun help bench pairs`. To work with files of results, see `toprun help "
+       "bench compare`, `toprun help bench import` and `toprun help bench history`.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
@@ -281,7 +285,7 @@ const std::vector<CommandLine>& lines_about_networks() {
          "barrier",
          "One of these"}},
        {"Long options may be written with underscores. Besides the options of the measurement, the "
-        "options of a launch work, by their long names.",
+        "options of a launch work too, but only by their long names.",
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
@@ -289,12 +293,12 @@ const std::vector<CommandLine>& lines_about_networks() {
        "bench pairs",
        "Measures the job's ranks in pairs, many pairs at the same time. Prints which node, uplink "
        "or link hangs or is slower than others of its kind, and in which direction. The exit code "
-       "shows whether there is any.",
+       "shows whether there is such a node, uplink or link.",
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},
        {"Long options may be written with underscores. Besides the options of the measurement, the "
-        "options of a launch work, by their long names.",
+        "options of a launch work too, but only by their long names.",
         file_grammar},
        {"--minbytes", "--iters", "--rounds", "--exclude-bad", "--nproc-per-node", "--nnodes",
         "--hosts"}},
@@ -308,8 +312,8 @@ const std::vector<CommandLine>& lines_about_networks() {
        {{"toprun bench compare before.json after.json", ""},
         {"toprun bench compare before.log after.log --fail-below 0.9",
          "two outputs of nccl-tests"}},
-       {{"BEFORE", Count::one, "FILE", "A file that bench import reads"},
-        {"AFTER", Count::one, "FILE", "A file of the same collectives"}}},
+       {{"BEFORE", Count::one, "FILE", "A file that `toprun bench import` can read"},
+        {"AFTER", Count::one, "FILE", "A file with results of the same collectives"}}},
       {Command::bench_import,
        "bench import",
        "Reads the results of toprun bench --save, nccl-tests (its printed table or its "
@@ -319,10 +323,10 @@ const std::vector<CommandLine>& lines_about_networks() {
          "File with results; toprun recognizes its format by the content"}}},
       {Command::bench_history,
        "bench history",
-       "Compares each result that bench --history recorded with the median of the earlier results. "
-       "Reads bench.jsonl in $XDG_STATE_HOME/toprun or ~/.local/state/toprun.",
+       "Compares each result that `toprun bench --history` recorded with the median of the earlier "
+       "results. Reads bench.jsonl in $XDG_STATE_HOME/toprun, or else in ~/.local/state/toprun.",
        {{"toprun bench history --plot history.svg", ""}},
-       {{"FILE", Count::at_most_one, "FILE", "Another file to read instead"}}},
+       {{"FILE", Count::at_most_one, "FILE", "Another file to read instead of bench.jsonl"}}},
       {Command::doctor,
        "doctor",
        "Finds what is wrong with this machine, or with a job's hosts, for distributed training: "
@@ -330,7 +334,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        "traffic. It also compares the hosts and names each host that differs from the others.",
        {{"toprun doctor", "this machine, or all nodes of the allocation around it"},
         {"toprun doctor --hosts 'n[0-511]'", "these hosts, by ssh"},
-        {"toprun doctor --fix", "the commands that fix it"}}},
+        {"toprun doctor --fix", "prints the commands that fix the problems"}}},
   };
   return lines;
 }
@@ -344,7 +348,8 @@ const std::vector<CommandLine>& lines_about_toprun() {
        {{"VERB", Count::one, "", ""}}},
       {Command::config_show,
        "config show",
-       "Shows the settings that a verb reads from files and variables, and where each comes from.",
+       "Shows the settings that a verb reads from files and variables, and where each setting "
+       "comes from.",
        {{"toprun config show submit --profile debug", ""}},
        {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; default: run"}}},
       {Command::config_init,
@@ -372,13 +377,14 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "man",
        "Prints the manual page of toprun and all of its verbs.",
        {{"toprun man | man -l -", "read it"},
-        {"toprun man > ~/.local/share/man/man1/toprun.1", "then: man toprun"}}},
+        {"toprun man > ~/.local/share/man/man1/toprun.1",
+         "after this, `man toprun` shows the page"}}},
       {Command::help,
        "help",
        "Shows the help of toprun or of one of its verbs.",
        {{"toprun help submit", "the same as toprun submit --help"}, {"toprun help topo order", ""}},
        {{"VERB", Count::any, "",
-         "A verb; after topo, net, bench or config also one of its verbs"}}},
+         "A verb; after topo, net, bench or config, also one of the verbs of that verb"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

@@ -26,22 +26,23 @@ constexpr std::array launch_flags = {
              "all nodes of the job step or allocation, all pods of the job, else 1"),
     torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
              Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
-             "Processes per node; auto: one per GPU, or one per CPU without GPUs",
-             "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
+             "Processes per node; auto: one per GPU, or one per CPU if there is no GPU",
+             "the number of GPUs or tasks that the job has on the node, else the number of visible "
+             "GPUs, else 1"),
     only(costs, torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N", "PET_NPROC_PER_NODE",
                          Group::placement, "Processes per node", "1")),
     also(networks | of(Command::doctor),
          against("hostfile standalone node-rank rdzv-endpoint master-addr",
                  ours(FlagId::hosts, "--hosts", 0, "LIST", "TOPRUN_HOSTS", Group::placement,
                       put<&Options::hosts, not_empty>,
-                      "Use these hosts, as in a,b[3-9]:4, where :4 is the number of processes per "
-                      "host; a launch reaches them by ssh"))),
+                      "Use these hosts, as in a,b[3-9]:4, where :4 is the number of processes on a "
+                      "host; a launch reaches the hosts by ssh"))),
     also(of(Command::doctor),
          against("standalone node-rank rdzv-endpoint master-addr",
                  ours(FlagId::host_file, "--hostfile", 0, "FILE", "TOPRUN_HOSTFILE",
                       Group::placement, put<&Options::host_file, not_empty>,
-                      "Read the hosts from a file: lines `host slots=N` as for Open MPI or "
-                      "DeepSpeed, or only names"))),
+                      "Read the hosts from FILE, which has a line for each host: `host slots=N` as "
+                      "for Open MPI or DeepSpeed, or only the host's name"))),
     of_one_call(only(
         of(Command::run),
         against(
@@ -50,46 +51,49 @@ constexpr std::array launch_flags = {
             "container-root writable no-gpu",
             ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
                  put<&Options::in_job, not_empty>,
-                 "Run in the sleeping pods of this Kubernetes or Run:AI job (submit "
-                 "--interactive); kubectl exec or runai exec starts an agent in each pod")))),
+                 "Run in the sleeping pods of this Kubernetes or Run:AI job (see `toprun submit "
+                 "--interactive`); kubectl exec or runai exec starts an agent in each pod")))),
     of_one_call(
         only(of(Command::run), ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
                                     put<&Options::detach, parse_switch>,
                                     "With --in: print the run's id and exit; the run continues in "
-                                    "the pods, and toprun logs -f ID shows its output"))),
-    of_one_call(torchrun(
-        FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement, set_node_rank,
-        "Number of this node, from 0; it fixes the order of the nodes unless --order is given too. "
-        "If two nodes have the same number under c10d, the numbers are ignored. A number from the "
-        "variable only identifies the node and fixes no order")),
+                                    "the pods, and `toprun logs -f ID` shows the run's output"))),
+    of_one_call(torchrun(FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK",
+                         Group::placement, set_node_rank,
+                         "Number of this node, from 0. The numbers set the order of the nodes, "
+                         "unless --order is given too. With the backend c10d, toprun ignores the "
+                         "numbers if two nodes have the same number. A number from the variable "
+                         "PET_NODE_RANK only identifies the node and does not set the order")),
     against("nnodes nodes node-rank rdzv-endpoint master-addr",
             torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
                      set_standalone,
-                     "Run on this node only, even in a job of several nodes; the options of the "
-                     "rendezvous and --node-rank are then ignored")),
+                     "Run on this node only, even in a job of several nodes, and ignore "
+                     "--node-rank and the options of the rendezvous")),
     ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
-         Group::placement, set_order, "Order of the nodes; file: one host per line",
+         Group::placement, set_order, "Order of the nodes; the file has one host per line",
          "by topology if it is known, else the scheduler's order, else by name"),
     also(networks | of(Command::cluster),
          ours(FlagId::topology, "--topology", 0,
               "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
               Group::placement, set_topology,
               "Source of the network's topology: Slurm, Kubernetes' labels, a cloud, nvidia-smi, "
-              "the nodes' names, or a file. The file contains lines `host /cluster/rack/host`, "
-              "TOML, JSON, YAML, a topology.conf, a topology.yaml (FILE:NAME selects one of its "
-              "topologies), or the output of kubectl or ibnetdiscover",
+              "the nodes' names, or a file. The file contains one of these: lines `host "
+              "/cluster/rack/host`, TOML, JSON, YAML, a topology.conf, a topology.yaml (FILE:NAME "
+              "selects one of its topologies), or the output of kubectl or ibnetdiscover",
               "auto")),
-    also(networks_of_a_node,
-         ours(FlagId::fabric, "--fabric", 0, "auto|off|FABRIC", "TOPRUN_FABRIC", Group::placement,
-              put<&Options::fabric, parse_fabric>,
-              "Network that NCCL's variables are set for: the one that toprun finds (auto), none "
-              "(off), or a named one (toprun help net env lists the names)",
-              "auto")),
+    also(
+        networks_of_a_node,
+        ours(
+            FlagId::fabric, "--fabric", 0, "auto|off|FABRIC", "TOPRUN_FABRIC", Group::placement,
+            put<&Options::fabric, parse_fabric>,
+            "Network for which toprun sets NCCL's variables: the network that toprun finds (auto), "
+            "no network (off), or the network FABRIC (`toprun help net env` lists the names)",
+            "auto")),
     ours(FlagId::unasked, "--fabric-proof", 0, "auto|on|off", "TOPRUN_FABRIC_PROOF",
          Group::placement, put<&Options::fabric_proof, parse_fabric_proof>,
          "Print at the end which network NCCL used, according to NCCL's log lines and the "
          "adapters' counters",
-         "auto: in a job of several nodes with GPUs"),
+         "auto: only in a job of several nodes with GPUs"),
     ours(FlagId::unasked, "--require-rdma", 0, "", "TOPRUN_REQUIRE_RDMA", Group::placement,
          put<&Options::require_rdma, parse_switch>,
          "End the job at once if a node has no usable RDMA, or if NCCL communicates over "
@@ -98,17 +102,17 @@ constexpr std::array launch_flags = {
          ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
               Group::placement, put<&Options::topology_required, parse_switch>,
               "Fail unless the place of every node in the network is known")),
-    also(orders,
-         ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
-              put<&Options::segment, number<1, max_nodes>>,
-              "Keep groups of N nodes, such as an NVLink domain, inside one domain of the network",
-              "1")),
+    also(orders, ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
+                      put<&Options::segment, number<1, max_nodes>>,
+                      "Keep each group of N consecutive nodes inside one domain of the network, "
+                      "such as an NVLink domain",
+                      "1")),
     also(costs,
          against("order segment",
                  ours(FlagId::parallel, "--parallel", 0, "tp=N,pp=N,...", "TOPRUN_PARALLEL",
                       Group::placement, put<&PlanOptions::parallel, not_empty>,
-                      "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): nodes "
-                      "are ordered so that the costliest traffic takes the shortest paths"))),
+                      "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): toprun "
+                      "orders the nodes so that the costliest traffic takes the shortest paths"))),
     also(costs, ours(FlagId::model, "--model", 0, "PARAMETERS", "TOPRUN_MODEL", Group::placement,
                      put<&PlanOptions::model, not_empty>,
                      "Number of the model's parameters, such as 70B, to estimate the traffic of "
@@ -131,65 +135,69 @@ constexpr std::array launch_flags = {
              "Give every worker LOCAL_RANK=0 and only one GPU, with CUDA_VISIBLE_DEVICES"),
     torchrun(FlagId::unasked, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
-             "Bind worker I to CPUs near GPU I: all CPUs of the GPU's NUMA node, all of its "
-             "socket, an exclusive share of the NUMA node, or cores that share a cache"),
-    only(scripts, optional_value(ours(FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM",
-                                      Group::program, put<&Options::warm, parse_imports>,
-                                      "Start and restart ranks as forks of one Python process per "
-                                      "node; this process has already imported these modules "
-                                      "(torch if none is named) and the script's first imports",
-                                      "off"))),
+             "Bind worker I to CPUs near GPU I: to all CPUs of the GPU's NUMA node (node) or of "
+             "the GPU's socket (socket), to CPUs of the NUMA node that no other worker uses "
+             "(exclusive), or to cores that share a cache (core-complex)"),
+    only(scripts,
+         optional_value(ours(FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM",
+                             Group::program, put<&Options::warm, parse_imports>,
+                             "Start and restart ranks as forks of one Python process per node; "
+                             "this process has already imported these modules (torch if no module "
+                             "is named) and the modules that the script imports first",
+                             "off"))),
     only(scripts,
          optional_value(ours(
              FlagId::unasked, "--prefetch", 0, "off|MODULES", "TOPRUN_PREFETCH", Group::program,
              put<&Options::prefetch, parse_imports>,
-             "Each node reads the files of these modules (torch if none is named) into its page "
-             "cache before its ranks import them; the first run records the list of files",
+             "Each node reads the files of these modules (torch if no module is named) into its "
+             "page cache before its ranks import them; the first run records the list of files",
              "off"))),
-    only(scripts, ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
-                       put<&Options::stage, not_empty>,
-                       "Copy this environment (a venv, a conda environment, any folder, an image "
-                       "file) from the root's node to local disk or memory of the other nodes; "
-                       "nodes pass the copy on to each other, and ranks see it at the same path")),
     only(scripts,
-         ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
-              put<&Options::stage_to, not_empty>,
-              "Folder for the copies of --stage on each node; toprun adds a subfolder per user",
-              "TMPDIR, else /tmp; /dev/shm if that folder is on a network file system")),
+         ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
+              put<&Options::stage, not_empty>,
+              "Copy this environment (a venv, a conda environment, any folder, an image file) from "
+              "the root's node to local disk or memory of the other nodes; nodes pass the copy on "
+              "to each other, and ranks see the copy at the path DIR")),
+    only(scripts, ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
+                       put<&Options::stage_to, not_empty>,
+                       "Folder in which each node stores the copies of --stage; toprun adds a "
+                       "subfolder for each user",
+                       "TMPDIR, else /tmp; /dev/shm if that folder is on a network file system")),
     only(scripts, ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
                        Group::placement, put<&Options::ranks_in_place, parse_switch>,
-                       "Start the script once, as one rank: srun or mpirun has started one toprun "
-                       "per rank instead of one per node. This is the default in a Slurm step with "
-                       "more tasks than nodes; outside a known engine, RANK, WORLD_SIZE, "
-                       "LOCAL_RANK and MASTER_ADDR identify the rank")),
+                       "Start the script once, as one rank, because srun or mpirun has started one "
+                       "toprun per rank instead of one toprun per node. This option is the default "
+                       "in a Slurm step with more tasks than nodes. Outside a known engine, the "
+                       "variables RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR identify the rank")),
     ours(FlagId::unasked, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
          put<&Options::via, one_of>,
-         "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
-         "--hosts, --hostfile or the Slurm job",
+         "Call mpirun (Open MPI, MPICH, Intel MPI) once to start one agent per node on the hosts "
+         "of --hosts, --hostfile or the Slurm job",
          "srun in Slurm, else ssh"),
-    only(scripts,
-         ours(FlagId::unasked, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
-              put<&Options::launcher, one_of>,
-              "Let mpirun start each rank directly, in toprun's order of nodes: for Horovod and "
-              "backend='mpi'")),
+    only(scripts, ours(FlagId::unasked, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER",
+                       Group::placement, put<&Options::launcher, one_of>,
+                       "Let mpirun start each rank directly, in toprun's order of nodes; Horovod "
+                       "and backend='mpi' need this")),
     only(scripts, ours(FlagId::unasked, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
                        Group::placement, set_ranks_per_node,
-                       "Ranks on each node, with --launcher mpirun", "as --nproc-per-node")),
+                       "Number of ranks on each node, with --launcher mpirun",
+                       "the number of --nproc-per-node")),
 
     torchrun(FlagId::unasked, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
              put<&Options::master_addr, parse_host>,
-             "Host of the node with rank 0, for the static backend",
+             "Name or address of the node with rank 0, for the backend static",
              "found by the engine; 127.0.0.1 on one node"),
-    torchrun(FlagId::unasked, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
-             put<&Options::master_port, number<0, max_port>>, "Port on that host",
-             "a free port on one node; derived from job and step in Slurm; else 29500"),
+    torchrun(
+        FlagId::unasked, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
+        put<&Options::master_port, number<0, max_port>>, "Port on the host of --master-addr",
+        "on one node a free port; in Slurm a port that is derived from job and step; else 29500"),
     torchrun(FlagId::unasked, "--rdzv-endpoint", 0, "HOST[:PORT]", "PET_RDZV_ENDPOINT",
              Group::rendezvous, unless_empty<put<&Options::rdzv_endpoint, parse_endpoint>>,
-             "Address where the nodes meet; write an IPv6 address in brackets"),
+             "Address at which the nodes meet; write an IPv6 address in brackets"),
     torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
              Group::rendezvous, put<&Options::rdzv_backend, parse_backend>,
              "torchrun's rendezvous backend; in toprun it only decides the default port (29400 for "
-             "c10d) and which nodes may be the root",
+             "c10d) and which nodes can be the root",
              "static"),
     torchrun(FlagId::unasked, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
              unless_empty<put<&Options::rdzv_id, as_it_is>>,
@@ -199,7 +207,8 @@ constexpr std::array launch_flags = {
              "Settings of the rendezvous, such as is_host=1 or join_timeout=600 (seconds)"),
     torchrun(FlagId::unasked, "--local-addr", 0, "HOST", "PET_LOCAL_ADDR", Group::rendezvous,
              unless_empty<put<&Options::local_addr, parse_host>>,
-             "Address at which other nodes reach this one", "the address on the route to them"),
+             "Address at which other nodes reach this node",
+             "the address of this node on the route to the other nodes"),
 
     against("no-python",
             only(scripts, torchrun(FlagId::unasked, "--module", 'm', "", "PET_MODULE",
@@ -218,25 +227,26 @@ constexpr std::array launch_flags = {
     only(ranks, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA", Group::program,
                      put<&Activation::conda, not_empty>,
                      "Run in this conda environment, with its Python")),
-    repeatable(only(
-        starting,
-        ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
-             add_modules,
-             "Load these environment modules first (Environment Modules, Lmod), and no others"))),
+    repeatable(only(starting, ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES",
+                                   Group::program, add_modules,
+                                   "Before anything else, load these environment modules "
+                                   "(Environment Modules, Lmod), and no others"))),
     only(scripts,
          ours(FlagId::unasked, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
               Group::program, put<&Options::accelerate_config, not_empty>,
               "Give the ranks the settings in this config file of Hugging Face's accelerate, as "
               "accelerate launch would; toprun still decides which rank runs where")),
-    only(starting, ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
-                        put<&Activation::before, not_empty>,
-                        "Run this in bash on every node after --modules, such as 'source "
-                        "/opt/site/env.sh', and start the ranks in the resulting environment")),
+    only(starting,
+         ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
+              put<&Activation::before, not_empty>,
+              "Run COMMAND in bash on every node when --modules are loaded, such as 'source "
+              "/opt/site/env.sh', and start the ranks in the resulting environment")),
     only(scripts,
-         torchrun(FlagId::unasked, "--role", 0, "NAME", "PET_ROLE", Group::program,
-                  put<&Options::role, as_it_is>,
-                  "Name of this group of workers; it is also in the prefix of their output lines",
-                  "default")),
+         torchrun(
+             FlagId::unasked, "--role", 0, "NAME", "PET_ROLE", Group::program,
+             put<&Options::role, as_it_is>,
+             "Name of this group of workers; the prefix of their output lines contains the name",
+             "default")),
     only(scripts, torchrun(FlagId::unasked, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
                            put<&RunDraft::run_path, parse_switch>,
                            "SCRIPT is a path for Python to run, even with -m or --no-python")),
@@ -267,10 +277,10 @@ constexpr std::array launch_flags = {
     container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
               put<&Request::workdir, parse_workdir>,
               "Working directory of the ranks in the container", "the current folder"),
-    repeatable(container(
-        FlagId::container_env, "--container-env", "NAME,...", "TOPRUN_CONTAINER_ENV",
-        add_container_variables,
-        "Pass these variables of the host, such as NCCL_*, even if the image sets them too")),
+    repeatable(container(FlagId::container_env, "--container-env", "NAME,...",
+                         "TOPRUN_CONTAINER_ENV", add_container_variables,
+                         "Pass these variables of the host into the container, such as NCCL_*, "
+                         "even if the image sets the same variables")),
     container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
               put<&Request::name, parse_container_name>,
               "Keep the container under this name on each node after the job, and reuse it in "
@@ -280,9 +290,9 @@ constexpr std::array launch_flags = {
     container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
               put<&Request::writable, parse_switch>,
               "Allow changes to the image's own folders; without --container-name the changes are "
-              "lost at the end"),
+              "lost when the run ends"),
     container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU", put<&Request::gpu, off_switch>,
-              "Give the container no GPUs, even if the node has some"),
+              "Give the container no GPUs, even if the node has GPUs"),
 
     torchrun(FlagId::unasked, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
              put<&Options::max_restarts, number<0, std::numeric_limits<int>::max()>>,
@@ -291,8 +301,9 @@ constexpr std::array launch_flags = {
              "0"),
     ours(FlagId::unasked, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
          set_grow,
-         "When late nodes may join under --nnodes MIN:MAX: at the next restart, at once as in "
-         "torchrun, or when you run `toprun grow JOB`; all workers restart when nodes join",
+         "When nodes that arrive late join a job with --nnodes MIN:MAX: at the next restart, at "
+         "once as in torchrun, or when you run `toprun grow JOB`; all workers restart when nodes "
+         "join",
          "at-restart"),
     torchrun(FlagId::unasked, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
              Group::stopping, put<&Options::signals_to_handle, parse_signals>,
@@ -301,13 +312,14 @@ constexpr std::array launch_flags = {
              "SIGTERM,SIGINT,SIGHUP,SIGQUIT"),
     torchrun(FlagId::unasked, "--shutdown-timeout", 0, "SECONDS", "PET_SHUTDOWN_TIMEOUT",
              Group::stopping, set_shutdown_timeout,
-             "Time that workers have to end before they are killed; 0 kills at once", "30",
-             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
+             "Time that the workers have to end before toprun kills them; with 0 toprun kills them "
+             "at once",
+             "30", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
     ours(FlagId::unasked, "--hang-timeout", 0, "SECONDS", "TOPRUN_HANG_TIMEOUT", Group::stopping,
          set_hang_timeout,
-         "Ranks count as hanging if they make no progress for this long while one waits for "
-         "another; toprun then prints which rank the others wait for, and at which line of code it "
-         "is",
+         "The ranks count as hanging if no rank makes progress for this long while a rank waits "
+         "for another rank; toprun then prints for which rank the others wait, and at which line "
+         "of code that rank is",
          "no limit"),
     ours(FlagId::unasked, "--on-hang", 0, "report|restart|abort", "TOPRUN_ON_HANG", Group::stopping,
          set_on_hang,
@@ -323,18 +335,18 @@ constexpr std::array launch_flags = {
             "Write the workers' output and error files below DIR, in the same layout as torchrun")),
     torchrun(FlagId::redirects, "--redirects", 'r', "STREAMS", "PET_REDIRECTS", Group::output,
              put<&Options::redirects, parse_streams>,
-             "Write streams to files instead of the terminal: 0 none, 1 stdout, 2 stderr, 3 both, "
-             "or by local rank as in 0:3,1:1",
+             "Write streams to files instead of the terminal: 0 none, 1 stdout, 2 stderr, 3 both; "
+             "0:3,1:1 means both for local rank 0, and stdout for local rank 1",
              "0"),
     torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
              put<&Options::tee, parse_streams>,
-             "Write streams to files and to the terminal: 0 none, 1 stdout, 2 stderr, 3 both, or "
-             "by local rank as in 0:3,1:1",
+             "Write streams to files and to the terminal: 0 none, 1 stdout, 2 stderr, 3 both; "
+             "0:3,1:1 means both for local rank 0, and stdout for local rank 1",
              "0"),
     torchrun(FlagId::unasked, "--log-line-prefix-template", 0, "TEXT",
              "PET_LOG_LINE_PREFIX_TEMPLATE", Group::output,
              put<&Options::prefix_template, parse_prefix_template>,
-             "Prefix of a tee'd line, with ${role_name}, ${local_rank}, ${rank} and "
+             "Prefix of a line of --tee; it can contain ${role_name}, ${local_rank}, ${rank} and "
              "${hostname}",
              "[${role_name}${local_rank}]:", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"),
     torchrun(FlagId::unasked, "--local-ranks-filter", 0, "LIST", "PET_LOCAL_RANKS_FILTER",
@@ -343,8 +355,8 @@ constexpr std::array launch_flags = {
     torchrun(FlagId::duplicate_stdout_filters, "--duplicate-stdout-filters", 0, "LIST",
              "PET_DUPLICATE_STDOUT_FILTERS", Group::output,
              put<&Options::duplicate_stdout_filters, parse_filters>,
-             "Also write tee'd lines that contain one of these texts to one file for all ranks; a "
-             "double comma stands for a comma in a text"),
+             "Also write each line of --tee that contains one of these texts to one file for all "
+             "ranks; two commas stand for one comma in a text"),
     torchrun(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", 0, "LIST",
              "PET_DUPLICATE_STDERR_FILTERS", Group::output,
              put<&Options::duplicate_stderr_filters, parse_filters>,
@@ -354,7 +366,8 @@ constexpr std::array launch_flags = {
          "Show the output of all nodes on the terminal of the node with rank 0"),
     ours(FlagId::unasked, "--fold", 0, "", "TOPRUN_FOLD", Group::output,
          put<&Options::fold, parse_switch>,
-         "If several ranks print the same line, show it once, after their rank numbers"),
+         "If several ranks print the same line, show the line once, after the numbers of these "
+         "ranks"),
     ours(FlagId::unasked, "--no-progress", 0, "", "TOPRUN_NO_PROGRESS", Group::output,
          put<&Options::progress, off_switch>, "Do not show the progress line while ranks start"),
     ours(FlagId::unasked, "--log-max-size", 0, "SIZE", "TOPRUN_LOG_MAX_SIZE", Group::output,
@@ -370,20 +383,20 @@ constexpr std::array launch_flags = {
                         put<&Options::web, parse_listening>,
                         "Serve a web page with the state of all ranks while the job runs; toprun "
                         "prints the page's address, which contains a secret, once",
-                        "127.0.0.1 and a free port, if --web is given")),
+                        "127.0.0.1 and a free port, if --web has no value")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
          "Write what happens in the job to FILE as JSON, updated at every phase and complete at "
-         "the end; in Run:AI's pods, %j in FILE stands for JOB_UUID"),
+         "the end; in Run:AI's pods, %j in FILE stands for the variable JOB_UUID"),
     repeatable(ours(FlagId::unasked, "--notify", 0, "CMD|URL", "TOPRUN_NOTIFY", Group::output,
                     add_notify,
                     "When the job restarts, hangs or ends, send a JSON object to this command's "
                     "stdin, or to this URL by curl")),
 
-    of_one_call(only(
-        of(Command::run, Command::bench),
-        ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
-             put<&Options::dry_run, parse_switch>, "Print what would be run without running it"))),
+    of_one_call(only(of(Command::run, Command::bench),
+                     ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
+                          put<&Options::dry_run, parse_switch>,
+                          "Print what toprun would run, and start nothing"))),
     also(networks | of(Command::cluster, Command::config_show),
          of_one_call(only(starting, ours(FlagId::profile, "--profile", 0, "PROFILE",
                                          "TOPRUN_PROFILE", Group::general,

@@ -14,20 +14,21 @@ constexpr Flag pods(std::string_view name, std::string_view value, std::string_v
 // Options of `submit --on kubernetes` and `--on runai` beside those that they share with Slurm's.
 constexpr std::array pod_flags = {
     pods("--operator", "auto|pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
-         "Operator that manages the job; auto: the first of these that the cluster has", "auto"),
+         "Operator that manages the job; auto is the first of these operators that the cluster has",
+         "auto"),
     pods("--namespace", "NAME", "TOPRUN_NAMESPACE", "Namespace of the job",
-         "that of kubectl's context"),
+         "the namespace of kubectl's context"),
     pods("--queue", "NAME", "TOPRUN_QUEUE",
          "Queue in which the job waits until all pods fit: a Kueue queue, unless --scheduler "
          "selects another scheduler"),
     pods("--scheduler", "kueue|volcano|kai|runai", "TOPRUN_SCHEDULER",
          "Scheduler that starts all pods of the job together (gang scheduling)",
-         "kueue with --queue, else the cluster's"),
-    pods(
-        "--priority-class", "NAME", "",
-        "Kubernetes PriorityClass of the pods: which jobs start first, and which may be preempted"),
+         "kueue with --queue, else the cluster's scheduler"),
+    pods("--priority-class", "NAME", "",
+         "Kubernetes PriorityClass of the pods; it determines which jobs start first and which "
+         "jobs can be preempted"),
     repeatable(pods("--node-pool", "NAME", "",
-                    "Use only nodes of this pool; given several times, of any of these pools")),
+                    "Use only nodes of this pool, or of a pool that another --node-pool names")),
     repeatable(pods("--node-selector", "KEY=VALUE", "", "Use only nodes with this label")),
     repeatable(pods("--toleration", "KEY[=VALUE][:EFFECT]", "",
                     "Also use nodes with this taint, such as nvidia.com/gpu:NoSchedule")),
@@ -35,12 +36,12 @@ constexpr std::array pod_flags = {
                                            "Place all pods on nodes with the same value of this "
                                            "label, such as nvidia.com/gpu.clique")),
     against("required-topology-key", pods("--preferred-topology-key", "KEY", "",
-                                          "The same as --required-topology-key where possible: "
-                                          "pods that do not fit run on other nodes")),
+                                          "Like --required-topology-key, but if such nodes do not "
+                                          "have enough room, pods also run on other nodes")),
     of_one_call(
         only(of(Command::submit), ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
                                        "Start pods that sleep, without a SCRIPT; `toprun run --in "
-                                       "JOB SCRIPT` then runs a script in them"))),
+                                       "JOB SCRIPT` runs a script in such pods"))),
     repeatable(
         pods("--pvc", "NAME:PATH[:ro]", "", "Mount this PersistentVolumeClaim in every pod")),
     repeatable(pods(
@@ -63,14 +64,15 @@ constexpr std::array pod_flags = {
          "Let pods lock all their memory (IPC_LOCK), which RDMA needs where locked memory is "
          "limited"),
     against("toprun", pods("--toprun-image", "IMAGE", "",
-                           "Copy toprun from this image, if the image of --container has none")),
+                           "Copy toprun into the pods from this image, if the image of --container "
+                           "does not contain toprun")),
     against("toprun-image",
             pods("--toprun", "PATH", "",
                  "Path of toprun in the pods, such as /scratch/bin/toprun on a mounted claim",
                  "toprun in the image's PATH")),
     pods("--runtime", "[trainingruntime/]NAME", "",
-         "Training runtime of a TrainJob: NAME is a ClusterTrainingRuntime, trainingruntime/NAME a "
-         "TrainingRuntime in the namespace",
+         "Training runtime of a TrainJob: NAME is a ClusterTrainingRuntime, trainingruntime/NAME "
+         "is a TrainingRuntime in the namespace",
          "torch-distributed"),
     repeatable(
         only(of(Command::submit),
@@ -78,14 +80,15 @@ constexpr std::array pod_flags = {
                   "Set a secret variable: its value comes from this environment, or from a key of "
                   "a Secret in the namespace, and does not appear in any job object, script or "
                   "command line"))),
-    repeatable(pods("--env-from", "SECRET", "", "Set all keys of this Secret as variables")),
+    repeatable(pods("--env-from", "SECRET", "", "Set a variable for each key of this Secret")),
     pods("--service-account", "NAME", "", "Service account of the pods", "the namespace's default"),
-    repeatable(pods("--image-pull-secret", "SECRET", "", "Secret to pull the image with")),
+    repeatable(
+        pods("--image-pull-secret", "SECRET", "", "Secret with which the cluster pulls the image")),
     pods("--restricted", "", "",
          "Make pods that satisfy the Pod Security level `restricted`: not root, no capabilities",
          "as the namespace's label requires"),
     pods("--run-as", "UID[:GID]", "", "User and group that the pods' processes run as",
-         "those of the image"),
+         "the user and group of the image"),
     pods("--patch", "FILE", "",
          "Apply this strategic merge patch (YAML or JSON) to the job object"),
 };

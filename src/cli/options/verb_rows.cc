@@ -24,12 +24,12 @@ constexpr Flag limit(std::string_view name, std::string_view unit, std::string_v
 constexpr std::array verb_flags = {
     own(of(Command::jobs), FlagId::all, "--all", 'a', "", "Show all users' jobs"),
     own(of(Command::jobs), FlagId::recent, "--recent", 'r', "",
-        "Show your last 20 jobs that have ended, and why they ended. They come from the engine's "
-        "records and from the files in this folder"),
+        "Show your last 20 jobs that have ended, and why they ended. toprun finds these jobs in "
+        "the engine's records and in the files of this folder"),
     json(Command::jobs, "Print one JSON object: toprun.jobs/1, or with --recent toprun.recent/1"),
     json(Command::status, "Print one JSON object, toprun.status/1"),
     own(of(Command::logs), FlagId::follow, "--follow", 'f', "",
-        "Show new lines until the job ends, and exit with its exit code"),
+        "Show new lines until the job ends, then exit with the job's exit code"),
     own(of(Command::logs), FlagId::rank, "--rank", 0, "RANK",
         "Show only this rank's files, which --redirects or --tee wrote"),
     own(of(Command::logs), FlagId::node, "--node", 0, "HOST", "Show only this host's output"),
@@ -45,51 +45,55 @@ constexpr std::array verb_flags = {
     json(Command::top, "Print one JSON object per line, toprun.live/1, until the job ends"),
     json(Command::eta, "Print one JSON object, toprun.eta/1"),
     own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
-        "Send this signal to the job's processes instead of ending it"),
+        "Send this signal to the job's processes instead of ending the job"),
     own(of(Command::cancel), FlagId::dry_run, "--dry-run", 0, "",
-        "Print the command without running it"),
+        "Print the command that would end or signal the job, without running the command"),
     json(Command::cluster, "Print one JSON object, toprun.cluster/1"),
 
     own(of(Command::topo_show), FlagId::all, "--all", 0, "",
-        "Show a line for each domain, even where more than 16 are alike"),
+        "Show a line for each domain, even where more than 16 domains are alike"),
     own(orders, FlagId::requested_nodes, "--nnodes", 0, "N",
         "Number of nodes that the job needs; the output shows which nodes are used and which stay "
         "idle"),
     own(orders, FlagId::earlier_order, "--stable", 0, "FILE",
-        "File with an earlier order of the job, in the format of --format hosts; hosts that are "
-        "still in the job keep their positions"),
+        "File with an earlier order of the job, in the format that --format hosts prints; hosts "
+        "that are still in the job keep their positions"),
     own(of(Command::topo_draw), FlagId::drawn_order, "--order", 0,
         "topology|given|name|torchrun|FILE",
-        "Order of the nodes in the ring: one of these, or a file with host names", "topology"),
+        "Order of the nodes in the ring: one of these orders, or a file with host names",
+        "topology"),
     own(of(Command::topo_draw), FlagId::groups, "--groups", 0, "tp|cp|ep|etp|dp|edp|pp",
-        "Groups of --parallel that get a colour each", "the costliest ones that span nodes"),
+        "Kind of groups of --parallel to show, each group in its own colour",
+        "the costliest kind whose groups are on several nodes"),
     own(of(Command::topo_draw), FlagId::output, "--output", 'o', "FILE",
         "File to write: .svg, .png (with rsvg-convert) or .dot; or - for stdout", "-"),
     own(of(Command::topo_draw), FlagId::format, "--format", 0, "svg|png|dot",
         "Format of the picture, dot for Graphviz; overrides the file's suffix", "svg"),
     own(of(Command::topo_order), FlagId::format, "--format", 0,
         "table|json|hosts|hostfile|rankfile|seq|slurm|deepspeed|kubernetes|dlrover",
-        "Format of the output, see below", "table"),
+        "Format of the output; a table below describes each format", "table"),
     json(Command::topo_order, "The same as --format json"),
     optional_value(own(of(Command::topo_order), FlagId::explain, "--explain", 0, "HOST",
                        "Explain the position of each node, or only of HOST")),
     own(of(Command::topo_score), FlagId::message_size, "--size", 0, "SIZE",
         "Bytes that each node sends, such as 16M", "64M"),
     own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "FILE",
-        "File with host names, one or a list per line: score that order too"),
+        "File with another order of the hosts, which toprun scores too; each line is a host name "
+        "or a list of host names"),
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
     json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),
     own(of(Command::topo_convert), FlagId::form, "--to", 0, "topology.conf|topology.yaml|labels",
-        "Format of the output, see below", "according to the file name of --output"),
+        "Format of the output; a table below describes each format",
+        "according to the file name of --output"),
     own(of(Command::topo_convert), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "-"),
 
     own(networks_of_a_node | of(Command::doctor), FlagId::root, "--root", 0, "DIR",
         "Read /sys, /proc, /etc and /dev below DIR, for example in a copy from another machine"),
     own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
-        "Version of NCCL to assume"),
+        "Version of NCCL that toprun assumes"),
     own(networks_of_a_node, FlagId::other_host, "--to", 0, "HOST",
-        "Use the route to this node of the job (a name or an address) instead of the "
+        "Use the route to HOST, the name or address of another node of the job, instead of the "
         "default route"),
     own(of(Command::net_env), FlagId::shell, "--shell", 0, "",
         "Print lines for a shell: export NAME=VALUE"),
@@ -99,14 +103,14 @@ constexpr std::array verb_flags = {
     own(of(Command::doctor), FlagId::here, "--here", 0, "",
         "Check only this machine, even in an allocation of several nodes"),
     own(of(Command::doctor), FlagId::fix, "--fix", 0, "",
-        "Print the commands that would fix what was found, without running them; what no command "
-        "fixes is a comment that says what to do"),
+        "Print the commands that would fix the problems, without running the commands; a problem "
+        "that no command fixes is printed as a comment that says what to do"),
     json(Command::doctor,
-         "Print one JSON object on one line: toprun.doctor/1, for several hosts "
-         "toprun.doctor_hosts/1"),
+         "Print one JSON object on one line: toprun.doctor/1 for one host, toprun.doctor_hosts/1 "
+         "for several hosts"),
     own(of(Command::doctor), FlagId::json_lines, "--json-lines", 0, "",
-        "Like --here, but print one JSON object per finding; each is short enough that srun does "
-        "not split its line"),
+        "Like --here, but print one JSON object per finding; each object is so short that srun "
+        "does not split its line"),
     json(Command::net_env, "Print one JSON object, toprun.net_env/1"),
 
     json(Command::config_show, "Print one JSON object, toprun.config/1"),
@@ -116,12 +120,13 @@ constexpr std::array verb_flags = {
 
     own(of(Command::store), FlagId::port, "--port", 0, "PORT",
         "Port to listen on; 0: the kernel chooses", "29500"),
-    limit("--max-key", "BYTES", "Size of the longest key", "8K"),
-    limit("--max-value", "BYTES", "Refuse requests with a longer value", "8M"),
+    limit("--max-key", "BYTES", "Maximum size of a key", "8K"),
+    limit("--max-value", "BYTES",
+          "Maximum size of a value; requests with a longer value are refused", "8M"),
     limit("--max-keys-per-request", "N",
           "Maximum number of keys in one request, and of keys that one connection watches",
           "131072"),
-    limit("--max-request", "BYTES", "Size of the longest request", "1G"),
+    limit("--max-request", "BYTES", "Maximum size of a request", "1G"),
     limit("--max-memory", "BYTES",
           "Maximum memory for keys, values, pending requests and buffers together", "4G"),
     limit("--max-connections", "N", "Maximum number of open connections", "200000"),
@@ -129,9 +134,10 @@ constexpr std::array verb_flags = {
           "64M"),
 
     own(of(Command::version), FlagId::verbose, "--verbose", 'v', "",
-        "Also show the build and the libraries that are linked in"),
+        "Also show the build and the libraries that are part of the program"),
     own(of(Command::version), FlagId::bill_of_materials, "--sbom", 0, "",
-        "Print the libraries as a bill of materials: CycloneDX 1.5, JSON"),
+        "Print the libraries that are part of the program as a bill of materials: CycloneDX 1.5, "
+        "JSON"),
 
     only(~(starting | families),
          ours(FlagId::help, "--help", 'h', "", "", Group::general, "This help")),

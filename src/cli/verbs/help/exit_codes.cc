@@ -23,7 +23,7 @@ const std::vector<ExitCode>& codes_of_run() {
   static const std::vector<ExitCode> codes = {
       {"0", "every rank ended with 0"},
       {"N", "the exit code of the rank that failed first"},
-      {fmt::format("{}+N", signal_base), "signal N ended that rank"},
+      {fmt::format("{}+N", signal_base), "signal N ended the rank that failed first"},
       {code_text(exit_failure),
        "toprun itself failed: nodes did not meet, a node was lost, or a port was in use"},
       {code_text(exit_usage), wrong_words},
@@ -44,7 +44,8 @@ const std::vector<ExitCode>& codes_of_submit() {
       {code_text(exit_failure), "Slurm refused the job or did not answer"},
       {code_text(exit_usage), wrong_words},
       {code_text(engines::exit_not_started),
-       "with --wait or --follow: not started, because a job of --after did not end as required"},
+       "with --wait or --follow: the job was not started, because a job of --after did not end as "
+       "required"},
   };
   return codes;
 }
@@ -71,7 +72,7 @@ const std::vector<ExitCode>& codes_of_others() {
   static const std::vector<ExitCode> codes = {
       {"0", "done"},
       {code_text(exit_failure), "the command failed; one line on stderr says why"},
-      {code_text(exit_usage), "the command line or a file on it is wrong"},
+      {code_text(exit_usage), "the command line or a file that it names is wrong"},
   };
   return codes;
 }
@@ -81,7 +82,7 @@ const std::vector<ExitCode>& codes_of_compare() {
       {"0", "no result became slower; a line on stderr names the results that could not be judged"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage),
-       "the command line or a file on it is wrong, or the two files have no row in common"},
+       "the command line or a file that it names is wrong, or the two files have no row in common"},
       {code_text(model::exit_found),
        "a result became slower by more than its spread; without a known spread, by more than a "
        "quarter; with --fail-below, by more than this option allows"},
@@ -120,7 +121,7 @@ const std::vector<ExitCode>& codes_of_pairs() {
 
 const std::vector<ExitCode>& codes_of_doctor() {
   static const std::vector<ExitCode> codes = {
-      {"0", "only notes, or nothing, were found"},
+      {"0", "nothing worse than a note was found"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage), "the command line is wrong"},
       {code_text(doctor::exit_warning), "a warning was found: jobs run, but slower or at a risk"},

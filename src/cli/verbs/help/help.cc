@@ -32,7 +32,7 @@ constexpr std::array headings = {
     Heading{options::Group::building, "What to build"},
     Heading{options::Group::allocation,
             "Resources of the job (Slurm's options, with Slurm's meaning)"},
-    Heading{options::Group::submission, "How it is submitted"},
+    Heading{options::Group::submission, "How the job is submitted"},
     Heading{options::Group::pods, "Pods of Kubernetes and Run:AI"},
     Heading{options::Group::placement, "Processes, nodes and their order"},
     Heading{options::Group::rendezvous,
@@ -44,7 +44,7 @@ constexpr std::array headings = {
     Heading{options::Group::of_verb, "Options"},
     Heading{options::Group::general, "General"},
     Heading{options::Group::without_effect, "Accepted without effect"},
-    Heading{options::Group::plugins, "Refused: they name Python code for the launcher"},
+    Heading{options::Group::plugins, "Refused options: they name Python code for the launcher"},
 };
 
 options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
@@ -117,10 +117,10 @@ std::vector<options::CommandText::Options> options_of(options::Command command) 
 
 const std::vector<Row>& pythons() {
   static const std::vector<Row> rows = {
-      {"$PYTHON_EXEC", "if it is set"},
+      {"$PYTHON_EXEC", "this Python, if the variable is set"},
       {"python3, python",
-       "the first of them in the folder of the toprun that was called, in $VIRTUAL_ENV/bin, in "
-       "$CONDA_PREFIX/bin or in $PATH"},
+       "otherwise, the first of these programs in the folder of the toprun that was called, in "
+       "$VIRTUAL_ENV/bin, in $CONDA_PREFIX/bin or in $PATH"},
   };
   return rows;
 }
@@ -154,9 +154,10 @@ std::vector<Row> verb_rows(std::string_view family) {
   return rows;
 }
 
-// With the words that it may be.
+// With the words that it may be. A form in capitals, such as ID|FILE, lists no such words.
 std::string help_of(const options::Operand& operand) {
-  if (!operand.form.contains('|')) return std::string(operand.help);
+  const bool in_capitals = operand.form.starts_with("ID|");
+  if (in_capitals || !operand.form.contains('|')) return std::string(operand.help);
   return fmt::format("{}: {}", operand.help, fmt::join(split(operand.form, '|'), ", "));
 }
 

@@ -31,7 +31,8 @@ std::string manual_of_surroundings() {
   return fmt::format(
       ".SH EXIT STATUS\n{}{}.SH ENVIRONMENT\n{}{}.SH FILES\n{}",
       options::manual_rows(exit_code_rows(Command::run)),
-      options::manual_paragraph("Verbs with other codes have a table of their own below."),
+      options::manual_paragraph(
+          "A verb with other exit codes has a table of exit codes in its section below."),
       options::manual_paragraph("An option on the command line overrides its variable, and the "
                                 "variable overrides toprun.toml."),
       options::manual_rows(environment_rows()), options::manual_rows(file_rows()));

@@ -36,18 +36,19 @@ OptionsOfVariables options_of_variables() {
 std::vector<Row> variables_without_option() {
   return {
       {"PYTHON_EXEC", "the Python that runs scripts"},
-      {"VIRTUAL_ENV, CONDA_PREFIX, PATH", "where toprun looks for Python otherwise"},
+      {"VIRTUAL_ENV, CONDA_PREFIX, PATH",
+       "where toprun looks for Python if PYTHON_EXEC is not set"},
       {"TOPRUN_SECRET, TOPRUN_SECRET_FILE",
        "for a start by hand on several nodes: a secret that is the same on all nodes, or a file "
-       "with it; an agent without the secret cannot join"},
+       "that contains this secret; an agent without the secret cannot join"},
       {"TOPRUN_WEB_TOKEN",
        "the token that the web page of --web requires, instead of a random one"},
       {"TOPRUN_ENGINE_TIMEOUT",
        "time limit in seconds for Slurm's commands, kubectl and runai (default: 30)"},
       {"KUBECONFIG, SLURM_CONF", "the cluster that kubectl and Slurm's commands use"},
       {"XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR, TMPDIR",
-       "the folders of the files below"},
-      {"NO_COLOR", "if it is not empty: no colours"},
+       "the folders that contain toprun's files (see FILES)"},
+      {"NO_COLOR", "if this variable is not empty, toprun's output has no colours"},
   };
 }
 
@@ -65,16 +66,17 @@ std::vector<Row> environment_rows() {
 std::vector<Row> file_rows() {
   const std::string name(config::config_name);
   return {
-      {name, "of the project: in the working directory or the nearest folder above it"},
-      {"~/.config/toprun/" + name, "of the user"},
-      {std::string(config::system_config), "of the machine"},
+      {name, "the project's settings: in the working directory or the nearest folder above it"},
+      {"~/.config/toprun/" + name, "the user's settings"},
+      {std::string(config::system_config), "the machine's settings"},
       {"logs/JOB/",
        "files of a job that toprun submit or shell started: script, output, report.json"},
       {"~/.local/state/toprun/bench.jsonl", "results of toprun bench --history"},
       {"~/.cache/toprun/",
        "the records of --prefetch; on hosts reached by ssh, also toprun itself"},
       {"/run/user/UID/toprun/, /tmp/toprun-UID/",
-       "sockets through which toprun top, stacks and others query running jobs on this machine"},
+       "sockets through which `toprun top`, `toprun stacks` and other verbs query running jobs on "
+       "this machine"},
   };
 }
 
