@@ -81,7 +81,7 @@ constexpr std::array allocation_flags = {
                                    Group::submission, "Engine to submit to", "slurm")),
     only(of(Command::cluster, Command::config_init),
          ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON", Group::submission,
-              "Engine whose cluster toprun reads",
+              "Engine that toprun asks about the cluster",
               "the first of these engines whose programs are installed")),
     only(of(Command::setup),
          ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON", Group::submission,

@@ -74,7 +74,7 @@ constexpr std::array bench_flags = {
         "the rate that the kernel reports for rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
         "Bandwidth of the uplink of one innermost domain, such as a rack, in each direction; with "
-        "this option or --link-gbps the table shows the maximum that the links allow"),
+        "this option or --link-gbps the table shows the maximum busbw that the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail if no byte arrives for this long, and print for which rank the other ranks wait",
         "60"),

@@ -34,7 +34,7 @@ constexpr std::string_view launch_grammar =
     "An option that is not on the command line comes from the variable in brackets, else from "
     "toprun.toml. `--topology -` reads the topology from standard input.";
 constexpr std::string_view unnamed_hosts =
-    "Without --hosts the hosts are those of the Slurm job, else all hosts of the topology.";
+    "Without --hosts, toprun uses the hosts of the Slurm job, or else all hosts of the topology.";
 
 const std::vector<CommandLine>& lines_of_launchers() {
   static const std::vector<CommandLine> lines = {
@@ -68,7 +68,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
       {Command::submit,
        "submit",
        "Writes a batch script that runs SCRIPT with toprun, and submits it. The batch script stays "
-       "in the log folder. Its last line contains the options of toprun run.",
+       "in the log folder. The last line of the batch script contains the options of `toprun run`.",
        {{"toprun submit -N 8 --gpus-per-node 8 -t 2:00:00 train.py --epochs 3",
          "eight nodes for two hours"},
         {"toprun submit --dry-run -N 8 train.py",
@@ -222,7 +222,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        "Shows the job's nodes in topology order, with their ranks and what the order saves.",
        {{"toprun topo order --topology racks.txt --hosts 'n[0-7]' --nproc-per-node 8", ""},
         {"toprun topo order --nproc-per-node 8 --format slurm > order", ""},
-        {"SLURM_HOSTFILE=order srun -n 64 ./program", "ranks in that order"}},
+        {"SLURM_HOSTFILE=order srun -n 64 ./program", "ranks in the order of this file"}},
        {},
        {launch_grammar, unnamed_hosts}},
       {Command::topo_draw,
@@ -254,20 +254,21 @@ const std::vector<CommandLine>& lines_about_networks() {
        "net",
        "Shows which network of this machine a job uses, and which NCCL_* variables toprun sets for "
        "this network.",
-       {{"toprun net show", "its RDMA ports and interfaces"}},
+       {{"toprun net show", "this machine's RDMA ports and interfaces"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::net_show,
        "net show",
        "Shows the machine's RDMA ports and network interfaces, which of them a job uses, and why "
        "it does not use the others.",
        {{"toprun net show", ""},
-        {"toprun net show --to node8", "with the route to that node of the job"},
-        {"toprun net show --root sos/node7", "a copy of its /sys"}}},
+        {"toprun net show --to node8", "with the route to node8"},
+        {"toprun net show --root sos/node7", "from a copy of node7's /sys"}}},
       {Command::net_env,
        "net env",
        "Shows the variables that toprun sets here for NCCL, Gloo and UCX in a job of several "
        "machines, and why. Variables that you set yourself stay unchanged.",
-       {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
+       {{"toprun net env", ""},
+        {"eval \"$(toprun net env --shell)\"", "sets the variables in this shell"}}},
       {Command::bench,
        "bench",
        "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
@@ -304,11 +305,10 @@ const std::vector<CommandLine>& lines_about_networks() {
         "--hosts"}},
       {Command::bench_compare,
        "bench compare",
-       "Shows which results differ between two files by more than their own spread. It compares "
-       "rows with the same size, type, operation and root. Output of nccl-tests has no spread. "
-       "Without a spread, a result counts as slower only below 75 % of its earlier speed "
-       "(--fail-below RATIO sets another limit), and a line names the results that could not be "
-       "judged.",
+       "Shows which results differ between two files by more than their own spread. Compares rows "
+       "with the same size, type, operation and root. Output of nccl-tests has no spread. Without "
+       "a spread, a result counts as slower only below 75 % of its earlier speed (--fail-below "
+       "RATIO sets another limit), and a line names the results that could not be judged.",
        {{"toprun bench compare before.json after.json", ""},
         {"toprun bench compare before.log after.log --fail-below 0.9",
          "two outputs of nccl-tests"}},
@@ -351,7 +351,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        "Shows the settings that a verb reads from files and variables, and where each setting "
        "comes from.",
        {{"toprun config show submit --profile debug", ""}},
-       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; default: run"}}},
+       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "Verb (default: run)"}}},
       {Command::config_init,
        "config init",
        "Writes a toprun.toml for this cluster: for Slurm with its partitions, GPUs and limits, for "
@@ -370,7 +370,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
        {{"eval \"$(toprun completion bash)\"", "in ~/.bashrc"},
         {"eval \"$(toprun completion zsh)\"", "in ~/.zshrc, after compinit"},
         {"toprun completion fish > ~/.config/fish/conf.d/toprun.fish",
-         "once; also works after srun and mpirun"},
+         "once; completion also works after srun and mpirun"},
         {"toprun completion tcsh >> ~/.tcshrc", "once"}},
        {{"SHELL", Count::one, "bash|zsh|fish|tcsh", "One of these"}}},
       {Command::man,

@@ -129,7 +129,7 @@ constexpr std::array launch_flags = {
     ours(FlagId::unasked, "--stable", 0, "", "TOPRUN_STABLE", Group::placement,
          put<&Options::stable, parse_switch>,
          "After nodes are lost, the other nodes keep their ranks where possible; a new node gets "
-         "free ranks near them in the network"),
+         "free ranks whose neighbours are near the node in the network"),
     torchrun(FlagId::unasked, "--virtual-local-rank", 0, "", "PET_VIRTUAL_LOCAL_RANK",
              Group::placement, put<&Options::virtual_local_rank, parse_switch>,
              "Give every worker LOCAL_RANK=0 and only one GPU, with CUDA_VISIBLE_DEVICES"),
@@ -177,7 +177,7 @@ constexpr std::array launch_flags = {
     only(scripts, ours(FlagId::unasked, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER",
                        Group::placement, put<&Options::launcher, one_of>,
                        "Let mpirun start each rank directly, in toprun's order of nodes; Horovod "
-                       "and backend='mpi' need this")),
+                       "and backend='mpi' need this option")),
     only(scripts, ours(FlagId::unasked, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
                        Group::placement, set_ranks_per_node,
                        "Number of ranks on each node, with --launcher mpirun",
@@ -196,8 +196,8 @@ constexpr std::array launch_flags = {
              "Address at which the nodes meet; write an IPv6 address in brackets"),
     torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
              Group::rendezvous, put<&Options::rdzv_backend, parse_backend>,
-             "torchrun's rendezvous backend; in toprun it only decides the default port (29400 for "
-             "c10d) and which nodes can be the root",
+             "torchrun's rendezvous backend; in toprun the backend only decides the default port "
+             "(29400 for c10d) and which nodes can be the root",
              "static"),
     torchrun(FlagId::unasked, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
              unless_empty<put<&Options::rdzv_id, as_it_is>>,
@@ -235,7 +235,7 @@ constexpr std::array launch_flags = {
          ours(FlagId::unasked, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
               Group::program, put<&Options::accelerate_config, not_empty>,
               "Give the ranks the settings in this config file of Hugging Face's accelerate, as "
-              "accelerate launch would; toprun still decides which rank runs where")),
+              "`accelerate launch` would; toprun still decides which rank runs where")),
     only(starting,
          ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
               put<&Activation::before, not_empty>,
@@ -323,9 +323,8 @@ constexpr std::array launch_flags = {
          "no limit"),
     ours(FlagId::unasked, "--on-hang", 0, "report|restart|abort", "TOPRUN_ON_HANG", Group::stopping,
          set_on_hang,
-         "What to do on a hang: only report it, restart all workers (as often as --max-restarts "
-         "allows), or end "
-         "the job",
+         "What toprun does on a hang: only report it, restart all workers (as often as "
+         "--max-restarts allows), or end the job",
          "report"),
 
     also(
@@ -372,7 +371,8 @@ constexpr std::array launch_flags = {
          put<&Options::progress, off_switch>, "Do not show the progress line while ranks start"),
     ours(FlagId::unasked, "--log-max-size", 0, "SIZE", "TOPRUN_LOG_MAX_SIZE", Group::output,
          put<&Options::log_max_bytes, parse_size>,
-         "Start a new log file before the current one exceeds SIZE bytes, such as 500K, 64M or 2G"),
+         "Start a new log file before the current log file exceeds SIZE bytes, such as 500K, 64M "
+         "or 2G"),
     ours(FlagId::unasked, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
          put<&Options::prefix, parse_switch>, "Put role and local rank before every line"),
     ours(FlagId::unasked, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
@@ -382,7 +382,7 @@ constexpr std::array launch_flags = {
     optional_value(ours(FlagId::unasked, "--web", 0, "ADDR:PORT", "TOPRUN_WEB", Group::output,
                         put<&Options::web, parse_listening>,
                         "Serve a web page with the state of all ranks while the job runs; toprun "
-                        "prints the page's address, which contains a secret, once",
+                        "prints the page's address once; the address contains a secret",
                         "127.0.0.1 and a free port, if --web has no value")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,

@@ -35,9 +35,10 @@ constexpr std::array pod_flags = {
     against("preferred-topology-key", pods("--required-topology-key", "KEY", "",
                                            "Place all pods on nodes with the same value of this "
                                            "label, such as nvidia.com/gpu.clique")),
-    against("required-topology-key", pods("--preferred-topology-key", "KEY", "",
-                                          "Like --required-topology-key, but if such nodes do not "
-                                          "have enough room, pods also run on other nodes")),
+    against("required-topology-key",
+            pods("--preferred-topology-key", "KEY", "",
+                 "Like --required-topology-key, but if nodes with the same value do not have "
+                 "enough room, pods also run on other nodes")),
     of_one_call(
         only(of(Command::submit), ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
                                        "Start pods that sleep, without a SCRIPT; `toprun run --in "

@@ -19,7 +19,7 @@ constexpr std::array setup_flags = {
     only(of(Command::setup),
          ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
               "Python that creates the environment",
-              "see the table Which Python; toprun searches it after it has loaded --modules")),
+              "the first existing Python of the table Which Python, after --modules are loaded")),
     only(of(Command::setup),
          ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "", Group::building,
               "Let the environment see the packages that are installed for the Python that creates "
