@@ -273,9 +273,9 @@ const std::vector<CommandLine>& lines_about_networks() {
        "bench",
        "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
        "busbw as nccl-tests defines them. The job starts like any other job. With --backend tcp, "
-       "the ranks use TCP connections of their own, in a ring if the collective has one. To find a "
-       "slow node, see `toprun help bench pairs`. To work with files of results, see `toprun help "
-       "bench compare`, `toprun help bench import` and `toprun help bench history`.",
+       "the ranks use TCP connections of their own, in a ring if the collective has one. See "
+       "`toprun help bench pairs` to find a slow node, and `toprun help bench compare`, `toprun "
+       "help bench import` and `toprun help bench history` to work with files of results.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
