@@ -190,11 +190,10 @@ Result<void> refuse_rankfile(const std::vector<std::string_view>& parts, const s
   const bool numbers_a_rank = parts.size() > 1 && lower(parts[0]) == "rank" &&
                               parse_int(parts[1].substr(0, parts[1].find('=')));
   if (!numbers_a_rank) return {};
-  return usage(
-      fmt::format("{}: \"{} {}\"", place, parts[0], parts[1]),
-      "is a line of a rankfile, which places each rank; this is a host file",
-      "write HOST slots=N; to start the ranks as the rankfile says: mpirun --rankfile FILE "
-      "toprun --ranks-in-place");
+  return usage(fmt::format("{}: \"{} {}\"", place, parts[0], parts[1]),
+               "this is a line of a rankfile, but this file is read as a host file",
+               "write HOST slots=N, or start the ranks as the rankfile says: mpirun --rankfile "
+               "FILE toprun --ranks-in-place");
 }
 
 // Converts "slots = 4", which Open MPI accepts, to "slots=4".
@@ -221,8 +220,8 @@ Result<bool> take_word(std::string_view word, LineSlots& line, const std::string
   if (key != "slots" && key != "max_slots") return false;
   const auto number = slots_in(word.substr(equals + 1));
   if (!number) {
-    return usage(fmt::format("{}: {}", place, word), "no number of processes",
-                 fmt::format("give one from 1 to {}", max_host_slots));
+    return usage(fmt::format("{}: {}", place, word), "this is not a number of processes",
+                 fmt::format("give a number from 1 to {}", max_host_slots));
   }
   (key == "slots" ? line.slots : line.most) = *number;
   return true;
@@ -244,7 +243,7 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
   }
   if (line.slots && line.most && *line.slots > *line.most) {
     return usage(fmt::format("{}: slots={} and max_slots={}", place, *line.slots, *line.most),
-                 "more processes than are allowed there", "correct one of them");
+                 "slots is larger than max_slots", "correct one of the two numbers");
   }
   for (const std::string_view item : items_in(parts.front())) {
     auto added = line.slots ? collector.add(item, line.slots, place) : collector.add(item, place);
@@ -286,7 +285,8 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   if (const CountedHosts counted = repeated_in(lone_words(text)); !counted.empty()) {
     TRY(add_counted(counted, std::string(path), collector));
     out.hosts = collector.take();
-    out.notes.push_back(fmt::format("{}: each host runs one process per line that lists it", path));
+    out.notes.push_back(
+        fmt::format("{}: each host runs as many processes as there are lines with its name", path));
     return out;
   }
   std::size_t number = 0;

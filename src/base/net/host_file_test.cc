@@ -55,7 +55,7 @@ TEST(HostFile, HostsOptionErrors) {
       {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},
       {"a;reboot", "\"a;reboot\" is not a host"},
       {"$(x)@a", "is not a host"},
-      {"n[0-9999]", "too many hosts: the maximum is 4096"},
+      {"n[0-9999]", "there are too many hosts: at most 4096 hosts are allowed"},
       {"n[0-4095],m", "--hosts, item 2: too many hosts"},
   };
   for (const auto& [text, expected] : cases) {
@@ -97,7 +97,8 @@ TEST(HostFile, AHostForEachProcess) {
   ASSERT_TRUE(file) << file.error().line();
   EXPECT_EQ(shown(file->hosts), "n0:3 n1.site:1");
   EXPECT_EQ(file->notes,
-            std::vector<std::string>{"f: each host runs one process per line that lists it"});
+            std::vector<std::string>{
+                "f: each host runs as many processes as there are lines with its name"});
 }
 
 TEST(HostFile, UnknownWordsArePassedOver) {
@@ -117,9 +118,9 @@ TEST(HostFile, FileErrors) {
       {"a\nb\n\na slots=2\n",
        "f:4: host a is listed twice: it is already listed at f:1; name it once"},
       {"rank 0=n0 slot=0:0-3\nrank 1=n1 slot=1\n",
-       "f:1: \"rank 0=n0\": is a line of a rankfile, which places each rank; this is a host file; "
+       "f:1: \"rank 0=n0\": this is a line of a rankfile, but this file is read as a host file; "
        "write HOST slots=N"},
-      {"a slots=0\n", "f:1: slots=0: no number of processes"},
+      {"a slots=0\n", "f:1: slots=0: this is not a number of processes"},
       {"a slots=many\n", "f:1: slots=many"},
       {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},
       {"a\nn[1-\n", "f:2, column"},

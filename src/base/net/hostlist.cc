@@ -103,7 +103,7 @@ class Parser {
     }
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
-      return refuse(at_, "a control character in a host name", "remove it");
+      return refuse(at_, "a host name contains a control character", "remove it");
     }
     return true;
   }
@@ -189,7 +189,8 @@ class Parser {
     }
     if (count > limit_ - hosts_.size()) {
       return refuse(item.column - 1,
-                    fmt::format("too many hosts: the maximum is {}", limit_ - hosts_.size()),
+                    fmt::format("there are too many hosts: at most {} hosts are allowed",
+                                limit_ - hosts_.size()),
                     "shorten the list");
     }
     expand(item, count);

@@ -117,7 +117,7 @@ Answer ask_getent(const std::string& path, const std::string& name, SteadyTime d
     if (fields.empty()) continue;
     if (const auto address = Address::parse(fields[0])) answer.addresses.push_back(*address);
   }
-  if (answer.addresses.empty()) answer.why = "getent does not find it either";
+  if (answer.addresses.empty()) answer.why = "getent does not find the name either";
   return answer;
 }
 
@@ -147,7 +147,7 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   const auto getent = process::find_program(resolver.getent, Environment::from(environ));
   const Answer first = ask_cares(name, start + (getent ? timeout / 2 : timeout), resolver);
   if (!first.addresses.empty()) return v4_first_once_each(first.addresses);
-  const std::string why = first.why.empty() ? "it has no addresses" : first.why;
+  const std::string why = first.why.empty() ? "the name has no addresses" : first.why;
   if (!getent) return fail(what, why);
   const Answer second = ask_getent(*getent, name, start + timeout);
   if (second.addresses.empty()) return fail(what, why + "; " + second.why);

@@ -173,7 +173,7 @@ TEST(Resolve, SaysWhatBothAnswered) {
   const Getent getent("exit 2");
   EXPECT_EQ(texts(resolve("b.test", patience, {server.address(), getent.path()})),
             Texts{"cannot resolve host name \"b.test\": Domain name not found; getent does not "
-                  "find it either"});
+                  "find the name either"});
 }
 
 TEST(Resolve, KillsASlowGetent) {

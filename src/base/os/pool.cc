@@ -78,7 +78,7 @@ void Pool::Shared::deliver(std::uint64_t number, std::shared_ptr<void> answer) {
 
 std::string Pool::words_for(NoAnswer why, std::chrono::milliseconds limit) {
   if (why == NoAnswer::late) return fmt::format("no answer after {}", duration_text(limit));
-  return "not started: all threads for this wait for other files or programs, which hang";
+  return "not started: all threads for such work wait for other files or programs that hang";
 }
 
 Pool::Pool(boost::asio::io_context& io) : Pool(io, Limits{}) {}

@@ -165,10 +165,11 @@ TEST(Pool, WhatWaitsForAThreadAllTheTimeWasNotBegun) {
   put(20ms);
   io.run();
   std::ranges::sort(words);
-  EXPECT_EQ(words,
-            (std::vector<std::string>{
-                "no answer after 40 ms",
-                "not started: all threads for this wait for other files or programs, which hang"}));
+  EXPECT_EQ(
+      words,
+      (std::vector<std::string>{
+          "no answer after 40 ms",
+          "not started: all threads for such work wait for other files or programs that hang"}));
 }
 
 TEST(Pool, EndsAlthoughAThreadIsStuck) {

@@ -83,7 +83,7 @@ Result<void> check_ours(const fs::path& base, const fs::path& path, uid_t me) {
   struct stat status {};
   for (fs::path folder = above;; folder = folder.parent_path()) {
     if (::stat(folder.c_str(), &status) == 0 && is_open_to_all(status)) {
-      return fail(printable(folder.native()), "every user may rename the files in it");
+      return fail(printable(folder.native()), "every user may rename files in this folder");
     }
     if (folder == folder.parent_path()) break;
   }

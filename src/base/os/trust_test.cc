@@ -145,7 +145,8 @@ TEST_F(Ours, IsNothingBelowAFolderOfOthers) {
 
 TEST_F(Ours, IsNothingWhereEverybodyMayRename) {
   folder("scratch", 0, 0777);
-  EXPECT_EQ(why_not("scratch", "scratch/toprun"), "scratch: every user may rename the files in it");
+  EXPECT_EQ(why_not("scratch", "scratch/toprun"),
+            "scratch: every user may rename files in this folder");
 }
 
 TEST_F(Ours, LooksAtWhatALinkLeadsTo) {
