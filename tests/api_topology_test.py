@@ -146,14 +146,14 @@ class Refusals(PodCase):
         (self.mounted / "token").unlink()
         done = self.order("--topology", "k8s", "--hosts", "n[0-3]")
         self.assertEqual(done.code, 1)
-        self.assert_one_line(done, "the nodes' labels: there is no kubectl in PATH, and no token in /var/run/.*")
+        self.assert_one_line(done, "cannot read the nodes' labels: there is no kubectl in PATH, and no token in /var/run/.*")
         self.assertEqual(json.loads(self.order("--json", "--hosts", "n[0-3]").out)["source"], "")
 
     def test_a_token_that_would_be_another_header(self):
         self.serve()
         (self.mounted / "token").write_text("abc\r\nX-Remote-User: admin\r\n")
         done = self.order("--topology", "k8s", "--hosts", "n[0-3]")
-        self.assert_one_line(done, "the nodes' labels: there is no kubectl in PATH, and no token in /var/run/.*")
+        self.assert_one_line(done, "cannot read the nodes' labels: there is no kubectl in PATH, and no token in /var/run/.*")
         self.assertEqual(self.api.asked, [])
 
 
@@ -191,7 +191,7 @@ class Strangers(PodCase):
         return context
 
     def test_what_they_say(self):
-        for answer, said in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "the server there does not use TLS"),
+        for answer, said in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "the server does not use TLS"),
                              (b"", "the connection was closed without an answer"),
                              (b"\x15\x03\x03\x00\x02\x02\x28", "the server refuses this version of TLS, or all .*"),
                              (b"\x16\x03\x03\xff\xff" + b"x" * 70000, ".*TLS.*")]:
@@ -201,7 +201,7 @@ class Strangers(PodCase):
 
     def test_behind_a_certificate(self):
         head = b"HTTP/1.1 200 OK\r\nContent-Length: "
-        for answer, said in [(b"hello\r\n\r\n", "the server there does not use HTTP"),
+        for answer, said in [(b"hello\r\n\r\n", "the server does not use HTTP"),
                              (head + b"99\r\n\r\n{}", "the connection was closed without an answer"),
                              (head + b"99999999999\r\n\r\n{}", "the answer is longer than 16 MiB"),
                              (b"HTTP/1.1 302 Found\r\nLocation: https://example.org/\r\nContent-Length: 0\r\n\r\n",

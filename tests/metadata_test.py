@@ -188,13 +188,13 @@ class Google(Cloud):
         self.serve("n2", google(self.PLACES[2]))
         server = "metadata server 169.254.169.254: GET .*/physical_host: "
         for answer, expected in [
-            (404, "the metadata server does not have physical_host there"),
+            (404, "the metadata server does not have physical_host"),
             (500, server + "it answered 500 Internal Server Error"),
             (["huge"], server + "the answer is longer than 64 KiB"),
-            (["garbage"], server + "the server there does not use HTTP"),
+            (["garbage"], server + "the server does not use HTTP"),
             (["silent"], server + "no answer within 1"),
             (["trickling"], server + "(no answer within 1|the answer is longer)"),
-            ("nonsense", "physical_host of n1 is malformed and ignored: '/nonsense' names no domain"),
+            ("nonsense", "physical_host of n1 is malformed and ignored: '/nonsense' does not name a domain"),
             (None, server + "connection refused"),
         ]:
             with self.subTest(answer):
@@ -313,8 +313,8 @@ class Azure(Cloud):
         runs = [self.start(f"n{host}", *words) for host in range(2)]
         root = runs[0].wait(60)
         self.assertEqual(root.code, 1, root)
-        self.assertRegex(root.err, r"--topology azure: sharp_cmd is not on this node: it is not in "
-                                   r"PATH, .*; load HPC-X, or ")
+        self.assertRegex(root.err, r"--topology azure: sharp_cmd is not on this node: toprun looked for "
+                                   r"the program in PATH, .*; load HPC-X, or ")
         runs[1].wait(60)
 
 

@@ -27,7 +27,8 @@ TEST(PlanOptions, Refuse) {
   const std::string form =
       "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M";
   for (const auto& [options, message] : std::vector<Case>{
-           {{"", {}, {}, {}}, "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
+           {{"", {}, {}, {}},
+            "--parallel : this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
            {{{}, "7B", {}, {}},
             "--model: it needs --parallel; add --parallel "
             "tp=8,pp=4 or leave it out"},

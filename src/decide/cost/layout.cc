@@ -44,7 +44,7 @@ Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_vi
 Result<void> parse_part(std::string_view part, Parallel& parallel) {
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos) {
-    return refuse(part, "its size is missing", "write KIND=SIZE, as in tp=8,pp=4");
+    return refuse(part, "this kind has no size", "write KIND=SIZE, as in tp=8,pp=4");
   }
   const std::string name = lower(trim(part.substr(0, equals)));
   const std::string_view value = trim(part.substr(equals + 1));
@@ -94,10 +94,11 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   const std::int64_t model = product(layout, {Kind::tp, Kind::cp, Kind::pp});
   const auto given = parallel.sizes.find(Kind::dp);
   if (given == parallel.sizes.end() && layout.world % model != 0) {
-    return refuse(factors(layout, {Kind::tp, Kind::cp, Kind::pp}),
-                  fmt::format("its product, {}, does not divide the job's number of ranks, {}",
-                              model, layout.world),
-                  "change a size, --nproc-per-node or the number of nodes");
+    return refuse(
+        factors(layout, {Kind::tp, Kind::cp, Kind::pp}),
+        fmt::format("the product of these sizes, {}, does not divide the job's number of ranks, {}",
+                    model, layout.world),
+        "change a size, --nproc-per-node or the number of nodes");
   }
   if (given == parallel.sizes.end()) {
     size_of(layout, Kind::dp) = static_cast<int>(layout.world / model);
@@ -107,8 +108,8 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   size_of(layout, Kind::dp) = given->second;
   if (product(layout, all) == layout.world) return {};
   return refuse(factors(layout, all),
-                fmt::format("the sizes make {} ranks, and the job has {}", product(layout, all),
-                            layout.world),
+                fmt::format("the sizes make {} ranks, and the number of the job's ranks is {}",
+                            product(layout, all), layout.world),
                 layout.world % model == 0
                     ? fmt::format("dp={} fits", layout.world / model)
                     : "change a size, --nproc-per-node or the number of nodes");
@@ -118,10 +119,11 @@ Result<void> set_expert_size(Layout& layout) {
   const auto kinds = {Kind::etp, Kind::ep, Kind::pp};
   const std::int64_t experts = product(layout, kinds);
   if (layout.world % experts != 0) {
-    return refuse(factors(layout, kinds),
-                  fmt::format("its product, {}, does not divide the job's number of ranks, {}",
-                              experts, layout.world),
-                  "change ep or etp");
+    return refuse(
+        factors(layout, kinds),
+        fmt::format("the product of these sizes, {}, does not divide the job's number of ranks, {}",
+                    experts, layout.world),
+        "change ep or etp");
   }
   size_of(layout, Kind::edp) = static_cast<int>(layout.world / experts);
   return {};
@@ -188,8 +190,10 @@ Result<void> set_order(Layout& layout, const Parallel& parallel) {
       stride_of_stages(layout, false) == stride_of_stages(layout, true)) {
     return {};
   }
-  return refuse("order", "the experts' layers would get a different pipeline from the other layers",
-                "put pp last");
+  return refuse(
+      "order",
+      "in this order the experts' layers would get a different pipeline from the other layers",
+      "put pp last in the order");
 }
 
 // The numbers of a grid's cells in ascending order, the first dimension fastest.
@@ -219,7 +223,8 @@ std::optional<Kind> find_kind(std::string_view name) {
 Result<Parallel> parse_parallel(std::string_view text) {
   if (text.size() > max_parallel_text) {
     return refuse(text.substr(0, 16),
-                  fmt::format("{} bytes, at most {} are read", text.size(), max_parallel_text));
+                  fmt::format("the text has {} bytes; at most {} bytes are read", text.size(),
+                              max_parallel_text));
   }
   Parallel parallel;
   for (const std::string_view part : split(text, ',')) {

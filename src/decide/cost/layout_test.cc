@@ -79,9 +79,9 @@ TEST(Layout, Refuses) {
     std::string message;
   };
   for (const auto& [parallel, message] : std::vector<Case>{
-           {"", "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
-           {"tp8", "--parallel tp8: its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
-           {"tp=8,", "--parallel : its size is missing; write KIND=SIZE, as in tp=8,pp=4"},
+           {"", "--parallel : this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
+           {"tp8", "--parallel tp8: this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
+           {"tp=8,", "--parallel : this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
            {"tpp=8", "--parallel tpp=8: unknown kind of parallelism; did you mean tp?"},
            {"fsdp2=8",
             "--parallel fsdp2=8: unknown kind of parallelism; choose one of: tp, cp, ep, "
@@ -101,21 +101,23 @@ TEST(Layout, Refuses) {
            {"order=tp-etp",
             "--parallel order=tp-etp: \"etp\" is not a part of an order; write it as "
             "in order=tp-cp-ep-dp-pp"},
-           {std::string(257, 't'), "--parallel tttttttttttttttt: 257 bytes, at most 256 are read"},
+           {std::string(257, 't'),
+            "--parallel tttttttttttttttt: the text has 257 bytes; at most 256 bytes are read"},
            {"tp=8,pp=3",
-            "--parallel tp=8,cp=1,pp=3: its product, 24, does not divide the job's number of "
-            "ranks, 64; "
+            "--parallel tp=8,cp=1,pp=3: the product of these sizes, 24, does not divide the job's "
+            "number of ranks, 64; "
             "change a size, --nproc-per-node or the number of nodes"},
            {"tp=8,pp=2,dp=3",
-            "--parallel tp=8,cp=1,dp=3,pp=2: the sizes make 48 ranks, and the job has 64; dp=4 "
+            "--parallel tp=8,cp=1,dp=3,pp=2: the sizes make 48 ranks, and the number of the job's "
+            "ranks is 64; dp=4 "
             "fits"},
            {"tp=2000000000,cp=2000000000,pp=2000000000",
-            "--parallel tp=2000000000,cp=2000000000,pp=2000000000: its product, "
+            "--parallel tp=2000000000,cp=2000000000,pp=2000000000: the product of these sizes, "
             "4000000000000000000, does not divide the job's number of ranks, 64; change a size, "
             "--nproc-per-node or the number of nodes"},
            {"tp=8,ep=3",
-            "--parallel etp=8,ep=3,pp=1: its product, 24, does not divide the job's number of "
-            "ranks, 64; "
+            "--parallel etp=8,ep=3,pp=1: the product of these sizes, 24, does not divide the job's "
+            "number of ranks, 64; "
             "change ep or etp"},
            {"tp=8,order=tp-pp",
             "--parallel order: dp is missing, although its size is 8; list every kind with a size "
@@ -124,8 +126,8 @@ TEST(Layout, Refuses) {
             "--parallel order: ep is missing, although its size is 2; list every kind with a size "
             "above 1"},
            {"tp=2,cp=2,pp=2,order=tp-cp-ep-pp-dp",
-            "--parallel order: the experts' layers would get a different pipeline from the other "
-            "layers; put pp last"},
+            "--parallel order: in this order the experts' layers would get a different pipeline "
+            "from the other layers; put pp last in the order"},
        }) {
     const auto made = layout(parallel, 64);
     ASSERT_FALSE(made) << parallel;

@@ -84,8 +84,8 @@ void judge_who_waits(Verdict& verdict, const NodeOf& node_of) {
         number(all), most_are.empty() ? "for others" : most_are);
   } else if (2 * most <= all) {
     verdict.what = fmt::format(
-        "{} wait for each other in {} different calls: probably they do not make the calls in the "
-        "same order",
+        "{} wait for each other in {} different calls: probably these ranks do not make the calls "
+        "in the same order",
         number(all), by_place.size());
   } else {
     GroupsOf others;
@@ -186,7 +186,7 @@ Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& 
   if (!verdict.unseen.empty()) {
     judge_who_does_not_answer(verdict, waiting, node_of);
   } else if (waiting == 0) {
-    verdict.what = "no rank waits for another in a call of torch.distributed";
+    verdict.what = "no rank waits for another rank in a call of torch.distributed";
   } else if (others.empty()) {
     judge_who_waits(verdict, node_of);
   } else {
@@ -320,8 +320,8 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
   }
   if (verdict.evidence.empty() && wait_in_different_calls(verdict)) {
     lines.emplace_back(
-        "next: compare what these ranks call up to these lines (a collective in an `if` that only "
-        "some ranks enter?); TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call");
+        "next: compare the calls of these ranks up to these lines (is a collective in an `if` that "
+        "only some ranks enter?); TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call");
   }
   if (is_by_its_program(verdict)) return lines;
   if (auto nodes = suspected_nodes(verdict, node_of); is_on_several(verdict, node_of)) {

@@ -92,13 +92,13 @@ TEST(Verdict, NoMajority) {
   const Verdict two = judge({{in("all_reduce", 88), {0}}, {in("broadcast", 90), {1}}}, {}, node_of);
   EXPECT_TRUE(two.suspects.empty());
   EXPECT_EQ(two.what,
-            "2 ranks wait for each other in 2 different calls: probably they do not make the calls "
-            "in the same order");
+            "2 ranks wait for each other in 2 different calls: probably these ranks do not make "
+            "the calls in the same order");
   const std::vector<std::string> lines = lines_of(two, node_of);
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], "rank 0 on n0: waits in all_reduce, train.py:88 in step");
   EXPECT_EQ(lines[1], "rank 1 on n0: waits in broadcast, train.py:90 in step");
-  EXPECT_TRUE(lines[2].starts_with("next: compare what these ranks call")) << lines[2];
+  EXPECT_TRUE(lines[2].starts_with("next: compare the calls of these ranks")) << lines[2];
   const Verdict one = judge({{in("all_reduce", 88), {0, 1}}}, {}, node_of);
   EXPECT_EQ(lines_of(one, node_of).size(), 1u);
   EXPECT_TRUE(one.suspects.empty());

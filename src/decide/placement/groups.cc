@@ -80,8 +80,8 @@ std::string why_it_spans(const GroupScore& score, const std::string& level,
   }
   for (const auto& [name, size] : sizes) {
     if (size % score.nodes == 0) continue;
-    return fmt::format("{} {} has {}, no multiple of {}", level, name, counted(size, "node"),
-                       score.nodes);
+    return fmt::format("{} {} has {}, which is not a multiple of {}", level, name,
+                       counted(size, "node"), score.nodes);
   }
   return {};
 }
@@ -221,8 +221,8 @@ std::string groups_json(const GroupTable& table) {
 std::string mapping_text(const Mapping& mapping) {
   const std::string_view least = "no order has less";
   return fmt::format(
-      "links are busy for {:.4g} s per step in all, {:.4g} in plain order; {}", mapping.cost,
-      mapping.plain,
+      "links are busy for {:.4g} s per step in all, and for {:.4g} s in plain order; {}",
+      mapping.cost, mapping.plain,
       mapping.exact ? std::string(least) : fmt::format("{} than {:.4g}", least, mapping.bound));
 }
 

@@ -56,14 +56,14 @@ TEST(Groups, AnUnknownDomainIsOneOfItsOwn) {
 
 TEST(Groups, SaysWhyTheyCannotStayInside) {
   const std::string tp =
-      "tp groups of 16 are on 2 nodes, 1 of 4 in more than one rack: rack a has "
-      "3 nodes, no multiple of 2";
+      "tp groups of 16 are on 2 nodes, 1 of 4 in more than one rack: rack a has 3 nodes, which is "
+      "not a multiple of 2";
   const auto uneven = warnings_of(Job("babababb"), "tp=16");
   ASSERT_EQ(uneven.size(), 2u);
   EXPECT_EQ(uneven[0], tp);
   EXPECT_EQ(uneven[1],
             "dp groups of 4 are on 4 nodes, 16 of 16 in more than one rack: rack a has 3 "
-            "nodes, no multiple of 4");
+            "nodes, which is not a multiple of 4");
   const auto large = warnings_of(Job("aabbccdd"), "tp=32");
   ASSERT_EQ(large.size(), 1u);
   EXPECT_EQ(large[0],
@@ -76,24 +76,25 @@ TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
   Job job("ab");
   const Plan assumed{*cost::parse_parallel("tp=8"), {}, {}, {}};
   EXPECT_EQ(place(job.hosts, job.map, {.plan = assumed})->warnings.front(),
-            "--parallel: assumed the traffic of a model with 70B parameters; set it with --model "
-            "or --traffic");
+            "--parallel: toprun assumed the traffic of a model with 70B parameters; set the "
+            "traffic with --model or --traffic");
   job.hosts[1].nproc = 16;
   EXPECT_EQ(warnings_of(job, "tp=8").front(),
-            "the nodes run different numbers of processes: only nodes with equal numbers can swap "
-            "positions");
+            "the nodes run different numbers of processes: only nodes with the same number of "
+            "processes can swap positions");
   EXPECT_EQ(place(job.hosts, job.map, {.segment = 2, .plan = assumed}).error().line(),
             "--segment and --parallel: both decide which nodes are neighbours; leave one of "
             "them out");
   job.hosts = {{"n0", 0}};
   EXPECT_EQ(warnings_of(job, "tp=1").front(),
-            "--parallel: the job has 0 ranks, from 1 to 10000000 can be planned");
+            "--parallel: the job has 0 ranks, but a plan can have only 1 to 10000000 ranks");
 }
 
 TEST(Groups, TooManyPairsLeaveTheOrder) {
   const Job job(std::string(3000, 'a'));
   EXPECT_EQ(warnings_of(job, "ep=24000").front(),
-            "more than 4000000 pairs of nodes exchange data: --parallel does not change the order");
+            "--parallel does not change the order: more than 4000000 pairs of nodes exchange data, "
+            "too many to compute an order");
 }
 
 TEST(Groups, TableAndJson) {
@@ -136,8 +137,9 @@ TEST(Groups, TableAndJson) {
   EXPECT_EQ(json["orders"][4]["groups"][1],
             nlohmann::json::parse(R"({"kind": "dp", "size": 2, "groups": 16,
                                       "spanning": {"core": 0, "rack": 0}, "cost": 51.2})"));
-  EXPECT_EQ(mapping_text(*table.mapping),
-            "links are busy for 56 s per step in all, 80 in plain order; no order has less");
+  EXPECT_EQ(
+      mapping_text(*table.mapping),
+      "links are busy for 56 s per step in all, and for 80 s in plain order; no order has less");
 }
 
 }  // namespace

@@ -193,8 +193,9 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
 void warn_of_unplaced(Placement& placement) {
   if (placement.unplaced.empty() || placement.source.empty()) return;
   placement.warnings.push_back(fmt::format(
-      "{} does not know where {} {}: placed last, each in a separate domain", placement.source,
-      hosts::compress_hostlist(placement.unplaced), placement.unplaced.size() == 1 ? "is" : "are"));
+      "{} does not know where {} {}: toprun places such nodes last, each in a separate domain",
+      placement.source, hosts::compress_hostlist(placement.unplaced),
+      placement.unplaced.size() == 1 ? "is" : "are"));
 }
 
 // `mixed`: positions in the placement.
@@ -326,21 +327,22 @@ std::vector<int> processes_of(const std::vector<Host>& hosts) {
 
 void warn_of_groups(Placement& placement, const Prepared& prepared, const Plan& plan) {
   if (!placement.mapping) {
-    placement.warnings.push_back(fmt::format(
-        "more than {} pairs of nodes exchange data: --parallel does not change the order",
-        cost::max_pairs));
+    placement.warnings.push_back(
+        fmt::format("--parallel does not change the order: more than {} pairs of nodes exchange "
+                    "data, too many to compute an order",
+                    cost::max_pairs));
     return;
   }
   const auto differs = [&](const Node& node) { return node.nproc != placement.nodes[0].nproc; };
   if (std::ranges::any_of(placement.nodes, differs)) {
     placement.warnings.emplace_back(
-        "the nodes run different numbers of processes: only nodes with equal numbers can swap "
-        "positions");
+        "the nodes run different numbers of processes: only nodes with the same number of "
+        "processes can swap positions");
   }
   if (!plan.parameters && plan.traffic.empty()) {
     placement.warnings.push_back(
-        fmt::format("--parallel: assumed the traffic of a model with {:g}B parameters; set it with "
-                    "--model or --traffic",
+        fmt::format("--parallel: toprun assumed the traffic of a model with {:g}B parameters; set "
+                    "the traffic with --model or --traffic",
                     cost::default_parameters / 1e9));
   }
   auto lines = explain_groups(placement, score_groups(placement, prepared));
@@ -370,8 +372,8 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints) {
   if (constraints.nodes > hosts.size()) {
     return usage(fmt::format("{} nodes are requested", constraints.nodes),
-                 fmt::format("only {} are available", hosts.size()),
-                 "request fewer, or list more hosts");
+                 fmt::format("only {} nodes are available", hosts.size()),
+                 "request fewer nodes, or list more hosts");
   }
   if (constraints.order == Order::topology && constraints.nodes > 0 &&
       constraints.nodes < hosts.size()) {
@@ -431,7 +433,7 @@ Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map 
   }
   if (!missing.empty()) {
     return usage(fmt::format("{} lacks {} of the job's hosts", file, missing.size()),
-                 hosts::compress_hostlist(missing), "add them to the order");
+                 hosts::compress_hostlist(missing), "add these hosts to the order");
   }
   Indexes order;
   for (std::size_t n = 0; n < hosts_of.size(); ++n) {

@@ -92,8 +92,8 @@ TEST(Order, NodesWithoutEvidenceComeLastAsGiven) {
   ASSERT_TRUE(placement);
   EXPECT_EQ(names_in_order(*placement), (Names{"a", "b", "z", "y"}));
   EXPECT_EQ(placement->unplaced, (Names{"z", "y"}));
-  EXPECT_EQ(placement->warnings,
-            Names{"test does not know where z,y are: placed last, each in a separate domain"});
+  EXPECT_EQ(placement->warnings, Names{"test does not know where z,y are: toprun places such nodes "
+                                       "last, each in a separate domain"});
   EXPECT_EQ(ring_of(*placement), "rack 4 3 3;");
   EXPECT_EQ(placement->nodes[2].first_rank, 7);
   EXPECT_EQ(placement->nodes[2].location.path, Path{std::nullopt});
@@ -203,7 +203,7 @@ TEST(Order, AsListedInAFile) {
   EXPECT_EQ(names_in_order(*placement), (Names{"n1", "n2.c", "n0"}));
 
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"n0\nn1\n", "o.txt lacks 1 of the job's hosts: n2.c; add them to the order"},
+      {"n0\nn1\n", "o.txt lacks 1 of the job's hosts: n2.c; add these hosts to the order"},
       {"n[0-2]\nn7\n", "o.txt:2: host n7 is not in the job; remove it"},
       {"n0\nn[0-2]\n", "o.txt:2: host n0 appears twice, first at o.txt:1"},
       {"n0\nn[1-\n", "o.txt:2:2: '[' is never closed"},

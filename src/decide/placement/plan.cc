@@ -33,8 +33,9 @@ Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
                          std::span<const int> processes) {
   const auto world = std::accumulate(processes.begin(), processes.end(), std::int64_t{0});
   if (world < 1 || world > max_planned_ranks) {
-    return usage("--parallel", fmt::format("the job has {} ranks, from 1 to {} can be planned",
-                                           world, max_planned_ranks));
+    return usage("--parallel",
+                 fmt::format("the job has {} ranks, but a plan can have only 1 to {} ranks", world,
+                             max_planned_ranks));
   }
   auto layout = TRY(cost::layout_of(plan.parallel, static_cast<int>(world)));
   auto links = TRY(cost::links_of(map, plan.links, std::max(1, std::ranges::max(processes))));

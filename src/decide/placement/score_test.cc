@@ -69,7 +69,7 @@ TEST(Score, AnOrderOfTheUsersIsOneMore) {
   EXPECT_EQ(nlohmann::json::parse(score_json(*scored))["ring"][1]["ordered"], 3);
   with_file.listed->text = "n1";
   EXPECT_EQ(score(hosts, map, with_file).error().line(),
-            "order.txt lacks 5 of the job's hosts: n[3,20,2,10,21]; add them to the order");
+            "order.txt lacks 5 of the job's hosts: n[3,20,2,10,21]; add these hosts to the order");
 }
 
 TEST(Score, NodesWithoutProcessesCarryNothing) {

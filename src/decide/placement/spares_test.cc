@@ -45,9 +45,9 @@ TEST(Spares, AreTheSmallestRacksFirst) {
   EXPECT_EQ(spare(job, 7), (Names{"c0", "c1", "d0"}));
   EXPECT_EQ(spare(job, 5), (Names{"b1", "b2", "c0", "c1", "d0"}));
   EXPECT_EQ(spare(job, 3), (Names{"a3", "b0", "b1", "b2", "c0", "c1", "d0"}));
-  EXPECT_EQ(
-      spare(job, 11),
-      Names{"11 nodes are requested: only 10 are available; request fewer, or list more hosts"});
+  EXPECT_EQ(spare(job, 11),
+            Names{"11 nodes are requested: only 10 nodes are available; request fewer "
+                  "nodes, or list more hosts"});
 }
 
 TEST(Spares, AreWhatFillsNoSegment) {

@@ -139,7 +139,8 @@ Result<Status> parse_answer(std::string_view answer) {
   constexpr int acknowledged = 2;  // commands
   const std::string_view first = take_line(answer);
   if (!first.starts_with("SERVER PROTOCOL ")) {
-    return fail(what, "it begins with \"" + printable(first.substr(0, longest_name)) + "\"");
+    return fail(what,
+                "the answer begins with \"" + printable(first.substr(0, longest_name)) + "\"");
   }
   for (int i = 0; i < acknowledged; ++i) {
     const std::string_view line = take_line(answer);
@@ -148,7 +149,7 @@ Result<Status> parse_answer(std::string_view answer) {
   if (answer.size() > most_answer_bytes) return fail(what, "it is too large");
   const Json json = json_in(answer, {.depth = most_depth});
   if (!json.is_object())
-    return fail(what, "it is not JSON, or it is too deep or has too many values");
+    return fail(what, "the answer is not JSON, is nested too deeply, or has too many values");
   try {
     Status status{text_in(json, "nccl_version"), {}};
     for (const Json& one : list_in(json, "communicators")) {
@@ -156,7 +157,7 @@ Result<Status> parse_answer(std::string_view answer) {
     }
     return status;
   } catch (const Malformed&) {
-    return fail(what, "its JSON does not have the expected structure");
+    return fail(what, "the JSON of the answer does not have the expected structure");
   }
 }
 

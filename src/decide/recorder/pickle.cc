@@ -64,14 +64,14 @@ class Machine {
 
   Result<Json> run() {
     if (bytes_.size() < 2 || take() != protocol || take() != 2) {
-      return refuse("it does not begin with the header of pickle protocol 2");
+      return refuse("the dump does not begin with the header of pickle protocol 2");
     }
     while (error_.empty()) {
       if (at_ == bytes_.size()) return refuse("it ends too early");
       const unsigned char opcode = take();
       if (opcode == stop) {
         if (stack_.size() != 1 || !marks_.empty())
-          return refuse("it does not hold exactly one value");
+          return refuse("the dump does not contain exactly one value");
         return std::move(stack_[0].value);
       }
       step(opcode);

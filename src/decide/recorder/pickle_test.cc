@@ -59,8 +59,8 @@ TEST(Pickle, GivesPlainData) {
 
 TEST(Pickle, RefusesWhatIsNoData) {
   const std::pair<std::string, const char*> rows[] = {
-      {""s, "it does not begin with the header of pickle protocol 2"},
-      {"\x80\x04N."s, "it does not begin with the header of pickle protocol 2"},
+      {""s, "the dump does not begin with the header of pickle protocol 2"},
+      {"\x80\x04N."s, "the dump does not begin with the header of pickle protocol 2"},
       {"\x80\x02"s, "it ends too early"},
       {"\x80\x02X\xff\xff\xff\xffhi."s, "it ends too early"},
       {"\x80\x02"s + "cos\nsystem\n."s, "opcode 0x63 is not plain data"},
@@ -70,9 +70,9 @@ TEST(Pickle, RefusesWhatIsNoData) {
        "e."s,
        "a value is remembered twice"},
       {"\x80\x02}b."s, "opcode 0x62 is not plain data"},
-      {"\x80\x02."s, "it does not hold exactly one value"},
-      {"\x80\x02NN."s, "it does not hold exactly one value"},
-      {"\x80\x02(N."s, "it does not hold exactly one value"},
+      {"\x80\x02."s, "the dump does not contain exactly one value"},
+      {"\x80\x02NN."s, "the dump does not contain exactly one value"},
+      {"\x80\x02(N."s, "the dump does not contain exactly one value"},
       {"\x80\x02"
        "e."s,
        "a mark is missing"},

@@ -127,7 +127,7 @@ TEST(BadInput, NamesInAnotherCaseOrWithADomain) {
   EXPECT_TRUE(read("t", "n0.a /r/0\nn0.b /s/0\n", {{"n0", "", ""}})
                   .contains("several hosts share the short name of n0"));
   EXPECT_TRUE(
-      read("t", "n0 /r/0\nN0 /s/0\n").contains("n0 (t:1) and N0 (t:2) may be the same host"));
+      read("t", "n0 /r/0\nN0 /s/0\n").contains("n0 (t:1) and N0 (t:2) are perhaps the same host"));
 }
 
 // Eight nodes in Slurm; the first `count` of them know their place.

@@ -243,8 +243,8 @@ class Levels {
       if (joined) record(level, cables);
     }
     if (domains_.size() <= max_levels) return {};
-    return usage(source, fmt::format("more than {} levels of switches", max_levels),
-                 "describe the network in a file of lines: HOST /cluster/rack/HOST");
+    return usage(source, fmt::format("the network has more than {} levels of switches", max_levels),
+                 "describe the network in a file with a line HOST /cluster/rack/HOST per host");
   }
 
   // Outermost first.
@@ -474,8 +474,8 @@ void warn_of_spanning_leaves(const std::string& source, const std::vector<Fabric
   if (names.empty()) return;
   std::ranges::sort(names, natural_less);
   builder.warn(
-      fmt::format("{}: {} serves hosts that are apart on another rail (storage?), so it "
-                  "does not make them neighbours",
+      fmt::format("{}: {} connects hosts that are apart on another rail, as switches for storage "
+                  "do, so toprun does not count these hosts as neighbours",
                   source, set_name(names)));
 }
 
@@ -486,7 +486,7 @@ void warn_of_islands(const std::string& source, const Levels& levels, MapBuilder
   std::string names =
       fmt::format("{}", fmt::join(std::span(islands).first(std::min(shown, islands.size())), ", "));
   if (islands.size() > shown) names += ", …";
-  builder.warn(fmt::format("{}: {} parts of the fabric are joined by no cable: {}", source,
+  builder.warn(fmt::format("{}: the fabric has {} parts without a cable between them: {}", source,
                            islands.size(), names));
 }
 

@@ -215,7 +215,7 @@ std::string HttpsConnection::Tls::text_of_error(int code) const {
   if (code == MBEDTLS_ERR_SSL_CONN_EOF || code == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || code == 0) {
     return "the connection was closed without an answer";
   }
-  if (code == MBEDTLS_ERR_SSL_INVALID_RECORD) return "the server there does not use TLS";
+  if (code == MBEDTLS_ERR_SSL_INVALID_RECORD) return "the server does not use TLS";
   if (code == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE) {
     return "the server refuses this version of TLS, or all of the ciphers that toprun knows";
   }
@@ -273,7 +273,7 @@ std::expected<HttpsAnswer, std::string> HttpsConnection::get(
         return std::unexpected(
             fmt::format("the answer is longer than {} MiB", max_https_body_bytes >> 20));
       }
-      if (error) return std::unexpected("the server there does not use HTTP");
+      if (error) return std::unexpected("the server does not use HTTP");
     }
   }
   const bool is_last = !answer.keep_alive();

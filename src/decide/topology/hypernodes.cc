@@ -119,7 +119,7 @@ class HyperNodeReader {
 
   Result<void> add_matching(Index i, const DataNode& text, bool of_nodes) {
     const auto pattern = Pattern::compile(text.text);
-    if (!pattern) return refuse(text.where, "no regular expression: " + pattern.error());
+    if (!pattern) return refuse(text.where, "this is not a regular expression: " + pattern.error());
     const std::size_t names = of_nodes ? candidates_.size() : hypernodes_.size();
     if (auto spent = count_comparisons(names, text.where); !spent) return spent;
     if (of_nodes) {
@@ -137,7 +137,7 @@ class HyperNodeReader {
 
   Result<void> count_comparisons(std::size_t comparisons, Position where) {
     if (comparisons > comparisons_left_) {
-      return refuse(where, "too many selectors for this number of nodes",
+      return refuse(where, "there are too many selectors for this number of nodes",
                     "name members by exactMatch");
     }
     comparisons_left_ -= comparisons;

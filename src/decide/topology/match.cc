@@ -139,9 +139,9 @@ void warn_of_similar_names(Map& map) {
     auto& same = same_label[lower(first_label(entry.host))];
     for (const Map::Entry* other : same) {
       if (!may_be_one(entry.host, other->host) || twins++ > 0) continue;
-      first = fmt::format("{} ({}) and {} ({}) may be the same host, but they count as two",
-                          other->host, other->location.evidence.text(), entry.host,
-                          entry.location.evidence.text());
+      first = fmt::format(
+          "{} ({}) and {} ({}) are perhaps the same host, but toprun counts them as two hosts",
+          other->host, other->location.evidence.text(), entry.host, entry.location.evidence.text());
     }
     // Many hosts with one label in different domains are not a mistake.
     constexpr std::size_t compared = 8;

@@ -50,10 +50,11 @@ TEST(Match, WarnsOfTwins) {
     return map.warnings;
   };
   EXPECT_EQ(warnings({"n0", "n1", "n10", "n2.a", "n2.b"}), Names{});
-  EXPECT_EQ(warnings({"n0", "N0"}),
-            Names{"n0 (t:n0) and N0 (t:N0) may be the same host, but they count as two"});
+  EXPECT_EQ(warnings({"n0", "N0"}), Names{"n0 (t:n0) and N0 (t:N0) are perhaps the same host, but "
+                                          "toprun counts them as two hosts"});
   EXPECT_EQ(warnings({"n0.c", "n1", "n0", "n1.c"}),
-            Names{"n0.c (t:n0.c) and n0 (t:n0) may be the same host, but they count as two (2 such "
+            Names{"n0.c (t:n0.c) and n0 (t:n0) are perhaps the same host, but toprun counts them "
+                  "as two hosts (2 such "
                   "pairs)"});
 }
 

@@ -20,7 +20,8 @@ class Rule {
  public:
   static Result<Rule> compile(std::string_view text) {
     if (text.size() > max_rule_bytes) {
-      return usage("--topology name:…", fmt::format("more than {} bytes", max_rule_bytes));
+      return usage("--topology name:…",
+                   fmt::format("the rule is longer than {} bytes", max_rule_bytes));
     }
     int error = 0;
     PCRE2_SIZE offset = 0;
@@ -38,10 +39,11 @@ class Rule {
     pcre2_set_match_limit(rule.limits_.get(), max_rule_steps);
     rule.read_groups();
     if (rule.levels_.empty() || rule.levels_.size() > max_levels) {
-      return usage(fmt::format("--topology name:{}", text),
-                   fmt::format("it has {} named groups for levels; use 1 to {}",
-                               rule.levels_.size(), max_levels),
-                   std::string(example));
+      return usage(
+          fmt::format("--topology name:{}", text),
+          fmt::format("the rule has {} named groups for levels; write 1 to {} named groups",
+                      rule.levels_.size(), max_levels),
+          std::string(example));
     }
     return rule;
   }
@@ -127,10 +129,14 @@ Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& membe
     TRY(builder.add(member.name, {*std::move(path), "node name", {}}, member.name));
   }
   if (builder.size() == 0) {
-    return usage(what,
-                 members.empty() ? "no host names to match"
-                                 : fmt::format("no name matches, not even {}", members[0].name),
-                 members.empty() ? "give --hosts LIST" : std::string(example));
+    return usage(
+        what,
+        members.empty()
+            ? "there are no host names to match"
+            : fmt::format(
+                  "the rule does not match any host name; for example, it does not match {}",
+                  members[0].name),
+        members.empty() ? "give --hosts LIST" : std::string(example));
   }
   return builder.finish(compiled.levels());
 }

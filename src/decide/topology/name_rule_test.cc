@@ -32,12 +32,13 @@ TEST(NameRule, MakesLevelsOfNamedGroups) {
 TEST(NameRule, RefusesWithTheReason) {
   const std::vector<std::tuple<std::string, std::vector<std::string>, std::string>> rows = {
       {"(?<rack>r", {"r1"}, "error: --topology name:(?<rack>r: column 15: missing closing"},
-      {"r[0-9]+", {"r1"}, "error: --topology name:r[0-9]+: it has 0 named groups for levels"},
-      {"(?<node>n[0-9]+)", {"n1"}, "it has 0 named groups for levels"},
+      {"r[0-9]+", {"r1"}, "error: --topology name:r[0-9]+: the rule has 0 named groups for levels"},
+      {"(?<node>n[0-9]+)", {"n1"}, "the rule has 0 named groups for levels"},
       {"(?<rack>x)",
        {"n1", "n2"},
-       "error: --topology name:(?<rack>x): no name matches, not even n1"},
-      {"(?<rack>x)", {}, "no host names to match; give --hosts LIST"},
+       "error: --topology name:(?<rack>x): the rule does not match any host name; for example, it "
+       "does not match n1"},
+      {"(?<rack>x)", {}, "there are no host names to match; give --hosts LIST"},
       {"(?<rack>(a+)+)$", {std::string(40, 'a') + "b"}, "simplify the expression"},
       {std::string(2000, 'x'), {"n1"}, "more than 1024 bytes"},
       {"(?<a>x)(?<a>y)", {"xy"}, "two named subpatterns have the same name"},

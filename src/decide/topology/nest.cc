@@ -122,8 +122,8 @@ class Nesting {
     TRY(order_levels());
     if (joints_.size() > max_levels) {
       return usage(fmt::format("{} and {} together", sides_[0].source, sides_[1].source),
-                   fmt::format("they have more than {} levels", max_levels),
-                   "name one of them with --topology");
+                   fmt::format("the two sources have more than {} levels", max_levels),
+                   "choose one source with --topology");
     }
     Map map{fmt::format("{} + {}", sides_[0].source, sides_[1].source), names(), {}, {}, {}};
     map.hosts.reserve(hosts_.size());
@@ -199,7 +199,7 @@ class Nesting {
     return fail(fmt::format("{} and {} contradict each other", sides_[0].source, sides_[1].source),
                 fmt::format("{}, and {}", spread(0, i, 1, k, first_inside),
                             spread(1, k, 0, i, second_inside)),
-                "choose one with --topology");
+                "choose one source with --topology");
   }
 
   // "n0 and n1 share leaf L0 (slurm) but not rack (gcp: r0 and r1)"

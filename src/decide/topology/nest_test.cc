@@ -100,7 +100,7 @@ TEST(Nest, TwoOfWhichNeitherLiesInsideAreAnError) {
   EXPECT_EQ(nested("leaf | a L | b L | c M", "rack | a r | b q | c q"),
             "error: slurm and gcp contradict each other: a and b share leaf L (slurm) but not rack "
             "(gcp: r and q), and b and c share rack q (gcp) but not leaf (slurm: L and M); choose "
-            "one with --topology");
+            "one source with --topology");
 }
 
 TEST(Nest, RacksOfOneNameInTwoRoomsAreTwo) {
@@ -139,8 +139,8 @@ TEST(Nest, MoreLevelsThanATreeHasAreRefused) {
     path += fmt::format("{}{}", i == 0 ? "" : "/", i);
   }
   EXPECT_EQ(nested(first + "| a " + path, second + "| b " + path),
-            "error: slurm and gcp together: they have more than 16 levels; name one of them with "
-            "--topology");
+            "error: slurm and gcp together: the two sources have more than 16 levels; choose one "
+            "source with --topology");
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ Result<std::optional<NvlinkDomain>> parse_line(std::string_view line) {
   if (!is_uuid(cluster) || !clique || *clique < 0 ||
       *clique > std::numeric_limits<std::uint32_t>::max()) {
     return fail(fmt::format("cannot read the output of `{}`", program),
-                fmt::format("a line is '{}'", line.substr(0, 100)),
-                "the driver may be too old for it: 535 or newer");
+                fmt::format("the output contains the line '{}'", line.substr(0, 100)),
+                "perhaps the driver is too old: version 535 or newer is needed");
   }
   return NvlinkDomain{cluster, static_cast<std::uint32_t>(*clique)};
 }
@@ -58,8 +58,8 @@ Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text) {
     auto read = TRY(parse_line(line));
     if (gpu == 0) domain = read;
     if (read != domain) {
-      return fail(fmt::format("GPU 0 is in the NVLink domain {}, GPU {} in {}", text_of(domain),
-                              gpu, text_of(read)),
+      return fail(fmt::format("GPU 0 is in the NVLink domain {}, but GPU {} is in the domain {}",
+                              text_of(domain), gpu, text_of(read)),
                   "all GPUs of a node belong to one domain",
                   "see `nvidia-smi -q` for the fabric's state");
     }

@@ -35,13 +35,14 @@ TEST(Nvlink, RefusesWhatItCannotBelieve) {
   const std::string a = "8b7b1c2d-0000-4a5b-9c8d-1234567890ab, 1\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {a + a + "8b7b1c2d-0000-4a5b-9c8d-1234567890ab, 2\n",
-       "error: GPU 0 is in the NVLink domain 8b7b1c2d-0000-4a5b-9c8d-1234567890ab.1, GPU 2 in "
-       "8b7b1c2d-0000-4a5b-9c8d-1234567890ab.2: "},
-      {"N/A, N/A\n" + a, "error: GPU 0 is in the NVLink domain no domain, GPU 1 in 8b7b1c2d-"},
+       "error: GPU 0 is in the NVLink domain 8b7b1c2d-0000-4a5b-9c8d-1234567890ab.1, but GPU 2 is "
+       "in the domain 8b7b1c2d-0000-4a5b-9c8d-1234567890ab.2: "},
+      {"N/A, N/A\n" + a,
+       "error: GPU 0 is in the NVLink domain no domain, but GPU 1 is in the domain 8b7b1c2d-"},
       {"Field \"fabric.clusterUuid\" is not a valid field to query.\n",
        "error: cannot read the output of `nvidia-smi "
        "--query-gpu=fabric.clusterUuid,fabric.cliqueId`: "
-       "a line is 'Field"},
+       "the output contains the line 'Field"},
       {"8b7b1c2d-0000-4a5b-9c8d-1234567890ab\n", "error: cannot read"},
       {"8b7b1c2d-0000-4a5b-9c8d-1234567890ab, -1\n", "error: cannot read"},
       {"8b7b1c2d-0000-4a5b-9c8d-1234567890ab, 4294967296\n", "error: cannot read"},

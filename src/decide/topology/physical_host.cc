@@ -14,7 +14,7 @@ std::expected<Path, std::string> parse_domains(std::string_view text) {
     text.remove_prefix(1);
     const std::string_view domain = text.substr(0, text.find('/'));
     if (path.size() > max_levels) {
-      return std::unexpected(fmt::format("a path of more than {} levels", max_levels));
+      return std::unexpected(fmt::format("the path has more than {} levels", max_levels));
     }
     path.push_back(domain.empty()           ? Domain()
                    : domain == written_none ? Domain::none()
@@ -29,7 +29,7 @@ std::expected<Path, std::string> parse_physical_host(std::string_view text) {
   if (!path) return path;
   path->pop_back();
   if (path->empty())
-    return std::unexpected(fmt::format("'{}' names no domain above the host", text));
+    return std::unexpected(fmt::format("'{}' does not name a domain above the host", text));
   return path;
 }
 

@@ -134,7 +134,8 @@ class PortTopologyReader {
                                   switches_[above].name, name.substr(0, max_domain_name_bytes)));
       }
       if (++links_ > max_links) {
-        return refuse(line, offset, fmt::format("more than {} switches below others", max_links));
+        return refuse(line, offset,
+                      fmt::format("more than {} switches are below other switches", max_links));
       }
       switches_[above].peers.push_back(below->second);
       offset += name.size() + 1;
@@ -166,7 +167,7 @@ void warn_of_missing_ports(Map& map, std::span<const HostPorts> hosts, const std
   }
   if (strangers.empty()) return;
   std::ranges::sort(strangers, natural_less);
-  map.warnings.push_back(fmt::format("{}: none of their InfiniBand ports is listed in {}",
+  map.warnings.push_back(fmt::format("none of the InfiniBand ports of {} is listed in {}",
                                      hosts::compress_hostlist(strangers), file));
 }
 

@@ -82,9 +82,10 @@ TEST(PortTopology, ReadsEveryShape) {
       {"SwitchName=c Switches=a Nodes=0x40\nSwitchName=a Nodes=0x10,0x20,0x30\n",
        "spine leaf\nn3 a,c/c t:1\nn0 a,c/a t:2\nn1 a,c/a t:2\nn2 a,c/a t:2\n"},
       {"SwitchName=a Nodes=0x10,0x20,0x30\n",
-       "leaf\nn0 a t:1\nn1 a t:1\nn2 a t:1\nn3: none of their InfiniBand ports is listed in t\n"},
-      {"SwitchName=a Nodes=0x99\n", "\nn[0-3]: none of their InfiniBand ports is listed in t\n"},
-      {"", "\nn[0-3]: none of their InfiniBand ports is listed in t\n"},
+       "leaf\nn0 a t:1\nn1 a t:1\nn2 a t:1\nnone of the InfiniBand ports of n3 is "
+       "listed in t\n"},
+      {"SwitchName=a Nodes=0x99\n", "\nnone of the InfiniBand ports of n[0-3] is listed in t\n"},
+      {"", "\nnone of the InfiniBand ports of n[0-3] is listed in t\n"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(parsed_ports(text), expected) << text;
 }

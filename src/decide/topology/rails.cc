@@ -65,7 +65,7 @@ class Group {
     }
     if (fewer.empty()) return;
     std::ranges::sort(fewer, natural_less);
-    notes.push_back(fmt::format("{}: fewer rails are up than the {} of most hosts in {}",
+    notes.push_back(fmt::format("fewer rails are up on {} than the {} that most hosts have in {}",
                                 hosts::compress_hostlist(fewer), usual,
                                 *fabric_.map.hosts[hosts_.front()].location.path.back()));
   }

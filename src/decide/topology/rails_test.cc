@@ -105,8 +105,8 @@ TEST(Rails, HostsWithFewerAreNoted) {
   net.ports.erase(net.ports.begin() + 3);
   const Map map = net.map();
   EXPECT_TRUE(map.warnings.empty());
-  EXPECT_EQ(map.notes,
-            std::vector<std::string>{"n1: fewer rails are up than the 2 of most hosts in L[0-1]"});
+  EXPECT_EQ(map.notes, std::vector<std::string>{
+                           "fewer rails are up on n1 than the 2 that most hosts have in L[0-1]"});
   EXPECT_EQ(map.links.at("host").gbps, 800);
 }
 

@@ -274,15 +274,16 @@ TEST_F(Locate, AFileOfPortsIsMatchedByWhatTheNodesTold) {
   second.ports = std::string("mlx5_ib0/1 0x1\n");
   EXPECT_EQ(text_of(locate_members({first, second}, file)),
             "leaf\nn0 b " + file + ":2\nn1 a " + file + ":1\n");
-  EXPECT_EQ(locate_members({}, file).error().line(),
-            file +
-                " lists InfiniBand ports instead of hosts: only a job's agents know which host has "
-                "which port; name it in a launch: toprun --topology FILE, and -v shows the order");
+  EXPECT_EQ(
+      locate_members({}, file).error().line(),
+      file +
+          " lists InfiniBand ports instead of hosts: only the agents of a job know which host has "
+          "which port; pass this file to a launch: toprun -v --topology FILE shows the order");
   const auto untold = locate_members({{"n0", "", ""}}, file);
   ASSERT_TRUE(untold);
   EXPECT_EQ(text_of(*untold), "\nn0  " + file + "\n");
   EXPECT_EQ(untold->warnings.back(),
-            file + ": it names InfiniBand ports, and no node has reported its ports");
+            file + ": the file lists InfiniBand ports, but no node has reported its ports");
 }
 
 TEST_F(Locate, AzureByNameSaysWhatWasLookedFor) {

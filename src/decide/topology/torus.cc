@@ -34,16 +34,16 @@ std::size_t places_in(const Coordinates& dims) {
 Result<void> check(const Torus& torus, const TorusRegion& region) {
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (region.anchor[axis] + region.dims[axis] <= torus.dims[axis]) continue;
-    return usage(
-        region.where,
-        fmt::format("a region of {} at {} does not fit into torus {} of {}", size_text(region.dims),
-                    size_text(region.anchor), torus.name, size_text(torus.dims)),
-        "see man topology.yaml");
+    return usage(region.where,
+                 fmt::format("a region of size {} at {} does not fit into torus {} of size {}",
+                             size_text(region.dims), size_text(region.anchor), torus.name,
+                             size_text(torus.dims)),
+                 "see man topology.yaml");
   }
   if (region.nodes.size() == places_in(region.dims)) return {};
   return usage(region.where,
-               fmt::format("{} nodes for the {} positions of {}", region.nodes.size(),
-                           places_in(region.dims), size_text(region.dims)),
+               fmt::format("the region has {} nodes for the {} positions of its size {}",
+                           region.nodes.size(), places_in(region.dims), size_text(region.dims)),
                "list one node for each position");
 }
 

@@ -98,8 +98,9 @@ void MapBuilder::drop_placeholders(Location& location) {
     last_clean_ = path;
     return;
   }
-  placeholders_.add(fmt::format("{}: '{}' is the name of no domain: it counts as not known",
-                                location.evidence.text(), printable(**first)));
+  placeholders_.add(
+      fmt::format("{}: '{}' is not the name of a domain: toprun treats this level as not known",
+                  location.evidence.text(), printable(**first)));
   Path cleaned = path;
   for (std::size_t level = 0; level < path.size(); ++level) {
     if (is_dropped(path[level])) cleaned.set(level, std::nullopt);
@@ -204,7 +205,7 @@ Result<Map> merge(Map first, Map second) {
                     second.hosts.front().location.evidence.text()),
         fmt::format("one has the levels {}, the other {}", fmt::join(first.levels, "/"),
                     fmt::join(second.levels, "/")),
-        "choose one with --topology");
+        "choose one source with --topology");
   }
   const std::size_t depth = std::max(first.levels.size(), second.levels.size());
   std::unordered_map<std::string, std::size_t> index;

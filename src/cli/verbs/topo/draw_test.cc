@@ -17,8 +17,10 @@ TEST_F(Topo, DrawsTheRing) {
       run({"draw", "--topology", path, "--hosts", "n0,x", "--format", "dot", "--order", "given"});
   EXPECT_TRUE(partly.out.starts_with("digraph ring {\n  label=\"2 nodes in the order given"))
       << partly.out;
-  EXPECT_EQ(partly.err, "toprun: file " + path +
-                            " does not know where x is: placed last, each in a separate domain\n");
+  EXPECT_EQ(
+      partly.err,
+      "toprun: file " + path +
+          " does not know where x is: toprun places such nodes last, each in a separate domain\n");
 }
 
 TEST_F(Topo, DrawRefusesWhatItCannotDraw) {

@@ -108,7 +108,7 @@ TEST_F(Topo, UsesTopologyConfOfSlurm) {
 }
 
 TEST_F(Topo, NamesTheNodesThatNothingIsKnownOf) {
-  const std::string tail = ": placed last, each in a separate domain\n";
+  const std::string tail = ": toprun places such nodes last, each in a separate domain\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n[0-7]", ""},
       {"n[0-6],x", " does not know where x is" + tail},
@@ -192,7 +192,8 @@ TEST_F(Topo, RefusesInOneLine) {
        "order:2: host n9 is not in the job"},
       {{"order", "--topology", good, "--link", "rack=4"}, "--link: it needs --parallel"},
       {{"order", "--topology", good, "--parallel", "tp=2"},
-       "--parallel tp=2,cp=1,pp=1: its product, 2, does not divide the job's number of ranks, 1"},
+       "--parallel tp=2,cp=1,pp=1: the product of these sizes, 2, does not divide the job's number "
+       "of ranks, 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
        "--segment and --parallel: both decide"},
       {{"score", "--topology", good, "--parallel", "xx=1"}, "unknown kind of parallelism"},
@@ -231,10 +232,10 @@ TEST_F(Topo, NamesHostsThatTheFileLacks) {
   const std::string path = file("racks.txt", "n1 /c/a/1\nn2 /c/a/2\n");
   const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-3]"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(
-      outcome.err.find("toprun: file " + path +
-                       " does not know where n[0,3] are: placed last, each in a separate domain\n"),
-      std::string::npos)
+  EXPECT_NE(outcome.err.find("toprun: file " + path +
+                             " does not know where n[0,3] are: toprun places such nodes last, each "
+                             "in a separate domain\n"),
+            std::string::npos)
       << outcome.err;
 }
 
@@ -307,8 +308,10 @@ TEST_F(Topo, PrintsTheFormsOfOtherPrograms) {
   const auto slurm = order("slurm");
   EXPECT_EQ(slurm.code, 0);
   EXPECT_EQ(slurm.out, "n2\nn2\nn0\nn0\nn1\nn1\nx\nx\n");
-  EXPECT_EQ(slurm.err, "toprun: file " + path +
-                           " does not know where x is: placed last, each in a separate domain\n");
+  EXPECT_EQ(
+      slurm.err,
+      "toprun: file " + path +
+          " does not know where x is: toprun places such nodes last, each in a separate domain\n");
   EXPECT_EQ(order("hostfile").out, "n2 slots=2\nn0 slots=2\nn1 slots=2\nx slots=2\n");
   EXPECT_EQ(order("json").err, "");
   EXPECT_EQ(order("json").out, run({"order", "--topology", path, "--hosts", "n[0-2],x",

@@ -99,7 +99,7 @@ class AwsReader {
   }
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::json::exception&) {
     error = usage(at(file_, position_in(text_, offset == 0 ? 0 : offset - 1)), "this is not JSON",
-                  fmt::format("give what `{}` prints", aws_command_text))
+                  fmt::format("give the output of `{}`", aws_command_text))
                 .error();
     return false;
   }
@@ -116,7 +116,7 @@ class AwsReader {
 
   bool open() {
     if (++depth_ <= max_json_depth) return true;
-    return refuse(file_, fmt::format("nested deeper than {} levels", max_json_depth));
+    return refuse(file_, fmt::format("the JSON is nested deeper than {} levels", max_json_depth));
   }
 
   // Opens an unused container. Error: a value of another type must be here.
@@ -142,7 +142,7 @@ class AwsReader {
 
   bool refuse(std::string where, std::string why) {
     error = usage(std::move(where), std::move(why),
-                  fmt::format("give what `{}` prints", aws_command_text))
+                  fmt::format("give the output of `{}`", aws_command_text))
                 .error();
     return false;
   }
@@ -225,7 +225,7 @@ Result<Map> map_of(const AwsReader& reader, const std::string& file) {
     TRY(builder.add(one.id, {std::move(path), place, {}}, place));
   }
   if (reader.cut) {
-    builder.warn(file + ": NextToken says that there are more instances than the file holds");
+    builder.warn(file + ": NextToken says that there are more instances than the file contains");
   }
   if (!reader.unknown_keys.empty()) {
     builder.warn(fmt::format("{}: unknown keys are ignored: {}", file,
@@ -268,7 +268,7 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
   if (text) return parse_aws_topology(*text, std::string(aws_command_text));
   Error error = text.error();
   error.fix = fmt::format(
-      "save the output of `{}` on a machine with the credentials, and name the file with "
+      "save the output of `{}` on a machine with the credentials, and pass the file with "
       "--topology",
       shell_quote(command));
   return std::unexpected(std::move(error));

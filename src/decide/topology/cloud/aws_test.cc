@@ -63,7 +63,7 @@ TEST(AwsTopology, ReadsEveryShape) {
       {of(""), "\n"},
       {R"({"NextToken":null,"Instances":[],"NextToken":""})", "\n"},
       {R"({"NextToken":"more","Instances":[]})",
-       "\nt: NextToken says that there are more instances than the file holds\n"},
+       "\nt: NextToken says that there are more instances than the file contains\n"},
       {of(R"({i0,"Tags":[{"Key":["InstanceId"]}],"Cores":8,"NetworkNodes":["a"]})"),
        "leaf\ni-0 a t: Instances[0]\nt: unknown keys are ignored: Cores, Tags\n"},
       {R"({"Meta":{"Instances":[1]},"Instances":[]})", "\nt: unknown keys are ignored: Meta\n"},
@@ -115,7 +115,7 @@ TEST(AwsTopology, RefusesWithThePlace) {
 TEST(AwsTopology, HugeAndDeepTextsEndSoon) {
   EXPECT_EQ(parsed_aws(std::string(1u << 20, '{')).substr(0, 9), "error: t:");
   const std::string deep = "{\"x\":" + std::string(1u << 20, '[');
-  EXPECT_TRUE(parsed_aws(deep).starts_with("error: t: nested deeper than 32 levels"));
+  EXPECT_TRUE(parsed_aws(deep).starts_with("error: t: the JSON is nested deeper than 32 levels"));
   const std::string skipped = R"({"x":[[1,{"Instances":[]}],2],"Instances":[]})";
   EXPECT_EQ(parsed_aws(skipped), "\nt: unknown keys are ignored: x\n");
   EXPECT_EQ(parsed_aws(of("{\"InstanceId\":\"" + std::string(1u << 20, 'i') + "\"}")).substr(0, 45),

@@ -71,12 +71,12 @@ std::unexpected<Error> no_ports_error(const Request& request) {
   const bool asked = std::ranges::any_of(
       request.members, [](const Member& member) { return member.ports.has_value(); });
   return fail("--topology azure: no node reported an InfiniBand port",
-              asked ? "none in /sys/class/infiniband has the link layer InfiniBand"
-                    : "only a job's agents search for their ports",
+              asked ? "no port in /sys/class/infiniband has the link layer InfiniBand"
+                    : "only the agents of a job search for InfiniBand ports",
               asked ? "use machines with InfiniBand, or describe the network in a file: --topology "
                       "FILE"
-                    : "start a job, with -v to see the order, or describe the network in a file: "
-                      "--topology FILE");
+                    : "start a job with -v, which shows the order, or describe the network in a "
+                      "file: --topology FILE");
 }
 
 Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hosts,
@@ -96,10 +96,11 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
   if (!text) {
     Error error = text.error();
     error.what = fmt::format("`{}` tells nothing", sharp_command_text);
-    error.why = ran ? "it wrote no file" : ran.error().what + ": " + ran.error().why;
+    error.why =
+        ran ? "the program did not write a file" : ran.error().what + ": " + ran.error().why;
     error.fix =
-        "check whether SHARP's manager answers (sharp_hello), or save the file on a machine where "
-        "it answers, and name the file with --topology";
+        "check with sharp_hello whether SHARP's manager answers; or save the file on a machine "
+        "where the manager answers, and pass the file with --topology";
     return std::unexpected(std::move(error));
   }
   return parse_port_topology(*text, std::string(sharp_command_text), hosts);
@@ -142,10 +143,10 @@ Result<std::optional<Map>> read_azure(const Request& request) {
   const auto program = find_sharp_cmd(request.environment);
   if (!program) {
     return fail("--topology azure: sharp_cmd is not on this node",
-                "it is not in PATH, $HPCX_SHARP_DIR/bin, /opt/mellanox/sharp/bin or "
-                "/opt/hpcx*/sharp/bin",
-                "load HPC-X, or run `sharp_cmd topology` on a machine that has it and pass its "
-                "output file with --topology");
+                "toprun looked for the program in PATH, $HPCX_SHARP_DIR/bin, "
+                "/opt/mellanox/sharp/bin and /opt/hpcx*/sharp/bin",
+                "load HPC-X, or run `sharp_cmd topology` on a machine that has sharp_cmd and pass "
+                "the output file with --topology");
   }
   auto map = TRY(ask_sharp(*program, hosts, request));
   if (!map.hosts.empty()) map.source = "azure";
@@ -156,8 +157,7 @@ Result<std::optional<Map>> read_azure(const Request& request) {
     if (!reported.contains(member.name)) without.push_back(member.name);
   }
   if (!without.empty()) {
-    map.warnings.push_back(hosts::compress_hostlist(without) +
-                           ": no InfiniBand port was found there");
+    map.warnings.push_back("no InfiniBand port was found on " + hosts::compress_hostlist(without));
   }
   return std::move(map);
 }

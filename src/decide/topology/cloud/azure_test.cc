@@ -97,14 +97,15 @@ TEST_F(ReadAzure, AsksSharpForThePortsOfAllNodes) {
 
 TEST_F(ReadAzure, SaysWhatIsMissing) {
   EXPECT_TRUE(
-      error().starts_with("--topology azure: sharp_cmd is not on this node: it is not in "
-                          "PATH, $HPCX_SHARP_DIR/bin, "))
+      error().starts_with("--topology azure: sharp_cmd is not on this node: toprun looked for "
+                          "the program in PATH, $HPCX_SHARP_DIR/bin, "))
       << error();
   add_program(folder_, "echo 'no AM found' >&2; exit 3");
   EXPECT_TRUE(error().starts_with("`sharp_cmd topology` tells nothing: ")) << error();
   EXPECT_TRUE(error().contains("no AM found")) << error();
   add_program(folder_);
-  EXPECT_TRUE(error().starts_with("`sharp_cmd topology` tells nothing: it wrote no file; "))
+  EXPECT_TRUE(
+      error().starts_with("`sharp_cmd topology` tells nothing: the program did not write a file; "))
       << error();
   add_program(folder_, "echo nonsense > \"$7\"");
   EXPECT_TRUE(error().starts_with("sharp_cmd topology:1:")) << error();
@@ -120,12 +121,12 @@ TEST_F(ReadAzure, NodesWithoutPortsAreNamed) {
   ASSERT_TRUE(map && *map);
   EXPECT_EQ((*map)->warnings,
             (std::vector<std::string>{
-                "n2: none of their InfiniBand ports is listed in sharp_cmd topology",
-                "n1: no InfiniBand port was found there"}));
+                "none of the InfiniBand ports of n2 is listed in sharp_cmd topology",
+                "no InfiniBand port was found on n1"}));
   for (Member& member : request_.members) member.ports = std::string();
   EXPECT_TRUE(error().contains("has the link layer InfiniBand")) << error();
   for (Member& member : request_.members) member.ports = {};
-  EXPECT_TRUE(error().contains("only a job's agents search for their ports")) << error();
+  EXPECT_TRUE(error().contains("only the agents of a job search for InfiniBand ports")) << error();
 }
 
 }  // namespace

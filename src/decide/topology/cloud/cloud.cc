@@ -118,8 +118,9 @@ asio::awaitable<CloudEvidence> ask_cloud(Cloud cloud, tcp::endpoint server, Stea
   if (!answer) {
     evidence.trouble = answer.error().line();
   } else if (*answer && (*answer)->size() > max_evidence_bytes) {
-    evidence.trouble = fmt::format("the metadata server's answer has {} bytes, at most {} are read",
-                                   (*answer)->size(), max_evidence_bytes);
+    evidence.trouble =
+        fmt::format("the metadata server's answer has {} bytes; at most {} bytes are read",
+                    (*answer)->size(), max_evidence_bytes);
   } else if (*answer && !is_plain(**answer)) {
     evidence.trouble = "the metadata server's answer is not plain text";
   } else {
@@ -156,7 +157,7 @@ CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_vi
                                            hosts::compress_hostlist(names), attribute, trouble));
   }
   if (!without.empty() && (request.topology != "auto" || !hearing.answered.empty())) {
-    hearing.failures.push_back(fmt::format("{}: the metadata server does not have {} there",
+    hearing.failures.push_back(fmt::format("{}: the metadata server does not have {}",
                                            hosts::compress_hostlist(without), attribute));
   }
   return hearing;

@@ -105,9 +105,10 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
     TRY(builder.add(place.member->name, std::move(location), place.member->name));
   }
   if (!shorter.empty()) {
-    hearing.failures.push_back(fmt::format(
-        "{} of {} has fewer levels than on other hosts and cannot be compared with theirs",
-        gcp_attribute, hosts::compress_hostlist(shorter)));
+    hearing.failures.push_back(
+        fmt::format("{} of {} has fewer levels than on the other hosts, so toprun cannot compare "
+                    "it with theirs",
+                    gcp_attribute, hosts::compress_hostlist(shorter)));
   }
   for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   return builder.finish(level_names(depth));

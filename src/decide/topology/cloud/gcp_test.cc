@@ -26,23 +26,23 @@ TEST(GcpPhysicalHost, IsAPathWithTheHostAtItsEnd) {
       {"/r/h", "/r"},
       {"/c//h", "/c/?"},
       {"//r/h", "/?/r"},
-      {"/h", "error: '/h' names no domain above the host"},
-      {"h", "error: '/h' names no domain above the host"},
+      {"/h", "error: '/h' does not name a domain above the host"},
+      {"h", "error: '/h' does not name a domain above the host"},
       {"/c/r/", "error: the host's own id is missing"},
-      {"/", "error: '/' names no domain above the host"},
+      {"/", "error: '/' does not name a domain above the host"},
       {"///h", "error: it does not name a domain"},
       {"/c/r r/h", "error: 'r r' is not an id"},
       {std::string("/c/r\0/h", 7), "error: 'r\\x00' is not an id"},
       {"/c/r\xff/h", "error: 'r\\xff' is not an id"},
       {"<html>not found</html>", "error: '<html>not found<' is not an id"},
       {"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/h", "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16"},
-      {"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/h", "error: a path of more than 16 levels"},
+      {"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/h", "error: the path has more than 16 levels"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(path_text(text), expected) << text;
 }
 
 TEST(GcpPhysicalHost, HugeAnswersAreRefused) {
-  EXPECT_EQ(path_text(std::string(4000, '/') + "h"), "error: a path of more than 16 levels");
+  EXPECT_EQ(path_text(std::string(4000, '/') + "h"), "error: the path has more than 16 levels");
   EXPECT_TRUE(path_text("/" + std::string(4000, 'x') + "/h").starts_with("error: 'xxx"));
   EXPECT_EQ(path_text(std::string(1u << 20, '/') + "h"), "error: it is longer than 4096 bytes");
 }
@@ -97,20 +97,20 @@ TEST(Gcp, SaysOfWhomItKnowsNothing) {
   EXPECT_EQ(text_of_answers({"/c/b/0", "-", "!", "!", "nonsense"}),
             "gcp|cluster rack\nn0.example.org c/b physical_host\n"
             "n[2-3].example.org: physical_host is not known: no answer within 1 s\n"
-            "n1.example.org: the metadata server does not have physical_host there\n"
-            "physical_host of n4.example.org is malformed and ignored: '/nonsense' names no domain "
-            "above the host\n");
+            "n1.example.org: the metadata server does not have physical_host\n"
+            "physical_host of n4.example.org is malformed and ignored: '/nonsense' does not name a "
+            "domain above the host\n");
   EXPECT_EQ(text_of_answers({"/c/b/0", "/c/b/s/1"}),
             "gcp|cluster block subblock\nn1.example.org c/b/s physical_host\n"
-            "physical_host of n0.example.org has fewer levels than on other hosts and cannot be "
-            "compared with theirs\n");
+            "physical_host of n0.example.org has fewer levels than on the other hosts, so toprun "
+            "cannot compare it with theirs\n");
   Request joined_late = request_of({"", "", ""});
   std::swap(joined_late.members[0], joined_late.members[2]);
   EXPECT_TRUE((*read_gcp(joined_late))->warnings[0].starts_with("n[0-2].example.org: "));
   // Most machines have no such attribute, so `auto` adds no warning.
   EXPECT_EQ(text_of_answers({"-", "-"}), "|\n");
   EXPECT_EQ(text_of_answers({"-", "-"}, "gcp"),
-            "|\nn[0-1].example.org: the metadata server does not have physical_host there\n");
+            "|\nn[0-1].example.org: the metadata server does not have physical_host\n");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string text_of_error(const beast::error_code& error) {
   if (error == http::error::partial_message) return "the answer is incomplete";
   const bool of_http =
       error.category() == http::make_error_code(http::error::end_of_stream).category();
-  return of_http ? "the server there does not use HTTP" : lower(error.message());
+  return of_http ? "the server does not use HTTP" : lower(error.message());
 }
 
 // One request to one server, with descriptions of its failures.
@@ -59,7 +59,8 @@ class Query {
       : server_(server), question_(std::move(question)), deadline_(deadline) {}
 
   asio::awaitable<Result<std::optional<std::string>>> run() {
-    if (steady_clock::now() >= deadline_) co_return failure("no time was left to ask");
+    if (steady_clock::now() >= deadline_)
+      co_return failure("no time was left to ask the metadata server");
     const auto executor = co_await asio::this_coro::executor;
     const auto socket = std::make_shared<HttpStream>(executor);
     asio::steady_timer limit(executor, deadline_);

@@ -114,10 +114,9 @@ TEST(Metadata, AnswersAndTheirDefects) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "error: the answer is incomplete"},
       {"HTTP/1.1 200", "error: the answer is incomplete"},
       {"", "error: the connection was closed without an answer"},
-      {"SSH-2.0-OpenSSH_9.2p1\r\n", "error: the server there does not use HTTP"},
-      {std::string(5000, '\0'), "error: the server there does not use HTTP"},
-      {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-       "error: the server there does not use HTTP"},
+      {"SSH-2.0-OpenSSH_9.2p1\r\n", "error: the server does not use HTTP"},
+      {std::string(5000, '\0'), "error: the server does not use HTTP"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "error: the server does not use HTTP"},
   };
   for (const auto& [bytes, expected] : rows) {
     Server server(bytes);
@@ -176,7 +175,7 @@ TEST(Metadata, NobodyListens) {
   const tcp::endpoint endpoint = acceptor.local_endpoint();
   acceptor.close();
   EXPECT_EQ(asked(endpoint), "error: connection refused");
-  EXPECT_EQ(asked(endpoint, -1ms), "error: no time was left to ask");
+  EXPECT_EQ(asked(endpoint, -1ms), "error: no time was left to ask the metadata server");
 }
 
 // The result for an answer of the cloud's server: the text, "none" or the error.
@@ -222,7 +221,7 @@ TEST(AskCloud, WhatIsNoEvidence) {
   EXPECT_EQ(evidence_of(Cloud::gcp, Server(answer(""))), "''");
   EXPECT_EQ(evidence_of(Cloud::gcp, Server("HTTP/1.1 404 No\r\n\r\n")), "none");
   EXPECT_EQ(evidence_of(Cloud::gcp, Server(answer(std::string(4097, 'x')))),
-            "trouble: the metadata server's answer has 4097 bytes, at most 4096 are read");
+            "trouble: the metadata server's answer has 4097 bytes; at most 4096 bytes are read");
   EXPECT_EQ(evidence_of(Cloud::gcp, Server(answer("\xff"))),
             "trouble: the metadata server's answer is not plain text");
   EXPECT_EQ(evidence_of(Cloud::aws, Server("HTTP/1.1 404 No\r\n\r\n")),

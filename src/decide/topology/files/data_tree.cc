@@ -53,7 +53,7 @@ class Builder {
   DataNode* put(DataNode node) {
     if (++nodes_ > max_data_nodes) {
       throw Refusal(node.where, fmt::format("more than {} values and keys", max_data_nodes),
-                    "shorten host names to lists such as n[0-99]");
+                    "write host lists such as n[0-99] instead of single names");
     }
     if (open_.empty()) {
       root_ = std::move(node);
@@ -276,11 +276,12 @@ const DataNode* value_at(const DataNode* node, std::initializer_list<std::string
 
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file) {
   if (text.size() > max_yaml_bytes) {
-    return usage(file, fmt::format("more than {} bytes of YAML", max_yaml_bytes),
-                 "shorten host names to lists such as n[0-99]");
+    return usage(file, fmt::format("the file has more than {} bytes of YAML", max_yaml_bytes),
+                 "write host lists such as n[0-99] instead of single names");
   }
   if (nests_brackets_deeply(text)) {
-    return usage(file, fmt::format("brackets nested more than {} deep", max_data_depth), {});
+    return usage(file, fmt::format("brackets are nested more than {} levels deep", max_data_depth),
+                 {});
   }
   YamlEvents events;
   try {
@@ -300,14 +301,14 @@ Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
   auto documents = TRY(parse_yaml_documents(text, file));
   if (documents.empty()) return DataNode{};
   if (documents.size() == 1) return std::move(documents.front());
-  return usage(at(file, documents[1].where), "a second document in one file",
-               "write each into a file of its own");
+  return usage(at(file, documents[1].where), "the file contains a second document",
+               "write each document into its own file");
 }
 
 Result<DataNode> parse_json(std::string_view text, const std::string& file) {
   if (text.size() > max_json_bytes) {
-    return usage(file, fmt::format("more than {} bytes of JSON", max_json_bytes),
-                 "shorten host names to lists such as n[0-99]");
+    return usage(file, fmt::format("the file has more than {} bytes of JSON", max_json_bytes),
+                 "write host lists such as n[0-99] instead of single names");
   }
   Builder builder;
   Reading reading;

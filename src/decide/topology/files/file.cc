@@ -88,15 +88,15 @@ Result<Content> read_content(const TopologyFile& file) {
   }
   if (is_binary(content.text)) {
     return usage("cannot read " + content.name, "it is not a text file",
-                 "is it compressed, or another file?");
+                 "is the file compressed, or is it the wrong file?");
   }
   const Recognised found = recognise(path, content.text);
   content.format = found.format;
   if (content.text.size() > default_file_limit_bytes &&
       content.format != FileFormat::ibnetdiscover) {
     return usage("cannot read " + content.name,
-                 fmt::format("larger than {} bytes", default_file_limit_bytes),
-                 "shorten host names to lists such as n[0-99]");
+                 fmt::format("the file is larger than {} bytes", default_file_limit_bytes),
+                 "write host lists such as n[0-99] instead of single names");
   }
   if (file.name && content.format != FileFormat::yaml) {
     return usage(fmt::format("{}:{}", content.name, *file.name),
@@ -123,12 +123,12 @@ Result<Map> parse_port_switches(const Content& content, const Request& request) 
   if (!hosts.empty()) return parse_port_topology(content.text, content.name, hosts);
   if (request.members.empty()) {
     return usage(content.name + " lists InfiniBand ports instead of hosts",
-                 "only a job's agents know which host has which port",
-                 "name it in a launch: toprun --topology FILE, and -v shows the order");
+                 "only the agents of a job know which host has which port",
+                 "pass this file to a launch: toprun -v --topology FILE shows the order");
   }
   return unknown_places(
       request.members, content.name,
-      content.name + ": it names InfiniBand ports, and no node has reported its ports");
+      content.name + ": the file lists InfiniBand ports, but no node has reported its ports");
 }
 
 Result<Map> parse_switches(const Content& content, const Request& request) {

@@ -125,17 +125,18 @@ TEST(LinesFile, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n0\n", "t:1:1: the path of host n0 is missing"},
       {"n0 c/b/0\n", "t:1:4: 'c/b/0' does not begin with '/'"},
-      {"n0 /0\n", "t:1:4: '/0' names no domain"},
+      {"n0 /0\n", "t:1:4: '/0' does not name a domain"},
       {"  n0 /c/b/0 more\n", "t:1:13: 'more' is unexpected: the line has too many words"},
-      {"n0 /c/b/0\nn1 /c/1\n", "t:2:4: the path has 1 levels above the host, line 1 has 2"},
+      {"n0 /c/b/0\nn1 /c/1\n",
+       "t:2:4: this path has 1 levels above the host, but the path in line 1 has 2"},
       {"n0 /c/b/0\n\nn0 /c/b/0\n", "t:3:1: host n0 appears twice, first at t:1"},
       {"n[0-1] /c/b/0\n n1 /c/b/0\n", "t:2:2: host n1 appears twice"},
       {"n[1- /c/b/0\n", "t:1:2: '[' is never closed"},
       {"rank hostname physical_host\n0 n0 /c/b/0\n1 n0 /c/b/0\n", "t:3:3: host n0 appears twice"},
       {"rank hostname physical_host\n0 n0 /c/b/0\nrank hostname physical_host\n0 n0 /c/a/0\n",
        "t:4:3: host n0 appears twice, first at t:2"},
-      {"rank hostname physical_host\n 8\n", "t:2:2: a rank without a host"},
-      {"n0 /1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18\n", "t:1:4: a path of more than 16"},
+      {"rank hostname physical_host\n 8\n", "t:2:2: a rank has no host"},
+      {"n0 /1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18\n", "t:1:4: the path has more than 16"},
   };
   for (const auto& [text, expected] : rows) {
     EXPECT_NE(lines(text).find("error: " + expected), std::string::npos) << text << lines(text);
@@ -164,7 +165,9 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       "ELF\x02\x01\x01\0",
       8);
   const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
-      {"t", elf, "error: cannot read t: it is not a text file; is it compressed, or another file?"},
+      {"t", elf,
+       "error: cannot read t: it is not a text file; is the file compressed, or is it the wrong "
+       "file?"},
       {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is not a text file"},
       {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is not a text file"},
       {"t", "\xff\xfen0", "error: cannot read t: it is UTF-16; save it as UTF-8"},
@@ -182,17 +185,17 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", "Ca\t : 0x00 ports 1 devid 0x1 vendid 0x2 \"n0\"\n",
        "error: t is a list of a fabric's nodes, without the cables"},
       {"t", "SwitchName=s1 Switches=s2\nSwitchName=s2 Nodes=0x155dfffd341acb\n",
-       "error: t lists InfiniBand ports instead of hosts: only a job's agents know which host has "
-       "which port; name it in a launch"},
+       "error: t lists InfiniBand ports instead of hosts: only the agents of a job know which host "
+       "has which port; pass this file to a launch"},
       {"t", "\xef\xbb\xbfn0 /r/0\n", "rack\nn0 r t:1\n"},
       {"t", "n0 /r/0\r\nn1 /r/1\nn2 /r/2\r\n\r\n", "rack\nn0 r t:1\nn1 r t:2\nn2 r t:3\n"},
       {"t", "n0 /r/0\nN0.c /r/1\n",
-       "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) may be the same host, but they count "
-       "as two"},
+       "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) are perhaps the same host, but toprun "
+       "counts them as two hosts"},
       {"t", std::string(default_file_limit_bytes + 1, 'x'),
-       "error: cannot read t: larger than 67108864 bytes"},
+       "error: cannot read t: the file is larger than 67108864 bytes"},
       {"t", std::string(max_topology_file_bytes + 1, 'x'),
-       "error: cannot read t: larger than 134217728 bytes"},
+       "error: cannot read t: the file is larger than 134217728 bytes"},
       {"t.yaml", ", x", "error: t.yaml:1:1: this text does not begin a value"},
       {"t.yaml", "a: b\n---\n, x", "error: t.yaml:3:1: this text does not begin a value"},
       {"t.yaml", "- topology: x\n  flat: true\n",
@@ -284,20 +287,20 @@ TEST(TomlFile, RefusesWithThePlace) {
       {"[hosts\nn0 = \"/c/b\"\n", "t.toml:1:"},
       {"hosts = 1\n", "t.toml:1:9: hosts is a table"},
       {"levels = \"a\"\n[hosts]\nn0=\"/a/b/c\"\n",
-       "t.toml:3:1: the path has 3 levels, `levels` has 1"},
-      {"levels = [1]\n", "t.toml:1:10: levels is a list"},
-      {"levels = []\n", "t.toml:1:10: levels is a list"},
-      {"levels = [\"a\", \"a\"]\n", "t.toml:1:10: levels is a list"},
+       "t.toml:3:1: the path has 3 levels, but `levels` has 1"},
+      {"levels = [1]\n", "t.toml:1:10: levels must be a list"},
+      {"levels = []\n", "t.toml:1:10: levels must be a list"},
+      {"levels = [\"a\", \"a\"]\n", "t.toml:1:10: levels must be a list"},
       {"[hosts]\nn0 = 7\n", "t.toml:2:6: a host's path must"},
       {"[hosts]\nn0 = []\n", "t.toml:2:6: a host's path must"},
       {"[hosts]\nn0 = \"c/b\"\n", "t.toml:2:6: 'c/b' does not begin with '/'"},
       {"[hosts]\nn0 = \"/a\"\nn1 = \"/a/b\"\n",
-       "t.toml:3:1: the path has 2 levels, that of line 2 has 1"},
+       "t.toml:3:1: the path has 2 levels, but the path in line 2 has 1"},
       {"[hosts]\nn0 = \"/a\"\n\"n[0-1]\" = \"/b\"\n",
        "t.toml:3:1: host n0 appears twice, first at t.toml:2"},
       {"[hosts]\nn0 = \"/a\"\nn0 = \"/b\"\n", "t.toml:3:"},
       {"[hosts]\n\"n[1-\" = \"/a\"\n", "t.toml:2:1: host list 'n[1-', column 2"},
-      {"[domains]\na = 3\n", "t.toml:2:5: 'a' is neither hosts nor domains"},
+      {"[domains]\na = 3\n", "t.toml:2:5: the value of 'a' contains neither hosts nor domains"},
       {"[domains.1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16]\na = \"n0\"\n", "more than 16 levels"},
   };
   for (const auto& [text, expected] : rows) {

@@ -106,7 +106,7 @@ class InstanceListReader {
       TRY(take(instance));
     }
     if (depth_ + (any_nvlink_ ? 1 : 0) > max_levels) {
-      return usage(file_, fmt::format("a path of more than {} levels", max_levels));
+      return usage(file_, fmt::format("a path has more than {} levels", max_levels));
     }
     for (HostEntry& entry : entries_) {
       TRY(add(entry));
@@ -135,11 +135,11 @@ class InstanceListReader {
     if (instance.kind != Kind::table) return refuse(instance.where, "this is not an instance");
     const DataNode* host = form_.host(instance);
     if (!host || host->kind != Kind::text || host->text.empty()) {
-      return refuse(instance.where, "an instance without a name");
+      return refuse(instance.where, "an instance has no name");
     }
     if (host->text.size() > hosts::max_name_bytes) {
       return refuse(host->where,
-                    fmt::format("a name of more than {} bytes", hosts::max_name_bytes));
+                    fmt::format("a name has more than {} bytes", hosts::max_name_bytes));
     }
     HostEntry entry{host->where, host->text, {}, form_.nvlink(instance)};
     if (const DataNode* path = form_.path(instance)) {
@@ -153,12 +153,14 @@ class InstanceListReader {
 
   Result<void> take_path(const DataNode& list, Path& path) const {
     if (list.kind != Kind::list || list.items.size() > max_levels) {
-      return refuse(list.where, fmt::format("a path is a list of up to {} switches", max_levels));
+      return refuse(list.where,
+                    fmt::format("a path must be a list of at most {} switches", max_levels));
     }
     std::vector<Domain> domains;
     for (const DataNode& item : list.items) {
       const DataNode* id = item.kind == Kind::table ? item.find("id") : &item;
-      if (item.kind == Kind::list) return refuse(item.where, "a switch is a name, or has an id");
+      if (item.kind == Kind::list)
+        return refuse(item.where, "a switch must be a name or have an id");
       const std::string name = text_or_empty(id);
       domains.push_back(name.empty() ? std::nullopt : std::optional(name));
     }
@@ -202,7 +204,7 @@ std::unexpected<Error> unknown_form(const DataNode& root, const std::string& fil
   std::vector<std::string> known;
   for (const Form& form : forms) known.push_back(fmt::format("{} ({})", form.name, form.mark));
   return usage(
-      at(file, root.where), "JSON of an unknown form",
+      at(file, root.where), "this JSON has an unknown form",
       fmt::format(
           "the known forms are toprun's own (hosts, domains, levels) and lists of instances: {}",
           fmt::join(known, ", ")));
@@ -225,8 +227,8 @@ Result<Map> parse_json_file(std::string_view text, const std::string& file,
                                              root.find("nextPageToken")}))
                          .empty();
   if (map && more) {
-    map->warnings.push_back(
-        fmt::format("{}: the answer has several pages, and this file has only one", file));
+    map->warnings.push_back(fmt::format(
+        "{}: the answer has several pages, but this file contains only one page", file));
   }
   return map;
 }

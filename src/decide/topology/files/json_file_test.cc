@@ -56,7 +56,7 @@ TEST(JsonFile, WarnsAndGoesOn) {
       {"{\"colour\": 1,\n \"hosts\": {\"n0\": \"/r\"}}",
        "t:1:2: unknown key 'colour' is ignored; known are levels, hosts, domains and links"},
       {R"({"data":[{"id":"n0","networkPath":["l0"]}],"page_token":"abc"})",
-       "t: the answer has several pages, and this file has only one"},
+       "t: the answer has several pages, but this file contains only one page"},
       {R"([{"instance_id":"n0","network_node_path":["l0"],"block_id":"b"},
  {"instance_id":"n1","network_node_path":["l1"],"block_id":"b"}])",
        "t:2: n0 and n1 are in the NVLink domain b but on different switches, so they count as "
@@ -75,8 +75,8 @@ TEST(JsonFile, RefusesWithThePlace) {
        "t:2:3: n0 appears twice, first at 1:12"},
       {"{\"hosts\": {\"n0\": \"/c/b\",\n  \"n[0-1]\": \"/c/a\"}}",
        "t:2:3: host n0 appears twice, first at t:1"},
-      {"{\"hosts\": {\"n0\": 7}}", "t:1:18: a host's path must be a text"},
-      {"{\"hosts\": {\"n0\": 17\n}}", "t:1:18: a host's path must be a text"},
+      {"{\"hosts\": {\"n0\": 7}}", "t:1:18: a host's path must be a string"},
+      {"{\"hosts\": {\"n0\": 17\n}}", "t:1:18: a host's path must be a string"},
       {"{\"hosts\": []}", "t:1:11: hosts is a table"},
       {"{\"hosts\": {\"n[0-999999999]\": \"/r\"}}", "column 3: the range 0-999999999"},
       {"{\"hosts\": {\"n0\": \"/r\"}",
@@ -84,18 +84,19 @@ TEST(JsonFile, RefusesWithThePlace) {
       {"{\"hosts\": {\"n0\": nope}}", "t:1:19: this is not JSON: "},
       {"{} x", "t:1:4: this is not JSON: "},
       {"{\"Instances\": []}",
-       "t:1:1: JSON of an unknown form; the known forms are toprun's own (hosts, domains, "},
-      {"[]", "t:1:1: JSON of an unknown form"},
-      {"{\"instances\":[{\"name\":\"n0\"}]}", "t:1:1: JSON of an unknown form"},
+       "t:1:1: this JSON has an unknown form; the known forms are toprun's own (hosts, domains, "},
+      {"[]", "t:1:1: this JSON has an unknown form"},
+      {"{\"instances\":[{\"name\":\"n0\"}]}", "t:1:1: this JSON has an unknown form"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]},{"id":"n0","network_layers":["b"]}]})",
        "t:1:56: host n0 appears twice, first at t:1"},
       {R"({"instances":[{"id":"n0","network_layers":"a"}]})",
-       "t:1:43: a path is a list of up to 16 switches; the first instance has topograph's graph"},
-      {R"({"instances":[{"network_layers":["a"]}]})", "t:1:15: an instance without a name"},
+       "t:1:43: a path must be a list of at most 16 switches; the first instance has topograph's "
+       "graph"},
+      {R"({"instances":[{"network_layers":["a"]}]})", "t:1:15: an instance has no name"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]}, 4]})", "this is not an instance"},
-      {R"({"data":[{"id":"n0","networkPath":[["a"]]}]})", "t:1:36: a switch is a name"},
+      {R"({"data":[{"id":"n0","networkPath":[["a"]]}]})", "t:1:36: a switch must be a name"},
       {R"({"instances":[{"id":"n0","network_layers":[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8]}]})",
-       "a path is a list of up to 16 switches"},
+       "a path must be a list of at most 16 switches"},
       {std::string("\xff\xfe{\0", 4), "t:1:1: this is not JSON"},
   };
   for (const auto& [text, expected] : rows) {
@@ -107,9 +108,10 @@ TEST(JsonFile, RefusesWithThePlace) {
 
 TEST(JsonFile, BoundsDepthAndSize) {
   EXPECT_EQ(parsed_json(std::string(1'000'000, '[')), "error: t:1:33: nested more than 32 deep");
-  EXPECT_EQ(
-      parsed_json(std::string(max_json_bytes + 1, ' ')),
-      "error: t: more than 67108864 bytes of JSON; shorten host names to lists such as n[0-99]");
+  EXPECT_EQ(parsed_json(std::string(max_json_bytes + 1, ' ')),
+            "error: t: the file has more than 67108864 bytes of JSON; write host lists such as "
+            "n[0-99] instead "
+            "of single names");
 }
 
 TEST(JsonFile, ReadsWhatToprunPrints) {
@@ -131,12 +133,12 @@ TEST(JsonFile, ReadsWhatToprunPrints) {
       {R"({"schema": "toprun.bench/1"})",
        "t:1:1: an object of toprun.bench/1 does not say where hosts are"},
       {R"({"schema": "toprun.topo_order/1", "levels": ["a"], "nodes": [{"name": "n", "path": []}]})",
-       "a node has a name, and a path as long as levels"},
+       "a node must have a name, and a path with as many entries as levels"},
       {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [{"level": "b"}]})",
        "there is no level 'b'; choose one of: a"},
       {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [{"level": "a", "name": "x",
 "domains": [{"level": "a", "name": "y", "hosts": ["n"]}]}]})",
-       "a level inside of itself"},
+       "a level is inside itself"},
       {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [], "unplaced": [[]]})",
        "expected the name of a host"},
   };

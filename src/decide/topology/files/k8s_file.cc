@@ -40,8 +40,8 @@ Result<LabelledNode> read_node(const DataNode& object, const std::string& file) 
   const DataNode* name = value_at(&object, {"metadata", "name"});
   if (!name || name->kind != Kind::text || name->text.empty() ||
       name->text.size() > hosts::max_name_bytes) {
-    return usage(at(file, object.where), "a node has no name, or one that a host cannot have",
-                 "write what `kubectl get nodes -o json` prints");
+    return usage(at(file, object.where), "a node has no name, or its name is not valid for a host",
+                 "give the output of `kubectl get nodes -o json`");
   }
   LabelledNode node{name->text, {}, at_line(file, name->where.line)};
   const DataNode* labels = value_at(&object, {"metadata", "labels"});
@@ -92,8 +92,9 @@ Result<Contents> read_contents(std::span<const DataNode> documents, const std::s
     TRY(add_contents(root, file, contents));
   }
   if (!contents.nodes.empty() || !contents.hypernodes.empty()) return contents;
-  return usage(at(file, documents.front().where), "it contains neither a Node nor a HyperNode",
-               "write what `kubectl get nodes -o json` prints");
+  return usage(at(file, documents.front().where),
+               "the file contains neither a Node nor a HyperNode",
+               "give the output of `kubectl get nodes -o json`");
 }
 
 // Pods whose service account may not list nodes, or that have no token for any server.
@@ -133,7 +134,7 @@ Result<std::vector<LabelledNode>> read_pages(const AskPage& ask, const std::stri
         !members.empty() && nodes_of(nodes, members).size() == members.size();
     token = text_or_empty(value_at(&root, {"metadata", "continue"}));
     if (token.empty() || are_all_found) return nodes;
-    if (!is_token(token)) return fail(source, "it has an invalid token for the next page");
+    if (!is_token(token)) return fail(source, "the answer has an invalid token for the next page");
   }
   return fail(source, fmt::format("more than {} pages", most_pages));
 }
@@ -160,7 +161,7 @@ Result<std::vector<LabelledNode>> read_cluster_nodes(const Request& request) {
   if (auto access = pod_access(request.environment)) {
     return read_nodes_by_api(request, *std::move(access));
   }
-  return fail("the nodes' labels",
+  return fail("cannot read the nodes' labels",
               fmt::format("there is no kubectl in PATH, and no token in {}", service_account),
               "install kubectl, or run in a pod whose service account may list nodes");
 }

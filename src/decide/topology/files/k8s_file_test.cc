@@ -65,7 +65,7 @@ TEST(K8sFile, ATopologyNamesTheLevels) {
 TEST(K8sFile, RefusesWhatItCannotPlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {list(R"({"kind": "Pod", "metadata": {"name": "p"}})"),
-       "error: f.json:1:1: it contains neither a Node nor a HyperNode"},
+       "error: f.json:1:1: the file contains neither a Node nor a HyperNode"},
       {list(R"({"kind": "Node", "metadata": {}})"), "error: f.json:1:48: a node has no name"},
       {list(R"({"kind": "Node", "metadata": {"name": ["n0"]}})"), "error: f.json:1:48: a node ha"},
       {list(node("n0", "") + "," + node("n0", "")),
@@ -141,7 +141,8 @@ TEST(HyperNodes, RefuseWhatIsNoTree) {
       {hypernode("a", "\"x\"", ""), "error: f.json:1:48: the tier of HyperNode a is missing"},
       {hypernode("a", "1", "") + "," + hypernode("a", "1", ""),
        "error: f.json:2:2: HyperNode a appears twice"},
-      {hypernode("a", "1", matching("Node", "(")), "error: f.json:1:185: no regular expression: "},
+      {hypernode("a", "1", matching("Node", "(")),
+       "error: f.json:1:185: this is not a regular expression: "},
   };
   for (const auto& [items, expected] : rows) {
     const std::string got = text_of(map_of(list(items)));
@@ -157,7 +158,8 @@ TEST(HyperNodes, LookAtABoundedNumberOfNames) {
   std::string items = node("first", "");
   for (int i = 0; i < 1'000; ++i) items += "," + node(fmt::format("n{}", i), "");
   for (int i = 0; i < 100; ++i) items += "," + hypernode(fmt::format("h{}", i), "1", by_labels);
-  EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for this number of nodes"));
+  EXPECT_TRUE(text_of(map_of(list(items)))
+                  .contains("there are too many selectors for this number of nodes"));
 }
 
 // A file with several objects, as users write it for `kubectl apply`.
@@ -191,10 +193,11 @@ TEST(K8sFile, PlaceholdersAreNoDomains) {
             "hpc-island local-block\nn0 i/b0 f.yaml:4\nn1 i/? f.yaml:5\nn2 i/? f.yaml:6\n");
   EXPECT_EQ(map->warnings,
             (std::vector<std::string>{
-                "f.yaml:5: 'no-imds-data' is the name of no domain: it counts as not known (2 such "
+                "f.yaml:5: 'no-imds-data' is not the name of a domain: toprun treats this level as "
+                "not known (2 such "
                 "hosts)",
-                "f.yaml:4: '00000000-0000-0000-0000-000000000000.0' is the name of no domain: it "
-                "counts as not known (2 such hosts)"}));
+                "f.yaml:4: '00000000-0000-0000-0000-000000000000.0' is not the name of a domain: "
+                "toprun treats this level as not known (2 such hosts)"}));
 }
 
 }  // namespace

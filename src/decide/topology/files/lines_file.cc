@@ -57,7 +57,7 @@ class LinesReader {
     if (is_title(columns)) return {};
     const bool ranked = is_number(columns[0]) && (table_start_ > 0 || columns.size() == 3);
     if (ranked) columns.erase(columns.begin());
-    if (columns.empty()) return refuse(line, trim(line), "a rank without a host");
+    if (columns.empty()) return refuse(line, trim(line), "a rank has no host");
     if (columns.size() > 2) {
       return refuse(line, columns[2],
                     fmt::format("'{}' is unexpected: the line has too many words", columns[2]));
@@ -90,10 +90,11 @@ class LinesReader {
         first_path_line_ = line_;
       }
       if (*levels_ != path->size()) {
-        return refuse(line, columns[1],
-                      fmt::format("the path has {} levels above the host, line {} has {}",
-                                  path->size(), first_path_line_, *levels_),
-                      "leave an unknown level empty, as in /cluster//HOST");
+        return refuse(
+            line, columns[1],
+            fmt::format("this path has {} levels above the host, but the path in line {} has {}",
+                        path->size(), first_path_line_, *levels_),
+            "leave an unknown level empty, as in /cluster//HOST");
       }
       location.path = *std::move(path);
       written = columns[1];

@@ -23,7 +23,7 @@ class OwnJsonReader {
     const std::string schema = text_or_empty(root.find("schema"));
     if (schema != order_schema && schema != show_schema) {
       return refuse(root.where, fmt::format("an object of {} does not say where hosts are", schema),
-                    "give what `toprun topo show --json` prints");
+                    "give the output of `toprun topo show --json`");
     }
     TRY(take_levels(root.find("levels")));
     auto taken = schema == order_schema
@@ -42,7 +42,8 @@ class OwnJsonReader {
   Result<void> take_levels(const DataNode* list) {
     if (!list) return {};
     if (list->kind != Kind::list || list->items.size() > max_levels) {
-      return refuse(list->where, fmt::format("levels is a list of up to {} names", max_levels));
+      return refuse(list->where,
+                    fmt::format("levels must be a list of at most {} names", max_levels));
     }
     for (const DataNode& item : list->items) levels_.push_back(item.text);
     return {};
@@ -66,12 +67,13 @@ class OwnJsonReader {
   // Reads {"name", "path": [outer … inner], "has_no": ["spine"], "seat"} of an order.
   Result<void> take_nodes(const DataNode& root) {
     const DataNode* nodes = root.find("nodes");
-    if (!nodes || nodes->kind != Kind::list) return refuse(root.where, "nodes is a list");
+    if (!nodes || nodes->kind != Kind::list) return refuse(root.where, "nodes must be a list");
     for (const DataNode& node : nodes->items) {
       const DataNode* name = node.find("name");
       const DataNode* list = node.find("path");
       if (!name || !list || list->kind != Kind::list || list->items.size() != levels_.size()) {
-        return refuse(node.where, "a node has a name, and a path as long as levels");
+        return refuse(node.where,
+                      "a node must have a name, and a path with as many entries as levels");
       }
       Path path(levels_.size());
       for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -104,9 +106,9 @@ class OwnJsonReader {
     if (!domains || domains->kind != Kind::list) return {};
     for (const DataNode& domain : domains->items) {
       const DataNode* level_name = domain.find("level");
-      if (!level_name) return refuse(domain.where, "a domain without its level");
+      if (!level_name) return refuse(domain.where, "a domain has no level");
       const auto level = TRY(level_named(*level_name));
-      if (level < depth) return refuse(level_name->where, "a level inside of itself");
+      if (level < depth) return refuse(level_name->where, "a level is inside itself");
       std::vector<Domain> own = path;
       const DataNode* name = domain.find("name");
       own[level] = name ? Domain(name->text) : Domain();

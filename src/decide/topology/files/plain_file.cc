@@ -85,7 +85,7 @@ class PlainReader {
     if (!names || names->empty() || names->size() > max_levels ||
         std::set(names->begin(), names->end()).size() != names->size()) {
       return refuse(value.where,
-                    fmt::format("levels is a list of 1 to {} different names", max_levels),
+                    fmt::format("levels must be a list of 1 to {} different names", max_levels),
                     "as in levels = [\"cluster\", \"rack\"]");
     }
     levels_ = *names;
@@ -178,7 +178,7 @@ class PlainReader {
     if (!names || names->empty() || names->size() > max_levels) {
       return refuse(
           value.where,
-          fmt::format("a host's path must be a text or a list of 1 to {} names", max_levels),
+          fmt::format("a host's path must be a string or a list of 1 to {} names", max_levels),
           "write \"/cluster/rack\" or [\"cluster\", \"rack\"]");
     }
     for (const std::string& name : *names) {
@@ -208,7 +208,8 @@ class PlainReader {
   Result<void> take_members(const DataNode::Key& key, const DataNode& value, const Path& path) {
     const auto lists = strings(value);
     if (!lists) {
-      return refuse(value.where, fmt::format("'{}' is neither hosts nor domains", key.name),
+      return refuse(value.where,
+                    fmt::format("the value of '{}' contains neither hosts nor domains", key.name),
                     "write a host list as \"n[0-3]\", or a table of domains");
     }
     Mention mention{key.where, {}, path};
@@ -260,12 +261,12 @@ class PlainReader {
       depth_line_ = mention.where.line;
     }
     if (mention.path.size() == depth_) return {};
-    const std::string than = levels_.empty()
-                                 ? fmt::format("that of line {} has {}", depth_line_, depth_)
-                                 : fmt::format("`levels` has {}", depth_);
+    const std::string than =
+        levels_.empty() ? fmt::format("but the path in line {} has {}", depth_line_, depth_)
+                        : fmt::format("but `levels` has {}", depth_);
     return refuse(mention.where,
                   fmt::format("the path has {} levels, {}", mention.path.size(), than),
-                  "name an unknown level \"\"");
+                  "write \"\" for an unknown level");
   }
 
   struct LinkEntry {

@@ -87,7 +87,8 @@ class PortsReportReader {
                            : std::nullopt;
     const auto descriptions = descriptions_in(line);
     if (!other || !descriptions) {
-      return usage(at(file_, {line_, 1}), "this is not a line of a port and its other end",
+      return usage(at(file_, {line_, 1}),
+                   "this line does not describe a port and the port at the other end of its cable",
                    "give the whole output of `ibnetdiscover -p`");
     }
     const IbEnd from = end_of(*own, descriptions->own);

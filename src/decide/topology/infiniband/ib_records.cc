@@ -65,9 +65,10 @@ class Dump {
     if (ports_.empty() && !members_.empty()) return unknown_members();
     if (ports_.empty()) {
       return usage(file_, "the adapters do not name their hosts",
-                   unnamed_ == 0 ? "are the hosts' ports up?"
-                                 : "set the adapters' node descriptions (rdma-ndd does it), or use "
-                                   "a job: its agents know the GUIDs of their ports");
+                   unnamed_ == 0
+                       ? "are the hosts' ports up?"
+                       : "set the adapters' node descriptions (rdma-ndd does this), or start a "
+                         "job: the agents of a job know the GUIDs of their ports");
     }
     auto fabric = map_of_fabric(file_, switches_, ports_);
     if (!fabric) return fabric;
@@ -85,12 +86,12 @@ class Dump {
   Result<void> check_switches() const {
     if (std::ranges::any_of(nodes_, &Node::is_switch)) return {};
     if (nodes_.empty())
-      return usage(file_, "it contains neither a Switch nor a Ca", std::string(whole));
+      return usage(file_, "the file contains neither a Switch nor a Ca", std::string(whole));
     const Node& node = nodes_.front();
     return usage(at(file_, {node.mention_line, 1}),
-                 fmt::format("no switch: {} \"{}\" is linked to {}", node.id, node.description,
-                             cables_.empty() ? "nothing" : "no switch"),
-                 "run ibnetdiscover on a node whose InfiniBand port is active, see ibstat");
+                 fmt::format("the file contains no switch: {} \"{}\" is linked to {}", node.id,
+                             node.description, cables_.empty() ? "nothing" : "no switch"),
+                 "run ibnetdiscover on a node whose InfiniBand port is active; ibstat shows this");
   }
 
   void name_switches() {
@@ -171,8 +172,9 @@ class Dump {
     Map map = unknown_places(
         members_, file_,
         fmt::format("{}: the adapters do not name their hosts, and {}", file_,
-                    hosts_.empty() ? "no node has reported its ports"
-                                   : "it contains none of the ports that the nodes have reported"));
+                    hosts_.empty()
+                        ? "no node has reported its ports"
+                        : "the file contains none of the ports that the nodes have reported"));
     std::vector<std::vector<Rail>> rails(map.hosts.size());
     return {std::move(map), std::move(rails)};
   }
@@ -199,8 +201,9 @@ class Dump {
     const auto missing = std::ranges::count_if(nodes_, open);
     if (missing == 0) return;
     const Node& first = *std::ranges::find_if(nodes_, open);
-    map.warnings.push_back(fmt::format("{}: {} has no record, {} in all: is the dump complete?",
-                                       at_line(file_, first.mention_line), first.id, missing));
+    map.warnings.push_back(
+        fmt::format("{}: {} has no record (nodes without a record: {}); is the dump complete?",
+                    at_line(file_, first.mention_line), first.id, missing));
   }
 
   const std::vector<Node>& nodes_;

@@ -257,7 +257,7 @@ class DumpReader {
   }
 
   Result<void> take_port(Cursor cursor) {
-    if (!current_) return refuse(1, "no Switch, Ca or Rt line before this port");
+    if (!current_) return refuse(1, "this port has no Switch, Ca or Rt line before it");
     const auto from = TRY(take_end(cursor, *current_));
     const auto peer = TRY(take_node(cursor));
     const auto to = TRY(take_end(cursor, peer));
@@ -294,11 +294,11 @@ class DumpReader {
     const auto name = [&](End end) {
       return fmt::format("{}[{}]", records_.nodes[end.node].id, end.port);
     };
-    return refuse(
-        1,
-        fmt::format("a cable from {} to {}, but {} has {} at the other end of {}", name(from),
-                    name(to), at_line(file_, earlier.line), name(earlier.to), name(which)),
-        "run ibnetdiscover again");
+    return refuse(1,
+                  fmt::format("the cable goes from {} to {}, but {} has {} at the other end of {}",
+                              name(from), name(to), at_line(file_, earlier.line), name(earlier.to),
+                              name(which)),
+                  "run ibnetdiscover again");
   }
 
   const std::string& file_;

@@ -90,8 +90,8 @@ TEST(Ibnetdiscover, ReadsBothEndsOfACable) {
   EXPECT_EQ(rail.hca + " " + rail.leaf + " " + rail.speed, "mlx5_5 A09 4xNDR");
   EXPECT_EQ(fabric->rails[1].at(0).port, 2);
   EXPECT_EQ(fabric->map.warnings,
-            std::vector<std::string>{
-                "t:11: H-000000000000e09e has no record, 1 in all: is the dump complete?"});
+            std::vector<std::string>{"t:11: H-000000000000e09e has no record (nodes without a "
+                                     "record: 1); is the dump complete?"});
 }
 
 TEST(Ibnetdiscover, FindsLevelsByDistanceToHosts) {
@@ -172,15 +172,15 @@ TEST(Ibnetdiscover, SaysWhatItLeavesOut) {
        "t:4: adapter H-0000000000001002 says \"MT4129 ConnectX7   Mellanox Technologies\", which "
        "does not name a host"},
       {{{"l0", "n0 mlx5_0"}, {"l1", "n1 mlx5_0"}},
-       "t: 2 parts of the fabric are joined by no cable: l0, l1"},
+       "t: the fabric has 2 parts without a cable between them: l0, l1"},
       // The same host and adapter twice, under two GUIDs and on two leaves of one rail.
       {{{"l0", "n0 mlx5_0, localhost mlx5_0, >l1"}, {"l1", "localhost mlx5_0@2"}},
        "t:4 and t:9 both contain localhost mlx5_0: several machines have this name"},
       {{{"a", "n0 mlx5_0, n1 mlx5_0, n2 mlx5_1, >b"}, {"b", "n2 mlx5_0, n3 mlx5_0, n4 mlx5_0"}},
        "t:10: the rails of n2 end in 2 groups of leaves, so it is counted as one of b's hosts"},
       {{{"a", "n0 mlx5_0, >st"}, {"b", "n2 mlx5_0, >st"}, {"st", "n0 mlx5_4, n2 mlx5_4"}},
-       "t: st serves hosts that are apart on another rail (storage?), so it does not make them "
-       "neighbours"},
+       "t: st connects hosts that are apart on another rail, as switches for storage do, so toprun "
+       "does not count these hosts as neighbours"},
   };
   for (const auto& [switches, expected] : rows) {
     const auto fabric = parsed(switches);
@@ -293,19 +293,20 @@ TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
 TEST(Ibnetdiscover, RefusesWithThePlace) {
   const std::string head = "Switch\t4 \"S-0a\"\t\t# \"l0\"\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "t: it contains neither a Switch nor a Ca"},
-      {"# only comments\n", "t: it contains neither a Switch nor a Ca"},
+      {"", "t: the file contains neither a Switch nor a Ca"},
+      {"# only comments\n", "t: the file contains neither a Switch nor a Ca"},
       {"vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n",
-       "t:2:1: no switch: H-0b \"n0 HCA-1\" is linked to nothing; run ibnetdiscover on a node "
+       "t:2:1: the file contains no switch: H-0b \"n0 HCA-1\" is linked to nothing; run "
+       "ibnetdiscover on a node "
        "whose "
        "InfiniBand port is active"},
       {"Ca\t1 \"H-0b\"\t\t# \"n0 d0\"\n[1](b) \"H-0c\"[1] (c)  # lid 1 lmc 0 \"n1 d0\" lid 2 "
        "4xNDR\n",
-       "t:1:1: no switch: H-0b \"n0 d0\" is linked to no switch"},
+       "t:1:1: the file contains no switch: H-0b \"n0 d0\" is linked to no switch"},
       {head, "t: the adapters do not name their hosts; are the hosts' ports up?"},
       {head + "[1] \"H-0b\"[1](b) # \"MT4129 ConnectX7 Mellanox Technologies\" lid 1 4xNDR\n",
        "t: the adapters do not name their hosts; set the adapters'"},
-      {"[1] \"S-0a\"[1] # \"l0\"\n", "t:1:1: no Switch, Ca or Rt line before this port"},
+      {"[1] \"S-0a\"[1] # \"l0\"\n", "t:1:1: this port has no Switch, Ca or Rt line before it"},
       {head + "vendid=0x1\n[1] \"S-0a\"[1] # \"l0\"\n", "t:3:1: no Switch"},
       {head + "  [x] \"S-0a\"[1]\n", "t:2:3: expected a port, as in [1]"},
       {head + "[256] \"H-0b\"[1]\n", "t:2:1: expected a port, as in [1], up to 255"},
@@ -321,16 +322,19 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {head + "Switch\t4 \"S-0a\"\t\t# \"l1\"\n",
        "t:2:10: S-0a appears twice, first at t:1; remove one"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n[1] \"H-0c\"[1] # \"n1 d0\"\n",
-       "t:3:1: a cable from S-0a[1] to H-0c[1], but t:2 has H-0b[1] at the other end of S-0a[1]; "
+       "t:3:1: the cable goes from S-0a[1] to H-0c[1], but t:2 has H-0b[1] at the other end of "
+       "S-0a[1]; "
        "run "
        "ibnetdiscover again"},
       {head +
            "[1] \"H-0b\"[1] # \"n0 d0\"\nCa 1 \"H-0b\" # \"n0 d0\"\n[1](b) \"S-0a\"[2] # lid 1\n",
-       "t:4:1: a cable from H-0b[1] to S-0a[2], but t:2 has S-0a[1] at the other end of H-0b[1]"},
+       "t:4:1: the cable goes from H-0b[1] to S-0a[2], but t:2 has S-0a[1] at the other end of "
+       "H-0b[1]"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n" + prose(20),
        "t:19:1: this is not a line of a record or a port; give the whole output"},
       {"SW    73  1 0x2c5e 4x NDR - CA 6\n",
-       "t:1:1: this is not a line of a port and its other end; give the whole output of "
+       "t:1:1: this line does not describe a port and the port at the other end of its cable; give "
+       "the whole output of "
        "`ibnetdiscover -p`"},
   };
   for (const auto& [text, expected] : rows) {
@@ -442,8 +446,9 @@ TEST(Ibnetdiscover, RefusesADumpWithoutAFabric) {
       "sysimgguid=0x1000\ncaguid=0x1000\nCa\t1 \"H-0000000000001000\"\t\t# \"gb200-n01 HCA-1\"\n",
       "t");
   ASSERT_FALSE(fabric);
-  EXPECT_TRUE(fabric.error().line().starts_with(
-      "t:9:1: no switch: H-0000000000001000 \"gb200-n01 HCA-1\" is linked to nothing"))
+  EXPECT_TRUE(
+      fabric.error().line().starts_with("t:9:1: the file contains no switch: H-0000000000001000 "
+                                        "\"gb200-n01 HCA-1\" is linked to nothing"))
       << fabric.error().line();
 }
 

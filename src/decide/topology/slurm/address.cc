@@ -103,7 +103,7 @@ class Addresses {
     const std::size_t shared = std::min(kinds_.size(), place.kinds.size());
     if (!std::equal(kinds_.rbegin(), kinds_.rbegin() + static_cast<std::ptrdiff_t>(shared),
                     place.kinds.rbegin())) {
-      return contradiction(*first_, member, "the kinds of their levels differ");
+      return contradiction(*first_, member, "the kinds of the levels differ");
     }
     for (std::size_t level = 0; level + 1 < place.path.size(); ++level) {
       const auto& parent = place.path[level];

@@ -93,8 +93,10 @@ class ConfReader {
     for (const Ring& one : rings_) add(one.nodes);
     add(known_hosts_);
     if (all.empty()) {
-      return usage(everywhere_.front().where, "Nodes=ALL, and no host is known",
-                   "pass the file to a launch, which has a list of hosts, or list the nodes");
+      return usage(everywhere_.front().where,
+                   "Nodes=ALL stands for all hosts, but this command has no list of hosts",
+                   "pass the file to a launch, because a launch has a list of hosts; or write the "
+                   "names of the nodes");
     }
     for (const Everywhere& one : everywhere_) {
       if (one.of_switches) switches_[one.index].nodes = all;
@@ -106,7 +108,8 @@ class ConfReader {
   Result<void> take_include(const SlurmLine& line, const std::string& file, int depth) {
     if (depth == max_include_depth || ++includes_ > max_includes) {
       return refuse(file, line, 0,
-                    fmt::format("more than {} levels of Include, or more than {} in all",
+                    fmt::format("the file has more than {} levels of Include lines, or more than "
+                                "{} Include lines in all",
                                 max_include_depth, max_includes),
                     "does a file include itself?");
     }
@@ -159,8 +162,8 @@ class ConfReader {
   Result<void> check_name(const SlurmLine& line, const std::string& file, const Pair& name) {
     if (name.value.empty() || name.value.find_first_of("[],{}") != std::string::npos) {
       return refuse(file, line, name.value_offset,
-                    fmt::format("'{}' is not a name of one switch or block", name.value),
-                    "give each its own line");
+                    fmt::format("'{}' is not the name of a single switch or block", name.value),
+                    "write a line for each switch or block");
     }
     return {};
   }
@@ -182,9 +185,9 @@ class ConfReader {
         nodes_value = nullptr;
       } else {
         children_value = nullptr;
-        both_.add(
-            fmt::format("{} (switch {}): it has nodes, so its Switches are ignored, as Slurm does",
-                        at_line(file, line.where(0).line), name.value));
+        both_.add(fmt::format(
+            "{} (switch {}): the switch has nodes, so toprun ignores its Switches, as Slurm does",
+            at_line(file, line.where(0).line), name.value));
       }
     }
     const bool all = is_all(nodes_value);
@@ -192,7 +195,7 @@ class ConfReader {
     auto nodes = TRY(names(line, file, all ? nullptr : nodes_value, nodes_left_));
     auto children = TRY(names(line, file, children_value, links_left_));
     if (!all && nodes.empty() && children.empty()) {
-      neither_.add(fmt::format("{} (switch {}): it has neither nodes nor switches",
+      neither_.add(fmt::format("{} (switch {}): the switch has neither nodes nor switches",
                                at_line(file, line.where(0).line), name.value));
     }
     const Pair* level = line.find("level");
@@ -227,7 +230,7 @@ class ConfReader {
     return refuse(
         file, line, name.key_offset,
         fmt::format("this line does not give the nodes' positions in torus {}", name.value),
-        "give topology.yaml, or what `scontrol show topoconf` prints");
+        "give topology.yaml, or the output of `scontrol show topoconf`");
   }
 
   Result<void> take_group(const SlurmLine& line, const std::string& file, const Pair& list) {

@@ -97,9 +97,10 @@ TEST(SlurmConf, WarnsOfOddLines) {
   EXPECT_EQ(text_of(*map), "leaf\nn0 s[0-1] t.conf:1\nn1 s[0-1] t.conf:1\n");
   EXPECT_EQ(map->warnings,
             (std::vector<std::string>{
-                "t.conf:1: host n0 is below several leaves, also at t.conf:2 (2 such hosts)",
-                "t.conf:2 (switch s1): it has nodes, so its Switches are ignored, as Slurm does",
-                "t.conf:3 (switch s2): it has neither nodes nor switches",
+                "t.conf:1: host n0 is below several leaves; it is also at t.conf:2 (2 such hosts)",
+                "t.conf:2 (switch s1): the switch has nodes, so toprun ignores its Switches, as "
+                "Slurm does",
+                "t.conf:3 (switch s2): the switch has neither nodes nor switches",
                 "t.conf:3:15: unknown key nodez is ignored; did you mean nodes? (2 such keys)"}));
 }
 
@@ -156,7 +157,7 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"SwitchName=s0 \\\n Nodes=n0,n[3-1]\n", "t.conf:2:13: the range 3-1 descends"},
       {"SwitchName=s0 Nodes=n[0-999999999]\n", "t.conf:1:23: the range"},
       {"\nSwitchName\n", "t.conf:2:11: expected Key=value"},
-      {"\f\f\ninclude \t\n", "t.conf:2:1: Include does not name a file"},
+      {"\f\f\ninclude \t\n", "t.conf:2:1: this Include line does not name a file"},
       {"=x\n", "t.conf:1:1: expected Key=value"},
       {"SwitchName=s0 Nodes=n0 Nodes=n1\n", "t.conf:1:24: nodes appears twice"},
       {"SwitchName=s0 Nodes=\"n0\n", "t.conf:1:21: the quotation mark"},
@@ -176,11 +177,11 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n", "t.conf:2:1: block b0 appears twice"},
       {"BlockName=b0 Nodes=n0\nBlockSizes=1,x\n", "t.conf:2:14: BlockSizes needs"},
       {"SwitchName=a Nodes=ALL\n",
-       "t.conf:1:1: Nodes=ALL, and no host is known; pass the file to a launch"},
+       "t.conf:1:1: Nodes=ALL stands for all hosts, but this command has no list of hosts; pass "
+       "the file to a launch"},
       {"TorusName=t Dims=2x2x2 Nodes=n[0-7]\n  TorusName=t PlacementDims=1x1x1(1) Anchors=8\n",
        "t.conf:1:1: this line does not give the nodes' positions in torus t; give topology.yaml, "
-       "or what "
-       "`scontrol show topoconf` prints"},
+       "or the output of `scontrol show topoconf`"},
       {"AggregatedBlock=b[0-1] BlockSize=2\nBlockName=b0 Nodes=n0\n", "block b1 is in a group"},
       {"AggregatedBlock=b0\nBlockName=b0 Nodes=n0\n", "t.conf:1:1: AggregatedBlock needs"},
   };
@@ -199,7 +200,7 @@ TEST(SlurmConf, BoundsDepthAndSize) {
   EXPECT_NE(parsed_conf(deep).find("more than 15 levels below it"), std::string::npos);
   EXPECT_EQ(
       parsed_conf("SwitchName=p0 Switches=s[0-65535]\nSwitchName=p1 Switches=a[0-999]b[0-949]\n")
-          .find("error: t.conf:2:24: too many hosts: the maximum is 262144"),
+          .find("error: t.conf:2:24: there are too many hosts: at most 262144 hosts are allowed"),
       0u);
   std::string keys = "SwitchName=s0";
   for (int i = 0; i < 100; ++i) keys += fmt::format(" k{}=1", i);

@@ -119,7 +119,9 @@ class SlurmLineReader {
         lower(text.substr(i, include_word.size())) == include_word &&
         !trim(text.substr(word_end)).starts_with('=')) {
       line.include_ = trim(text.substr(word_end));
-      if (line.include_.empty()) return refuse(line, i, "Include does not name a file", "name one");
+      if (line.include_.empty())
+        return refuse(line, i, "this Include line does not name a file",
+                      "write the name of a file");
       return {};
     }
     for (; i < text.size(); skip_blanks()) {
@@ -157,7 +159,7 @@ class SlurmLineReader {
     }
     if (line.pairs_.size() == max_pairs_per_line) {
       return refuse(line, key_start,
-                    fmt::format("more than {} keys in one line", max_pairs_per_line),
+                    fmt::format("the line has more than {} keys", max_pairs_per_line),
                     "is this a topology.conf?");
     }
     line.pairs_.push_back({key, std::string(text.substr(start, i - start)), key_start, start});

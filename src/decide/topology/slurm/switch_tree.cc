@@ -84,7 +84,7 @@ class SwitchTree {
       return usage(switches_[top].where,
                    fmt::format("switch {} has more than {} levels below it", switches_[top].name,
                                max_levels - 1),
-                   "check the tree: toprun does not read deeper ones");
+                   "check the tree: toprun does not read deeper trees");
     }
     return {};
   }
@@ -138,8 +138,9 @@ class SwitchTree {
         if (pairs > max_switch_pairs) {
           return usage(
               switches_[leaf].where,
-              fmt::format("more than {} pairs of a leaf and a switch above it", max_switch_pairs),
-              "leave out the upper levels");
+              fmt::format("the tree has more than {} pairs of a leaf and a switch above the leaf",
+                          max_switch_pairs),
+              "leave out the upper levels of the tree");
         }
         for (const Index parent : parents_[found[i]]) {
           if (std::exchange(visited_for[parent], leaf) != leaf) found.push_back(parent);
@@ -210,9 +211,8 @@ class SwitchTree {
     for (const Index leaf : leaves) all.insert(above_[leaf].begin(), above_[leaf].end());
     pairs_ += all.size();
     if (pairs_ > max_switch_pairs) {
-      return usage(switches_[leaves.front()].where,
-                   "too many combinations of leaves above one host each",
-                   "name each host below one leaf");
+      return usage(switches_[leaves.front()].where, "too many hosts are below several leaves",
+                   "write each host below only one leaf");
     }
     path->second = path_of({all.begin(), all.end()});
     return &path->second;
@@ -221,7 +221,7 @@ class SwitchTree {
   void warn_of_several_leaves() {
     if (more_leaves_.empty()) return;
     const auto& [node, leaves] = *more_leaves_.begin();
-    std::string text = fmt::format("{}: host {} is below several leaves, also at {}",
+    std::string text = fmt::format("{}: host {} is below several leaves; it is also at {}",
                                    switches_[leaves[0]].evidence, nodes_[node].name,
                                    switches_[leaves[1]].evidence);
     if (more_leaves_.size() > 1) text += fmt::format(" ({} such hosts)", more_leaves_.size());
@@ -268,7 +268,8 @@ Result<GroupLevels> group_levels(const std::vector<Block>& blocks,
     auto& level = levels[group.nodes];
     for (const std::string& block : group.blocks) {
       if (!by_name.contains(block)) {
-        return usage(group.where, fmt::format("block {} is in a group but defined nowhere", block));
+        return usage(group.where,
+                     fmt::format("block {} is in a group, but no line defines this block", block));
       }
       if (!level.emplace(block, name).second) {
         return usage(group.where,

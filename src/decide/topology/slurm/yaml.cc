@@ -132,7 +132,7 @@ class TopologyYamlReader {
       const DataNode* name = entry.kind == Kind::table ? entry.find("topology") : nullptr;
       if (!name || name->kind != Kind::text) {
         return refuse(entry.where, "this entry does not name a topology",
-                      "write - topology: NAME, and its tree, block, ring, torus3d or flat below");
+                      "write - topology: NAME, and below it tree, block, ring, torus3d or flat");
       }
       const DataNode* mark = find_either(entry, "cluster_default", "clusterDefault");
       const bool first = mark && is_true(*mark) && !has_default;
@@ -215,7 +215,7 @@ class TopologyYamlReader {
         continue;
       }
       return refuse(named ? named->where : item.where,
-                    fmt::format("one of {} without the name of one {}", key, name),
+                    fmt::format("an entry of {} does not have the name of one {}", key, name),
                     fmt::format("write {}: NAME", name));
     }
     return list;
@@ -228,15 +228,17 @@ class TopologyYamlReader {
     const DataNode* value = table.find(key);
     if (!value) return all;
     if (value->kind == Kind::table) {
-      return refuse(value->where, fmt::format("{} is a host list", key), "as in n[0-3]");
+      return refuse(value->where, fmt::format("{} must be a host list", key), "as in n[0-3]");
     }
     const std::span<const DataNode> lists =
         value->kind == Kind::list ? std::span(value->items) : std::span(value, 1);
     for (const DataNode& list : lists) {
       if (key == "nodes" && lower(list.text) == "all") {
         if (known_hosts_.empty()) {
-          return refuse(list.where, "nodes: ALL, and no host is known",
-                        "pass the file to a launch, which has a list of hosts, or list the nodes");
+          return refuse(list.where,
+                        "nodes: ALL stands for all hosts, but this command has no list of hosts",
+                        "pass the file to a launch, because a launch has a list of hosts; or write "
+                        "the names of the nodes");
         }
         std::ranges::copy(known_hosts_, std::back_inserter(all));
         continue;
@@ -265,9 +267,9 @@ class TopologyYamlReader {
       const std::string& name = item.find("switch")->text;
       if (!nodes.empty() && !children.empty()) {
         children.clear();
-        warnings_.push_back(
-            fmt::format("{} (switch {}): it has nodes, so its children are ignored, as Slurm does",
-                        at_line(file_, item.where.line), name));
+        warnings_.push_back(fmt::format(
+            "{} (switch {}): the switch has nodes, so toprun ignores its children, as Slurm does",
+            at_line(file_, item.where.line), name));
       }
       switches.push_back({name, std::move(nodes), std::move(children), at(file_, item.where),
                           at_line(file_, item.where.line)});
@@ -378,10 +380,10 @@ class TopologyYamlReader {
         sizes.size() <= max_levels) {
       return sizes;
     }
-    return refuse(
-        value.where,
-        fmt::format("block_sizes is a list of up to {} numbers of at least 1", max_levels),
-        "as in block_sizes: [18, 36]");
+    return refuse(value.where,
+                  fmt::format("block_sizes must be a list of at most {} numbers, each at least 1",
+                              max_levels),
+                  "as in block_sizes: [18, 36]");
   }
 
   const std::string& file_;
@@ -408,8 +410,8 @@ Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
   if (documents.empty()) return Map{};
   if (is_kubernetes(documents.front())) return map_of_kubernetes(documents, file, members);
   if (documents.size() > 1) {
-    return usage(at(file, documents[1].where), "a second document in one file",
-                 "write each into a file of its own");
+    return usage(at(file, documents[1].where), "the file contains a second document",
+                 "write each document into its own file");
   }
   const DataNode& root = documents.front();
   if (root.kind == Kind::table) return map_of_plain(root, file);

@@ -143,7 +143,9 @@ TEST(SlurmYaml, NamesBelongToTheirTopology) {
 TEST(SlurmYaml, AllIsEveryKnownHost) {
   const std::string text = "- topology: a\n  tree: {switches: [{switch: s, nodes: ALL}]}\n";
   EXPECT_EQ(text_of(parse_slurm_yaml(text, "t", {}, {"n0", "n1"})), "leaf\nn0 s t:2\nn1 s t:2\n");
-  EXPECT_TRUE(parsed_yaml(text).contains("nodes: ALL, and no host is known")) << parsed_yaml(text);
+  EXPECT_TRUE(parsed_yaml(text).contains(
+      "nodes: ALL stands for all hosts, but this command has no list of hosts"))
+      << parsed_yaml(text);
 }
 
 TEST(SlurmYaml, ReadsRingsAndToruses) {
@@ -169,7 +171,7 @@ TEST(SlurmYaml, WarnsAndGoesOn) {
       {"- topology: a\n  speed: 4\n  tree: {switches: [{switch: s, nodes: n0}]}\n",
        "t.yaml:2:3: unknown key speed is ignored"},
       {"- topology: a\n  tree: {switches: [{switch: s, nodes: n0, children: t}]}\n",
-       "t.yaml:2 (switch s): it has nodes, so its children are ignored, as Slurm does"},
+       "t.yaml:2 (switch s): the switch has nodes, so toprun ignores its children, as Slurm does"},
       {"- topology: a\n  block: {block_sizes: [2], blocks: [{block: b0, nodes: \"n[0-2]\"}]}\n",
        "t.yaml:2: block b0 has 3 nodes, more than its size 2"},
   };
@@ -190,20 +192,22 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {"- topology: a\n", "t.yaml:1:3: topology a has neither tree, block, ring, torus3d nor flat"},
       {"- topology: a\n  flat: true\n  tree: {switches: []}\n",
        "t.yaml:3:3: topology a is both flat and tree"},
-      {"- topology: a\n  ring: {rings: [{nodes: n0}]}\n", "one of rings without the name of one"},
+      {"- topology: a\n  ring: {rings: [{nodes: n0}]}\n",
+       "an entry of rings does not have the name of one"},
       {"- topology: a\n  torus3d: {toruses: [{name: t, nodes: n0}]}\n",
        "t.yaml:2:23: dims has to be a table of x, y and z"},
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 0, z: 1}, nodes: n0}]}\n",
        "dims has to be a table of x, y and z; as in dims: {x: 4, y: 4, z: 8}"},
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 1, z: 1}, nodes: n0}]}\n",
-       "1 nodes for the 2 positions of 2x1x1"},
+       "the region has 1 nodes for the 2 positions of its size 2x1x1"},
       {"- topology: a\n  tree: yes\n", "t.yaml:2:9: expected a list of switches"},
-      {tree("    - nodes: n0\n"), "t.yaml:4:7: one of switches without the name of one switch"},
-      {tree("    - switch: s[0-1]\n"), "t.yaml:4:15: one of switches without the name"},
+      {tree("    - nodes: n0\n"),
+       "t.yaml:4:7: an entry of switches does not have the name of one switch"},
+      {tree("    - switch: s[0-1]\n"), "t.yaml:4:15: an entry of switches does not have the name"},
       {tree("    - switch: s0\n      nodes: n[1-\n"),
        "t.yaml:5:14: host list 'n[1-', column 2: '[' is never closed"},
       {tree("    - switch: s0\n      nodes: n[0-999999999]\n"), "column 3: the range 0-999999999"},
-      {tree("    - switch: s0\n      nodes: {n0: 1}\n"), "t.yaml:5:14: nodes is a host list"},
+      {tree("    - switch: s0\n      nodes: {n0: 1}\n"), "t.yaml:5:14: nodes must be a host list"},
       {tree("    - switch: s0\n      switch: s1\n"),
        "t.yaml:5:7: switch appears twice, first at 4:7"},
       {tree("    - {switch: a, nodes: n0}\n    - {switch: a, nodes: n1}\n"),
@@ -215,11 +219,12 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {"- topology: a\n  block: {blocks: [{block: b, nodes: n0}, {block: c, nodes: n0}]}\n",
        "t.yaml:2:43: host n0 appears twice, first at t.yaml:2"},
       {"- topology: a\n  block: {block_sizes: [x], blocks: [{block: b}]}\n",
-       "t.yaml:2:24: block_sizes is a list"},
-      {"- topology: a\n  block: {block_sizes: 4, blocks: [{block: b}]}\n", "block_sizes is a list"},
+       "t.yaml:2:24: block_sizes must be a list"},
+      {"- topology: a\n  block: {block_sizes: 4, blocks: [{block: b}]}\n",
+       "block_sizes must be a list"},
       {"- topology: a\n tree: {\n", "t.yaml:2:"},
       {"- topology: [a\n", "t.yaml:"},
-      {"- topology: a\n---\n- topology: b\n", "a second document in one file"},
+      {"- topology: a\n---\n- topology: b\n", "the file contains a second document"},
   };
   for (const auto& [text, expected] : rows) {
     const std::string outcome = parsed_yaml(text);
@@ -240,10 +245,11 @@ TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
   for (int i = 0; i < 1000; ++i) lists += "- ";
   EXPECT_EQ(parsed_yaml(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");
   EXPECT_EQ(parsed_yaml(std::string(100'000, '[')),
-            "error: t.yaml: brackets nested more than 32 deep");
+            "error: t.yaml: brackets are nested more than 32 levels deep");
   EXPECT_EQ(parsed_yaml(std::string(max_yaml_bytes + 1, '#')),
-            "error: t.yaml: more than 4194304 bytes of YAML; shorten host names to lists such as "
-            "n[0-99]");
+            "error: t.yaml: the file has more than 4194304 bytes of YAML; write host lists such as "
+            "n[0-99] "
+            "instead of single names");
   std::string deep = "- topology: a\n  tree:\n    switches:\n    - {switch: s0, nodes: n0}\n";
   for (int i = 1; i < 64; ++i)
     deep += fmt::format("    - {{switch: s{}, children: s{}}}\n", i, i - 1);
