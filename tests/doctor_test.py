@@ -47,8 +47,9 @@ class Doctor(support.TestCase):
     def test_settings_that_contradict_the_machine(self):
         found = self.here(env={"NCCL_SOCKET_IFNAME": "eth77", "NCCL_SOCKET_NTREADS": "4"})["nccl-settings"]
         self.assertEqual(found["severity"], "warning")
-        self.assertEqual(found["fix"], "correct or remove it where it is set: the shell's files, the job's script, "
-                                       "toprun.toml or nccl.conf; toprun net env shows what fits this machine, and why")
+        self.assertEqual(found["fix"], "correct or remove this setting where it is set (the shell's files, the job's script, "
+                                       "toprun.toml or nccl.conf); `toprun net env` shows the settings that fit this "
+                                       "machine, and why")
 
     def test_few_processes_have_a_command(self):
         """Root has no such limit: as another user, as far as the case may become one."""
@@ -109,7 +110,8 @@ class Doctor(support.TestCase):
 
     def test_fix_tells_what_no_command_fixes(self):
         done = self.there(net_test.empty, "--fix", env={"NCCL_IB_HCA": "mlx5_0"})
-        self.assertRegex(done.out, r"(?m)^# NCCL_IB_HCA=mlx5_0 .*no RDMA device\n# no command: correct or remove it where it is set")
+        self.assertRegex(done.out, r"(?m)^# NCCL_IB_HCA=mlx5_0 .*no RDMA device\n"
+                                   r"# no command: correct or remove this setting where it is set")
 
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")

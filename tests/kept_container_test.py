@@ -46,7 +46,7 @@ class Kept(containers.PodmanCase):
         done = self.toprun("--container", "docker://python:3.12", "--container-name", "mine",
                            "--no-python", "true", env={**self.podman.env, **self.kept})
         self.assertEqual(done.code, 1)
-        self.assertRegex(done.err, rf"container mine: it was made from {IMAGE}; choose another "
+        self.assertRegex(done.err, rf"container mine: the container was made from {IMAGE}; choose another "
                                    rf"--container-name, or remove {self.place}/mine")
 
     def test_two_jobs_at_once_make_it_once(self):
@@ -66,7 +66,7 @@ class Kept(containers.PodmanCase):
                               env={"TOPRUN_CONTAINERS": f"{self.place}/file/below"})
         self.assertEqual(done.code, 1)
         self.assertRegex(done.err, rf"cannot make {self.place}/file/below: Not a directory; "
-                                   "name another folder with TOPRUN_CONTAINERS")
+                                   "choose another folder with TOPRUN_CONTAINERS")
 
 
 if __name__ == "__main__":

@@ -343,11 +343,11 @@ M = "mlx5_{}:1".format
 CASES = [
     case(empty, [], GID_INDEX=LEFT, HCA=LEFT, SOCKET_NTHREADS=LEFT, one_liner=WAITS, reason="no RDMA port is used"),
     case(ethernet_only, [], SOCKET_NTHREADS="4", NSOCKS_PERTHREAD="4", one_liner=WAITS,
-         reason="one socket does not fill 100000 Mb/s"),
+         reason="one socket is not enough for 100000 Mb/s"),
     case(one_hca, [M(0)], GID_INDEX=LEFT, HCA=LEFT, NSOCKS_PERTHREAD=LEFT, one_liner=WAITS,
          reason="finds entry 3 itself"),
     case(one_hca, [M(0)], GID_INDEX="3", options=["--nccl", "2.20.5"], device="mlx5_0", one_liner="3",
-         reason="NCCL 2.20.5 uses entry 0 and does not search"),
+         reason="NCCL 2.20.5 uses entry 0 and does not search for the right entry"),
     case(bond, ["mlx5_bond_0:1"], GID_INDEX=LEFT, HCA=LEFT, one_liner="3"),
     case(bond_leg_down, ["mlx5_bond_0:1"], GID_INDEX=LEFT, one_liner="3"),
     case(eight_equal, [M(i) for i in range(8)], GID_INDEX=LEFT, HCA=LEFT, one_liner=WAITS,
@@ -461,13 +461,13 @@ class Machines(support.TestCase):
         for build, options, env, said in (
                 (empty, ["--fabric", "slingshot"], {}, "HPE Slingshot (cxi): /sys/class/cxi is not there"),
                 (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
-                (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not say chassis_asset_tag=OracleCloud.com"),
+                (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not contain chassis_asset_tag=OracleCloud.com"),
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
                 (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"),
                 (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
-                (storage, [], {"NCCL_IB_HCA": "mlx5"}, "selects mlx5_10:1 too: 100 Gb/s beside 400"),
+                (storage, [], {"NCCL_IB_HCA": "mlx5"}, "also selects mlx5_10:1: 100 Gb/s beside 400"),
                 (storage, [], {"NCCL_IB_HCA": "=mlx5_0,mlx5_1"}, "NCCL_IB_HCA==mlx5_0,mlx5_1 (set by you): ")):
             with self.subTest(machine=build.__name__, options=options, env=env):
                 finished = self.toprun("net", "env", "--root", self.tree(build), *options,

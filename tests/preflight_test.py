@@ -38,7 +38,7 @@ class OneNode(support.TestCase):
         finished, lines = self.warnings("ulimit -Sn 200", self.script())
         self.assert_ok(finished)
         self.assertEqual(len(lines), 1, finished)
-        self.assertRegex(lines[0], r"open files is low on \S+: .*; ulimit -n 65536 before toprun")
+        self.assertRegex(lines[0], r"open files is low on \S+: .*; run `ulimit -n 65536` before toprun")
 
     def test_turned_off(self):
         finished, lines = self.warnings("ulimit -Sn 200", self.script(), options=["--no-preflight"])
@@ -116,9 +116,9 @@ class TwoNodes(support.TestCase):
             pythons.append(prefix / "bin/python")
         said = self.both(["print(1)\n"] * 2, pythons)
         self.assertRegex(said, WARNING + r"nodes have different Pythons: 3.10 on \S+, 3.11 on \S+; "
-                                         r"give all the same environment$")
+                                         r"give all nodes the same environment$")
         self.assertRegex(said, WARNING + r"nodes have different versions of torch: 2.0.0 on \S+, "
-                                         r"2.1.0 on \S+; install the same one on all$")
+                                         r"2.1.0 on \S+; install the same version on all nodes$")
 
 
 if __name__ == "__main__":

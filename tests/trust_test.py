@@ -199,7 +199,7 @@ class Images(SharedFolder):
                 finished = self.contained()
                 self.assertEqual(finished.code, 1)
                 self.assertIn(f"{self.shared / name}: it belongs to user {MALLORY}, neither to you nor to "
-                              "root; set TOPRUN_CONTAINERS to a folder of your own", finished.err)
+                              "root; set TOPRUN_CONTAINERS to a folder that belongs to you", finished.err)
                 self.assertFalse((self.home / "asked").exists())
 
     def test_of_ones_own_are(self):

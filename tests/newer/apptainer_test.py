@@ -151,7 +151,7 @@ class Image(support.TestCase):
         changed = self.folder() / "small.sif"
         shutil.copy(self.image, changed)
         done = self.contained(*words, image=changed, env=env)
-        self.assertRegex(done.err, rf"container mine: it was made from {self.image}; choose another")
+        self.assertRegex(done.err, rf"container mine: the container was made from {self.image}; choose another")
 
     def test_a_bind_in_a_place_that_the_image_lacks(self):
         outside = self.folder()
@@ -168,8 +168,8 @@ class Image(support.TestCase):
         other.write_bytes(whole[:45] + b"04" + whole[47:])
         for image, pattern in [
             ("/no/such.sif", "image /no/such.sif on .*: No such file or directory; check the path"),
-            (cut, "is not a SIF file; its copy or build may"),
-            (other, "is for arm64, and this machine is x86_64; build it on the target"),
+            (cut, "is not a SIF file; perhaps the file was not"),
+            (other, "the image is for arm64, but this machine is x86_64; build the image on a machine with"),
         ]:
             with self.subTest(image):
                 done = self.contained("--no-python", "true", image=image)
@@ -191,7 +191,7 @@ class Image(support.TestCase):
         done = self.contained("--container-name", "mine", "--no-python", "true",
                               env={"TOPRUN_CONTAINERS": str(small)})
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.err, "no space left on device; free some space, or name another folder")
+        self.assertRegex(done.err, "no space left on device; free some space, or choose another folder")
 
     def test_an_edf(self):
         folder = self.folder()

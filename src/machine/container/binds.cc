@@ -44,7 +44,7 @@ Result<Bind> parse_bind(std::string_view text) {
     if (!parts[1].starts_with('/')) return bad_bind(text, "the path inside must be absolute");
     bind.target = normal(parts[1]);
   }
-  if (bind.target == "/") return bad_bind(text, "it would hide the whole image");
+  if (bind.target == "/") return bad_bind(text, "the folder would hide the whole image");
   if (parts.size() > 2) {
     if (parts[2] != "ro" && parts[2] != "rw") {
       return bad_bind(text, fmt::format("{} is neither ro nor rw", printable(parts[2])));

@@ -38,7 +38,7 @@ TEST(Binds, Errors) {
       {":/data", "--bind :/data: the folder to bind is missing; the form is SRC[:DST[:ro|rw]]"},
       {"/a:b", "--bind /a:b: the path inside must be absolute; the form is SRC[:DST[:ro|rw]]"},
       {"/a:", "--bind /a:: the path inside must be absolute; the form is SRC[:DST[:ro|rw]]"},
-      {"/a:/", "--bind /a:/: it would hide the whole image; the form is SRC[:DST[:ro|rw]]"},
+      {"/a:/", "--bind /a:/: the folder would hide the whole image; the form is SRC[:DST[:ro|rw]]"},
       {"/a:/b:rx", "--bind /a:/b:rx: rx is neither ro nor rw; the form is SRC[:DST[:ro|rw]]"},
       {"/a:/b:ro:z",
        "--bind /a:/b:ro:z: a path with ':' in it cannot be bound; the form is SRC[:DST[:ro|rw]]"},

@@ -24,16 +24,17 @@ struct Here {
 // How to make the runtime available.
 std::string remedy(const Runtime& runtime) {
   if (runtime.program().empty()) {
-    return "pyxis is a plugin of Slurm that the administrators install; name another runtime";
+    return "pyxis is a plugin of Slurm, which only administrators can install; choose another "
+           "runtime";
   }
-  return fmt::format("install {0}, or load it with --modules {0} where the site has it as a module",
+  return fmt::format("install {0}, or load {0} with --modules {0} if the site has {0} as a module",
                      runtime.name());
 }
 
 std::unexpected<Error> absent(const Runtime& runtime) {
   if (runtime.program().empty()) {
     return fail("--container-runtime pyxis",
-                "srun of this Slurm does not have the option --container-image", remedy(runtime));
+                "this Slurm's srun does not have the option --container-image", remedy(runtime));
   }
   return fail(fmt::format("--container-runtime {}", runtime.name()),
               fmt::format("there is no {} in PATH", runtime.program()), remedy(runtime));
@@ -47,9 +48,10 @@ std::unexpected<Error> none_here(const Request& request,
                                                      : runtime->program());
   }
   std::string why = fmt::format("none of {} is in PATH", fmt::join(programs, ", "));
-  return fail(
-      fmt::format("no container runtime for image {}", printable(request.image)), std::move(why),
-      "install one, or load one with --modules apptainer where the site has it as a module");
+  return fail(fmt::format("no container runtime for image {}", printable(request.image)),
+              std::move(why),
+              "install a container runtime, or load one with --modules apptainer if the site has "
+              "Apptainer as a module");
 }
 
 Result<const Runtime*> choose_named(const Request& request, const Here& here) {

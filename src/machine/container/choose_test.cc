@@ -23,15 +23,16 @@ TEST(Choose, ByImageAndPath) {
 }
 
 TEST(Choose, Errors) {
-  EXPECT_EQ(chosen({.image = "docker://python:3.12", .runtime = "podman"}, ""),
-            "error: --container-runtime podman: there is no podman in PATH; "
-            "install podman, or load it with --modules podman where the site has it as a module");
+  EXPECT_EQ(
+      chosen({.image = "docker://python:3.12", .runtime = "podman"}, ""),
+      "error: --container-runtime podman: there is no podman in PATH; "
+      "install podman, or load podman with --modules podman if the site has podman as a module");
   EXPECT_EQ(chosen({.image = "a.sif"}, "podman"),
             "error: no container runtime for image a.sif: none of apptainer, singularity is in "
-            "PATH; install one, or load one with --modules "
-            "apptainer where the site has it as a module");
+            "PATH; install a container runtime, or load one with --modules apptainer if the site "
+            "has Apptainer as a module");
   EXPECT_TRUE(chosen({.image = "a.sqsh", .runtime = "pyxis"}, "podman")
-                  .starts_with("error: --container-runtime pyxis: srun of this Slurm does not"));
+                  .starts_with("error: --container-runtime pyxis: this Slurm's srun does not"));
   EXPECT_TRUE(
       chosen({.image = "python", .runtime = "podmen"}, "podman").ends_with("did you mean podman?"));
   EXPECT_TRUE(chosen({.image = "a.sif", .runtime = "podman"}, "podman")

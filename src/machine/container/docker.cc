@@ -44,9 +44,10 @@ class Docker final : public Runtime {
                           const Environment& environment) const override {
     const auto image = TRY(parse_image(run.request.image));
     if (!run.request.name.empty()) {
-      return usage(fmt::format("--container-name {}", run.request.name),
-                   "docker cannot reuse a container with different folders and a different program",
-                   "build an image from what you want to keep, or use --container-runtime podman");
+      return usage(
+          fmt::format("--container-name {}", run.request.name),
+          "docker cannot start an existing container again with other folders and another program",
+          "build an image that contains your changes, or use --container-runtime podman");
     }
     Arguments words({"docker", "run", "--rm", "--pull", "missing", "--log-driver", "none",
                      "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",

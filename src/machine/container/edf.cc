@@ -106,7 +106,7 @@ class Reader {
     target = truth->get();
     if (name == "entrypoint" && truth->get()) {
       edf_.notes.push_back(at(node.source()) +
-                           ": entrypoint has no effect: toprun starts its own program");
+                           ": entrypoint has no effect, because toprun starts its own program");
     }
     return {};
   }
@@ -207,11 +207,13 @@ class Chain {
   Result<Edf> whole(const std::string& name) {
     auto path = TRY(find(name));
     if (std::ranges::find(open_, path.first) != open_.end()) {
-      return usage(path.first, "inherits from itself", "take it out of base_environment");
+      return usage(path.first, "this file inherits from itself",
+                   "remove this file from base_environment");
     }
     if (open_.size() > max_edf_levels || ++files_ > max_edf_files) {
-      return usage(path.first, fmt::format("more than {} levels or {} files of base_environment",
-                                           max_edf_levels, max_edf_files));
+      return usage(path.first,
+                   fmt::format("base_environment has more than {} levels or more than {} files",
+                               max_edf_levels, max_edf_files));
     }
     auto edf = parse_edf(path.second, path.first, environment_);
     if (!edf) return edf;
@@ -243,7 +245,7 @@ class Chain {
     return usage(fmt::format("--environment {}", printable(name)),
                  fmt::format("there is no {}.toml in {}", printable(name),
                              folders().empty() ? "EDF_PATH" : join(folders(), ", ")),
-                 "name the file with a '/', or set EDF_PATH");
+                 "write the file's path with a '/', or set EDF_PATH");
   }
 
   std::vector<std::string> folders() const {
@@ -281,8 +283,9 @@ Result<std::vector<std::string>> apply_edf(Request& request, const Environment& 
                                            const ReadText& read) {
   auto edf = TRY(Chain(environment, read).whole(request.environment));
   if (request.image.empty() && !edf.image) {
-    return usage("--environment " + printable(request.environment), "it does not name an image",
-                 "write image = \"...\" into it, or use --container");
+    return usage("--environment " + printable(request.environment),
+                 "the file does not name an image",
+                 "write image = \"...\" into the file, or use --container");
   }
   if (request.image.empty()) request.image = *edf.image;
   if (request.workdir.empty()) request.workdir = edf.workdir.value_or("");

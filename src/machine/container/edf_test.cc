@@ -51,7 +51,7 @@ authorize_ssh_key = "${SCRATCH}/key"
   EXPECT_EQ(edf->annotations[0].first, "com.hooks.ssh.authorize_ssh_key");
   EXPECT_EQ(edf->annotations[0].second, "/scratch/key");
   EXPECT_EQ(join(edf->notes, "\n"),
-            "e.toml:5:14: entrypoint has no effect: toprun starts its own program\n"
+            "e.toml:5:14: entrypoint has no effect, because toprun starts its own program\n"
             "e.toml:7:30: mount flag private has no effect");
 }
 
@@ -144,7 +144,7 @@ TEST(Edf, WhereItIsLookedFor) {
   };
   EXPECT_EQ(error("none", {{"EDF_PATH", "/one:/two"}}),
             "--environment none: there is no none.toml in /one, /two; "
-            "name the file with a '/', or set EDF_PATH");
+            "write the file's path with a '/', or set EDF_PATH");
   EXPECT_TRUE(error("none", environment).contains("in /home/ada/.edf;"));
   EXPECT_EQ(error("./none.toml", {}), "--environment ./none.toml: No such file or directory");
 }
@@ -154,7 +154,8 @@ TEST(Edf, ChainsThatDoNotEnd) {
   files["a.toml"] = "base_environment = 'b.toml'";
   files["b.toml"] = "base_environment = 'a.toml'";
   Request request{.environment = "a.toml"};
-  EXPECT_TRUE(joined(request, files).error().line().starts_with("a.toml: inherits from itself"));
+  EXPECT_TRUE(
+      joined(request, files).error().line().starts_with("a.toml: this file inherits from itself"));
   for (int i = 0; i < 20; ++i) {
     files[fmt::format("{}.toml", i)] = fmt::format("base_environment = '{}.toml'", i + 1);
   }
@@ -169,7 +170,7 @@ TEST(Edf, ChainsThatDoNotEnd) {
   EXPECT_TRUE(joined(wide, files).error().line().contains("or 100 files"));
   files["i.toml"] = "workdir = '/w'";
   Request none{.environment = "i.toml"};
-  EXPECT_TRUE(joined(none, files).error().line().contains("it does not name an image"));
+  EXPECT_TRUE(joined(none, files).error().line().contains("the file does not name an image"));
 }
 
 TEST(Edf, VariablesSeeTheImagesFirst) {

@@ -39,10 +39,11 @@ class Enroot final : public Runtime {
                            (transport.empty() || transport == "docker" || transport == "dockerd" ||
                             transport == "podman" || transport == "docker-daemon");
     if (is_remote || image.kind == ImageKind::squashfs) return {};
-    return usage(fmt::format("container image {}", text),
-                 "enroot takes a .sqsh file, an image of a registry or the name of a container",
-                 image.kind == ImageKind::sif ? "use --container-runtime apptainer"
-                                              : "use --container-runtime podman");
+    return usage(
+        fmt::format("container image {}", text),
+        "enroot accepts only a .sqsh file, an image in a registry or the name of a container",
+        image.kind == ImageKind::sif ? "use --container-runtime apptainer"
+                                     : "use --container-runtime podman");
   }
 
   std::optional<SourcedPath> product(const Run& run,
@@ -81,7 +82,7 @@ class Enroot final : public Runtime {
     if (image.is_path()) {
       return usage(fmt::format("image {}", source),
                    "enroot imports only from registries and daemons",
-                   "build a .sif from it, with Apptainer");
+                   "build a .sif file from this image with Apptainer");
     }
     return Command{{"enroot", "import", "-o", file, uri(image)}, with_enroot_folders(environment)};
   }
@@ -95,7 +96,7 @@ class Enroot final : public Runtime {
     for (const Bind& bind : in_order(run.binds)) {
       if ((bind.source + bind.target).find_first_of(" :") != std::string::npos) {
         return fail(fmt::format("{}: enroot cannot bind {}", node.host, printable(bind.source)),
-                    "enroot cannot list a mount whose path contains a blank or ':'",
+                    "enroot does not accept a path that contains a blank or ':'",
                     "use another folder, or --container-runtime apptainer");
       }
       words.add("--mount", fmt::format("{}:{}:none:x-create=auto,rbind{}", bind.source, bind.target,

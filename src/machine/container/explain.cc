@@ -110,21 +110,20 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
   switch (trouble) {
     case Trouble::no_space:
       return {image, line,
-              "free some space, or name another folder: TOPRUN_CONTAINERS for images and kept "
-              "containers, TMPDIR for temporary files of a build"};
+              "free some space, or choose another folder with TOPRUN_CONTAINERS (images and kept "
+              "containers) or TMPDIR (temporary files of a build)"};
     case Trouble::namespaces:
-      return {name + " may not make user namespaces",
-              node.userns_off.empty() ? line : node.userns_off,
-              "let root set user.max_user_namespaces above 0 and, where they are there, "
-              "kernel.unprivileged_userns_clone=1 and "
-              "kernel.apparmor_restrict_unprivileged_userns=0, and give the user ranges in "
-              "/etc/subuid and /etc/subgid"};
+      return {
+          name + " may not make user namespaces", node.userns_off.empty() ? line : node.userns_off,
+          "as root, set user.max_user_namespaces above 0; if they exist, set "
+          "kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0; "
+          "and give the user ranges in /etc/subuid and /etc/subgid"};
     case Trouble::wrong_machine:
       return {image, line, "use an image for this machine's architecture"};
     case Trouble::no_image:
-      return {
-          image, line,
-          "check the name; for an image of another registry write the registry before the name"};
+      return {image, line,
+              "check the image's name; if the image is in another registry, write the registry "
+              "before the name"};
     case Trouble::no_reach:
       return {image, line,
               "the node cannot reach a registry: pull the image on a machine with a network "
@@ -139,12 +138,13 @@ Error error_for(Trouble trouble, const Runtime& runtime, const std::string& line
           "the path in the image is read-only: bind the folder to another path, or use --writable"};
     case Trouble::limits:
       return {name + " may not set a limit", line,
-              "raise the hard limits of this node, or lower what containers.conf asks for"};
+              "raise the hard limits of this node, or lower the limits in containers.conf"};
     case Trouble::too_old:
-      return {name + " does not know an option", line, "it is too old: use a newer one"};
+      return {name + " does not know an option", line,
+              "this version is too old: use a newer version"};
     case Trouble::forbidden:
       return {name + " may not be used in this way here", line,
-              "ask the administrators, or name another with --container-runtime"};
+              "ask the administrators, or choose another runtime with --container-runtime"};
   }
   return {image, line, {}};
 }

@@ -27,14 +27,15 @@ TEST(Explain, TheirWords) {
        "n1: container image a.sif: While checking", "write the registry before the name"},
       {"\x1b[31mFATAL:  \x1b[0m While performing build: no space left on device\n",
        "n1: container image a.sif: While performing build: no space left on device; free some",
-       "for temporary files of a build"},
+       "(temporary files of a build)"},
       {"Error: runc: runc create failed: unable to start container process: error during container "
        "init: error setting rlimits for ready process: error setting rlimit type 7: operation not "
        "permitted: OCI permission denied\n",
-       "n1: podman may not set a limit: runc: runc create failed", "containers.conf asks for"},
+       "n1: podman may not set a limit: runc: runc create failed",
+       "lower the limits in containers.conf"},
       {"WARNING: Skipping mount /etc/localtime [binds]: /etc/localtime doesn't exist in container\n"
        "Error: unknown flag: --frobnicate\n",
-       "n1: podman does not know an option: unknown flag: --frobnicate", "use a newer one"},
+       "n1: podman does not know an option: unknown flag: --frobnicate", "use a newer version"},
   };
   container::Run run;
   run.request.image = "a.sif";
@@ -51,7 +52,7 @@ TEST(Explain, TheSettingThatSwitchesUserNamespacesOff) {
                                       {.host = "n1", .userns_off = "user.max_user_namespaces=0"});
   ASSERT_TRUE(error);
   EXPECT_TRUE(error->line().starts_with(
-      "n1: podman may not make user namespaces: user.max_user_namespaces=0; let root set"));
+      "n1: podman may not make user namespaces: user.max_user_namespaces=0; as root, set"));
 }
 
 TEST(Explain, OfNothingKnown) {

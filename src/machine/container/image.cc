@@ -181,8 +181,9 @@ Result<Image> parse_reference(std::string_view whole, std::string_view transport
   image.name = text.substr(0, colon);
   if (const auto wrong = wrong_with_name(image)) {
     const bool looks_like_file = image.name.contains('/') && image.registry.empty();
-    return bad_image(whole, *wrong,
-                     looks_like_file ? fmt::format("for a folder say ./{}", printable(whole)) : "");
+    return bad_image(
+        whole, *wrong,
+        looks_like_file ? fmt::format("for a folder write ./{}", printable(whole)) : "");
   }
   if (colon == text.npos) return image;
   image.tag = text.substr(colon + 1);

@@ -53,13 +53,15 @@ Result<void> check_sif(const std::string& header, const std::string& what,
     if (bytes.starts_with(squashfs_magic) || bytes.contains("\n" + std::string(squashfs_magic))) {
       return {};
     }
-    return fail(what, "is not a SIF file", "its copy or build may be incomplete");
+    return fail(what, "is not a SIF file", "perhaps the file was not copied or built completely");
   }
   const std::string_view code = bytes.substr(machine_at, 2);
   const auto built = std::ranges::find(machines, code, &Machine::code);
   if (machine.empty() || built == machines.end() || built->uname == machine) return {};
-  return fail(what, fmt::format("is for {}, and this machine is {}", built->name, machine),
-              "build it on the target's architecture: toprun setup does so as a job");
+  return fail(what,
+              fmt::format("the image is for {}, but this machine is {}", built->name, machine),
+              "build the image on a machine with the architecture of this one: toprun setup builds "
+              "it in a job");
 }
 
 }  // namespace
@@ -71,12 +73,12 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   const std::string what = fmt::format("container image {} on {}", printable(parsed->path), host);
   struct stat status {};
   if (::stat(parsed->path.c_str(), &status) != 0) {
-    return fail_errno(what, "check the path, and that this node has mounted it");
+    return fail_errno(what, "check the path, and whether this node has mounted its file system");
   }
   const bool is_folder = S_ISDIR(status.st_mode);
   if (parsed->kind == ImageKind::folder && !is_folder) {
-    return fail(what, "does not show the kind of image in its name",
-                "rename it to end in .sif, .sqsh or .tar");
+    return fail(what, "the name does not show the kind of image",
+                "rename the image to a name that ends in .sif, .sqsh or .tar");
   }
   const bool is_file = parsed->kind == ImageKind::sif || parsed->kind == ImageKind::squashfs;
   if (is_file && !S_ISREG(status.st_mode)) return fail(what, "is not a file");
@@ -84,7 +86,8 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   const auto header = TRY(beginning(parsed->path, what));
   if (parsed->kind == ImageKind::sif) return check_sif(header, what, machine);
   if (header.starts_with(squashfs_magic)) return {};
-  return fail(what, "is not a squashfs file", "its copy or build may be incomplete");
+  return fail(what, "is not a squashfs file",
+              "perhaps the file was not copied or built completely");
 }
 
 std::string this_machine() {

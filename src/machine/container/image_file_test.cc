@@ -30,15 +30,16 @@ TEST(ImageFile, WhatIsLookedAt) {
   };
   const Case cases[] = {
       {"a.sif", sif("02"), ""},
-      {"arm.sif", sif("04"), "is for arm64, and this machine is x86_64; build it on the target's"},
+      {"arm.sif", sif("04"),
+       "the image is for arm64, but this machine is x86_64; build the image on a machine with"},
       {"new.sif", sif("99"), ""},
-      {"cut.sif", sif("02").substr(0, 40), "is not a SIF file; its copy or build may"},
+      {"cut.sif", sif("02").substr(0, 40), "is not a SIF file; perhaps the file was not"},
       {"old.simg", "hsqs....", ""},
       {"older.simg", "#!/usr/bin/env run-singularity\nhsqs....", ""},
       {"text.sif", "hello", "is not a SIF file"},
       {"a.sqsh", "hsqs....", ""},
       {"empty.sqsh", "", "is not a squashfs file"},
-      {"image", "x", "does not show the kind of image in its name; rename it"},
+      {"image", "x", "the name does not show the kind of image; rename it"},
       {"a.tar", "", ""},
   };
   for (const Case& test : cases) {
@@ -57,7 +58,7 @@ TEST(ImageFile, NotThere) {
   const TemporaryFolder folder;
   EXPECT_EQ(check_image_file("/no/such.sif", "n1", "x86_64").error().line(),
             "container image /no/such.sif on n1: No such file or directory; check the path, and "
-            "that this node has mounted it");
+            "whether this node has mounted its file system");
   EXPECT_TRUE(check_image_file(folder.path().native(), "n1", "x86_64"));
   EXPECT_TRUE(check_image_file("docker://python", "n1", "x86_64"));
   std::filesystem::create_directory(folder.path() / "a.sif");

@@ -88,14 +88,14 @@ TEST(Image, Errors) {
       {"python:.1", "a tag does not begin with '.'"},
       {"python:" + std::string(129, 'a'), "a tag has at most 128 bytes"},
       {std::string(256, 'a'), "a name has at most 255 bytes"},
-      {"a//b", "a part between slashes is empty; for a folder say ./a//b"},
+      {"a//b", "a part between slashes is empty; for a folder write ./a//b"},
       {"a_-b", "a_-b must have letters or digits around each separator"},
       {"a/b@sha256:12", "is not a digest, such as sha256: and 64 hexadecimal digits"},
       {"nvcr.io:x/a", "nvcr.io:x has no port between 1 and 65535"},
       {"~/a.d", "the shell has not replaced the '~'; write the path as $HOME/..."},
       {"py\nthon", "container image py\\nthon: control characters are not allowed"},
       {"images/My Folder",
-       "lower-case letters, and My Folder does not; for a folder say ./images/My Folder"},
+       "lower-case letters, and My Folder does not; for a folder write ./images/My Folder"},
       {"docker-archive:", "a path must follow"},
   };
   for (const Case& test : cases) {

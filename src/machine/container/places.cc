@@ -52,7 +52,7 @@ Result<void> check_path(const SourcedPath& sourced, const Environment& environme
   const bool is_enroots = sourced.source.starts_with("ENROOT_");
   const std::string variable = is_enroots ? sourced.source : "TOPRUN_CONTAINERS";
   return fail(checked.error().what, checked.error().why,
-              fmt::format("set {} to a folder of your own", variable));
+              fmt::format("set {} to a folder that belongs to you", variable));
 }
 
 namespace {

@@ -41,9 +41,9 @@ Result<void> add_devices(Arguments& words, const Run& run, const Node& node,
   if (!node.nvidia) return {};
   if (!node.nvidia_cdi) {
     return fail(fmt::format("{}: podman cannot pass the GPUs to the container", node.host),
-                "no file in /etc/cdi or /var/run/cdi describes them",
-                "have root run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` there, or "
-                "use --no-gpu");
+                "no file in /etc/cdi or /var/run/cdi describes the GPUs",
+                "run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` as root on that host, "
+                "or use --no-gpu");
   }
   const auto numbers = renumbered_gpus(environment);
   if (numbers.empty()) words.add("--device", "nvidia.com/gpu=all");

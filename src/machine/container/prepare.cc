@@ -67,7 +67,7 @@ Result<Preparation::State> Preparation::try_begin() {
   fs::create_directories(path_.parent_path(), error);
   if (error) {
     return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
-                error.message(), "name another folder with TOPRUN_CONTAINERS");
+                error.message(), "choose another folder with TOPRUN_CONTAINERS");
   }
   TRY(check_places());
   const auto locked = TRY(try_lock());
@@ -103,16 +103,16 @@ Result<void> Preparation::check_record() const {
   if (text == record_of(run_)) return {};
   const std::string image(text.substr(0, text.find('\n')));
   const bool same_name = image == run_.request.image;
-  const std::string why = same_name
-                              ? fmt::format("{} has changed since it was made", printable(image))
-                              : fmt::format("it was made from {}", printable(image));
+  const std::string why =
+      same_name ? fmt::format("{} has changed since the container was made", printable(image))
+                : fmt::format("the container was made from {}", printable(image));
   if (run_.request.name.empty()) {
     return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
   }
-  return fail(
-      what(), why,
-      fmt::format("choose another --container-name, or remove {} together with your changes in it",
-                  path_.native()));
+  return fail(what(), why,
+              fmt::format("choose another --container-name, or remove {} (this also removes your "
+                          "changes in this container)",
+                          path_.native()));
 }
 
 std::vector<Command> Preparation::commands() const {
@@ -125,7 +125,7 @@ Error Preparation::failure(const Command& command, int code, std::string_view it
   return {what(),
           fmt::format("{} ended with code {}{}", command.argv.front(), code,
                       said.empty() ? ", without a message" : ": " + said),
-          "try it by hand: " + shown_command(command.argv)};
+          "try this command by hand: " + shown_command(command.argv)};
 }
 
 Result<void> Preparation::completed() {
@@ -163,13 +163,14 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
   Preparation preparation(runtime, run, node, environment);
   auto state = preparation.try_begin();
   if (state == Preparation::State::wait) {
-    say(preparation.what() + ": waiting for another process that is creating it");
+    say(preparation.what() + ": waiting for another process that is creating this container");
   }
   const auto deadline = Clock::now() + creation_limit;
   while (state == Preparation::State::wait) {
     if (Clock::now() > deadline) {
-      return fail(preparation.what(), fmt::format("another process has been creating it for {} min",
-                                                  creation_limit.count()));
+      return fail(preparation.what(),
+                  fmt::format("another process has been creating the container for {} min",
+                              creation_limit.count()));
     }
     std::this_thread::sleep_for(lock_interval);
     state = preparation.try_begin();

@@ -78,7 +78,7 @@ TEST_F(Prepare, NothingWhereSomebodyElseCouldHavePutIt) {
   const auto why = [](const fs::path& path) {
     return fmt::format(
         "n1: container mine: {}: it belongs to user 1001, neither to you nor to root; set "
-        "TOPRUN_CONTAINERS to a folder of your own",
+        "TOPRUN_CONTAINERS to a folder that belongs to you",
         path.native());
   };
   ASSERT_EQ(::chown((kept / "mine").c_str(), 1001, 1001), 0);
@@ -91,9 +91,10 @@ TEST_F(Prepare, NothingWhereSomebodyElseCouldHavePutIt) {
 TEST_F(Prepare, OfAnotherImageOrOneThatHasChanged) {
   EXPECT_EQ(go("mkdir \"$1\""), "");
   std::ofstream(run.request.image) << "another";
-  EXPECT_TRUE(go("").contains("image.sif has changed since it was made; choose another"));
+  EXPECT_TRUE(
+      go("").contains("image.sif has changed since the container was made; choose another"));
   run.request.image = "docker://python";
-  EXPECT_TRUE(go("").contains("n1: container mine: it was made from /")) << go("");
+  EXPECT_TRUE(go("").contains("n1: container mine: the container was made from /")) << go("");
 }
 
 TEST_F(Prepare, WithoutARecordItIsTheUsers) {

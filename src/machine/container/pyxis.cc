@@ -30,15 +30,15 @@ class Pyxis final : public Runtime {
                            (image.transport.empty() || image.transport == "docker");
     if (is_remote || image.kind == ImageKind::squashfs) return {};
     return usage(fmt::format("container image {}", text),
-                 "pyxis takes an image of a registry or a .sqsh file",
+                 "pyxis accepts only an image in a registry or a .sqsh file",
                  image.kind == ImageKind::sif ? "use --container-runtime apptainer"
                                               : "use --container-runtime podman");
   }
 
   Result<Command> command(const Run&, const Node& node, const Environment&) const override {
     return fail(fmt::format("{}: pyxis cannot start a container without srun", node.host),
-                "srun starts the agents inside the container",
-                "name another runtime with --container-runtime");
+                "with pyxis, srun starts the agents inside the container",
+                "choose another runtime with --container-runtime");
   }
 
   std::vector<std::string> step_options(const Run& run) const override {

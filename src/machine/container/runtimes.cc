@@ -29,7 +29,7 @@ std::vector<std::string> Runtime::notes(const Run& run) const {
 Result<Command> Runtime::build(std::string_view, const std::string& file,
                                const Environment&) const {
   return usage("image file " + file, fmt::format("{} cannot build image files", name()),
-               "name a .sif (Apptainer) or a .sqsh (enroot)");
+               "give the name of a .sif file (Apptainer) or a .sqsh file (enroot)");
 }
 
 std::vector<std::string> Runtime::step_options(const Run&) const {

@@ -71,11 +71,10 @@ TEST(Build, OneCommandWritesTheFile) {
        "enroot import -o /p/t.sif.part 'docker://nvcr.io#nvidia/pytorch:24.06-py3'"},
       {enroot(), "/a/saved.tar",
        "error: image /a/saved.tar: enroot imports only from registries and daemons; build a .sif "
-       "from it, with Apptainer"},
+       "file from this image with Apptainer"},
       {podman(), "docker://python",
-       "error: image file /p/t.sif.part: podman cannot build image files; name a .sif (Apptainer) "
-       "or a .sqsh "
-       "(enroot)"},
+       "error: image file /p/t.sif.part: podman cannot build image files; give the name of a .sif "
+       "file (Apptainer) or a .sqsh file (enroot)"},
   };
   for (const auto& [runtime, source, expected] : cases) {
     const auto command = runtime.build(source, "/p/t.sif.part", ada);

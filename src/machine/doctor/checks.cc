@@ -78,7 +78,7 @@ Findings rdma_ports(const Facts& facts) {
     all.push_back(
         found(uses_rdma(facts) ? Severity::warning : Severity::error,
               fmt::format("{} is {}", name_of(facts, verdict), fabric::name_of(port.state)),
-              "look at its cable and switch port (rdma link, ibstat)"));
+              "check the cable and the switch port of this adapter (rdma link, ibstat)"));
   }
   return all;
 }
@@ -89,9 +89,9 @@ Findings rdma_gids(const Facts& facts) {
     const Port& port = port_of(facts, verdict);
     const bool is_roce = port.link_layer == LinkLayer::ethernet;
     if (port.state != PortState::active || !is_roce || verdict.gid.index) continue;
-    all.push_back(found(Severity::error,
-                        fmt::format("{}: {}", name_of(facts, verdict), verdict.why_not),
-                        "give its interface an address; without an address NCCL cannot use it"));
+    all.push_back(found(
+        Severity::error, fmt::format("{}: {}", name_of(facts, verdict), verdict.why_not),
+        "give the adapter's interface an address; without an address NCCL cannot use the adapter"));
   }
   return all;
 }
@@ -125,7 +125,7 @@ Findings rdma_mtu(const Facts& facts) {
           found(Severity::note,
                 fmt::format("{} has an MTU of {}: RDMA over {} sends messages below 4,096 bytes",
                             name, interface->mtu, name_of(facts, verdict)),
-                "an MTU of 9000 on all hosts and switches gives about 5 % more",
+                "an MTU of 9000 on all hosts and switches gives about 5 % more bandwidth",
                 {fmt::format("ip link set dev {} mtu 9000", name)}));
     }
   }
@@ -134,7 +134,8 @@ Findings rdma_mtu(const Facts& facts) {
 
 Findings verbs_devices(const Facts& facts) {
   if (!uses_rdma(facts) || facts.has_verbs_devices) return {};
-  return {found(Severity::error, "/sys shows RDMA devices and /dev/infiniband has no uverbs device",
+  return {found(Severity::error,
+                "/sys shows RDMA devices, but /dev/infiniband has no uverbs device",
                 "pass the devices to the container (--device /dev/infiniband, rdma/rdma in "
                 "Kubernetes), or load ib_uverbs",
                 {"modprobe ib_uverbs"})};
@@ -143,9 +144,9 @@ Findings verbs_devices(const Facts& facts) {
 Findings verbs_library(const Facts& facts) {
   if (!uses_rdma(facts) || facts.has_verbs_library) return {};
   return {found(Severity::warning,
-                "libibverbs.so.1 is in none of the usual folders and not in LD_LIBRARY_PATH: NCCL "
-                "then says \"No device found\"",
-                "install rdma-core's libibverbs1 in the image, or add its folder to "
+                "libibverbs.so.1 is neither in the usual folders nor in LD_LIBRARY_PATH: without "
+                "this library NCCL says \"No device found\"",
+                "install rdma-core's libibverbs1 in the image, or add the library's folder to "
                 "LD_LIBRARY_PATH")};
 }
 
@@ -155,7 +156,7 @@ Findings pcie_lanes(const Facts& facts) {
     all.push_back(found(
         Severity::warning,
         fmt::format("{} runs on {} of {} PCIe lanes", link.name, link.lanes, link.possible_lanes),
-        "seat the card again, or replace it or its riser"));
+        "seat the card again, or replace the card or its riser"));
   }
   return all;
 }
@@ -167,8 +168,8 @@ Findings pci_redirection(const Facts& facts) {
       found(Severity::note,
             fmt::format("{} above GPUs or adapters redirect{} their traffic through the CPU (ACS)",
                         counted(bridges.size(), "PCI bridge"), bridges.size() == 1 ? "s" : ""),
-            "if the machine passes no devices to virtual machines, switch ACS off in its BIOS, or "
-            "at each start by these commands");
+            "if the machine does not pass devices to virtual machines, switch ACS off in its BIOS, "
+            "or run these commands at each start");
   for (const std::string& bridge : bridges) {
     finding.commands.push_back(fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000", bridge));
   }
@@ -202,9 +203,10 @@ Findings gpu_faults(const Facts& facts) {
 Findings gpu_direct(const Facts& facts) {
   if (!uses_rdma(facts) || facts.gpu_functions == 0 || facts.has_peer_memory) return {};
   return {found(Severity::note,
-                "nvidia_peermem is not loaded: GPUDirect RDMA then depends on DMA-BUF, which needs "
-                "NVIDIA's open kernel modules",
-                "load it, unless NCCL's log already contains GDRDMA", {"modprobe nvidia_peermem"})};
+                "nvidia_peermem is not loaded: without this module GPUDirect RDMA needs DMA-BUF, "
+                "and DMA-BUF needs NVIDIA's open kernel modules",
+                "load nvidia_peermem, unless NCCL's log already contains GDRDMA",
+                {"modprobe nvidia_peermem"})};
 }
 
 Findings bonds(const Facts& facts) {
@@ -214,7 +216,7 @@ Findings bonds(const Facts& facts) {
       if (leg.is_up) continue;
       all.push_back(found(Severity::warning,
                           fmt::format("{} of {} is down", leg.interface, interface.name),
-                          "the bond has less bandwidth until it is up again"));
+                          "the bond has less bandwidth until this leg is up again"));
     }
   }
   return all;
@@ -224,9 +226,9 @@ Findings own_settings(const Facts& facts) {
   Findings all;
   for (std::string& sentence : fabric::contradictions(facts.network)) {
     all.push_back(found(Severity::warning, std::move(sentence),
-                        "correct or remove it where it is set: the shell's files, the job's "
-                        "script, toprun.toml or nccl.conf; toprun net env shows what fits this "
-                        "machine, and why"));
+                        "correct or remove this setting where it is set (the shell's files, the "
+                        "job's script, toprun.toml or nccl.conf); `toprun net env` shows the "
+                        "settings that fit this machine, and why"));
   }
   return all;
 }
@@ -253,7 +255,7 @@ Findings temporary_folder(const Facts& facts) {
   return {found(
       Severity::error,
       fmt::format("{} has {} MiB left", facts.temporary->path, facts.temporary->free_bytes >> 20),
-      "remove what is left there, or set TMPDIR")};
+      "remove old files from this folder, or set TMPDIR")};
 }
 
 Findings backlog(const Facts& facts) {
@@ -262,19 +264,20 @@ Findings backlog(const Facts& facts) {
                 fmt::format("net.core.somaxconn is {}: if more ranks connect at once, their "
                             "connections wait for a retry",
                             *facts.listen_backlog),
-                "raise it on the host of rank 0", {"sysctl -w net.core.somaxconn=65535"})};
+                "raise net.core.somaxconn on the host of rank 0",
+                {"sysctl -w net.core.somaxconn=65535"})};
 }
 
 Findings connections(const Facts& facts) {
   if (!facts.tracked_connections) return {};
   const auto& [count, limit] = *facts.tracked_connections;
   if (static_cast<double>(count) < full_share * static_cast<double>(limit)) return {};
-  return {
-      found(Severity::warning,
-            fmt::format("the firewall tracks {} connections of at most {}: it will drop new ones",
-                        count, limit),
-            "raise nf_conntrack_max, or exclude the cluster's own network from connection tracking",
-            {fmt::format("sysctl -w net.netfilter.nf_conntrack_max={}", 4 * limit)})};
+  return {found(
+      Severity::warning,
+      fmt::format("the firewall tracks {} connections of at most {}: it will drop new connections",
+                  count, limit),
+      "raise nf_conntrack_max, or exclude the cluster's own network from connection tracking",
+      {fmt::format("sysctl -w net.netfilter.nf_conntrack_max={}", 4 * limit)})};
 }
 
 Findings memory(const Facts& facts) {
@@ -285,33 +288,33 @@ Findings memory(const Facts& facts) {
   return {found(Severity::warning,
                 fmt::format("{:.0f} of the cgroup's {:.0f} MiB of memory are in use",
                             used / (1 << 20), limit / (1 << 20)),
-                "the kernel will kill a process that needs more: raise the limit")};
+                "the kernel will kill a process that needs more memory: raise the limit")};
 }
 
 Findings clock(const Facts& facts) {
   if (!facts.clock_is_synchronised || *facts.clock_is_synchronised) return {};
   return {found(Severity::note, "the kernel's clock is not synchronised",
-                "times in logs of several hosts will mislead: run chrony or timesyncd")};
+                "times in the logs of several hosts cannot be compared: run chrony or timesyncd")};
 }
 
 Findings gpus(const Facts& facts) {
   if (!facts.gpu_trouble.empty()) {
     return {found(Severity::error, "nvidia-smi does not answer: " + facts.gpu_trouble,
-                  "the driver or a GPU hangs: reset it or the host")};
+                  "the driver or a GPU hangs: reset the GPU or restart the host")};
   }
   Findings all;
   for (const Gpu& gpu : facts.gpus) {
     if (gpu.needs_reset) {
       all.push_back(found(Severity::error,
                           fmt::format("GPU {} has failed and needs a reset", gpu.index),
-                          "reset it; where that is refused, restart the host",
+                          "reset the GPU; if the driver refuses this, restart the host",
                           {fmt::format("nvidia-smi --gpu-reset -i {}", gpu.index)}));
     }
     if (gpu.uncorrected_errors.value_or(0) == 0) continue;
     all.push_back(found(
         Severity::error,
         fmt::format("GPU {} has {} uncorrected memory errors", gpu.index, *gpu.uncorrected_errors),
-        "reset it; replace it if they come back",
+        "reset the GPU; replace it if the errors come back",
         {fmt::format("nvidia-smi --gpu-reset -i {}", gpu.index)}));
   }
   const bool idle = std::ranges::any_of(facts.gpus, [](const Gpu& g) { return !g.is_persistent; });
@@ -319,7 +322,7 @@ Findings gpus(const Facts& facts) {
     all.push_back(found(Severity::note,
                         "persistence mode is off: the first process of a job waits "
                         "for the driver",
-                        "switch it on", {"nvidia-smi -pm 1"}));
+                        "switch persistence mode on", {"nvidia-smi -pm 1"}));
   }
   return all;
 }
@@ -332,11 +335,12 @@ Findings nvlink_fabric(const Facts& facts) {
     const bool is_ready = gpu.fabric_state.empty() || gpu.fabric_state == "Completed";
     const bool is_sound = gpu.fabric_status.empty() || gpu.fabric_status == "Success";
     if (is_ready && is_sound) continue;
-    all.push_back(found(Severity::error,
-                        fmt::format("GPU {} has not joined the NVLink fabric: {}", gpu.index,
-                                    is_ready ? gpu.fabric_status : gpu.fabric_state),
-                        "check the fabric manager (in a rack with NVLink: on its switches)",
-                        {"systemctl restart nvidia-fabricmanager"}));
+    all.push_back(
+        found(Severity::error,
+              fmt::format("GPU {} has not joined the NVLink fabric: {}", gpu.index,
+                          is_ready ? gpu.fabric_status : gpu.fabric_state),
+              "check the fabric manager (in a rack with NVLink, check it on the rack's switches)",
+              {"systemctl restart nvidia-fabricmanager"}));
   }
   return all;
 }
@@ -366,9 +370,9 @@ constexpr std::array checks = {
     Check{"gpudirect", "adapters reach GPU memory", gpu_direct, Subject::rdma_and_gpus},
     Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes,
           Subject::rdma_or_gpus},
-    Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection,
+    Check{"pci-redirection", "PCI bridges forward the traffic between devices", pci_redirection,
           Subject::rdma_or_gpus},
-    Check{"subnets", "no interface answers ARP for another one", subnets},
+    Check{"subnets", "no interface answers ARP requests for another interface", subnets},
     Check{"bonds", "all legs of bonds are up", bonds, Subject::bonds},
     Check{"nccl-settings", "no setting contradicts this machine", own_settings},
     Check{"own-name", "the host's name resolves to one of its addresses", own_name},

@@ -96,11 +96,11 @@ TEST(Checks, EachFindsItsOwn) {
        },
        "error rdma-ports: mlx5_0:1 is initialising\nerror rdma-ports: mlx5_1:1 is initialising\n"},
       {[](Facts& f) { f.network.devices[1].ports[0].gids.clear(); },
-       "error rdma-gids: mlx5_1:1: no GID: its interface has no address here\n"},
+       "error rdma-gids: mlx5_1:1: no GID: the port's interface has no address here\n"},
       {[](Facts& f) { f.network.devices[1].ports[0].rate_gbps = 200; },
        "warning rdma-rates: mlx5_1:1 runs at 200 of 400 Gb/s\n"},
       {[](Facts& f) { f.has_verbs_devices = false; },
-       "error verbs: /sys shows RDMA devices and /dev/infiniband has no uverbs device\n"},
+       "error verbs: /sys shows RDMA devices, but /dev/infiniband has no uverbs device\n"},
       {[](Facts& f) { f.resources.locked_bytes = 65'536; },
        "error locked-memory: the limit on locked memory is low (0.0625 MiB): RDMA registers all "
        "its "
@@ -124,7 +124,7 @@ TEST(Checks, EachFindsItsOwn) {
        "network\n"},
       {[](Facts& f) { f.resources.shm_free_bytes = 3 << 20; },
        "error shared-memory: /dev/shm has 64 MiB or less left (3 MiB): data loaders and NCCL need "
-       "more\n"},
+       "more memory there\n"},
       {[](Facts& f) { f.temporary->is_writable = false; },
        "error temporary-folder: /tmp cannot be written\n"},
       {[](Facts& f) { f.temporary->free_bytes = 0; },
@@ -134,12 +134,13 @@ TEST(Checks, EachFindsItsOwn) {
        "has a connection to each rank\n"},
       {[](Facts& f) { f.resources.processes = 100; },
        "warning processes: the limit on processes and threads is low (100 processes): data loaders "
-       "and NCCL start many\n"},
+       "and NCCL start many processes and threads\n"},
       {[](Facts& f) { f.resources.free_ports = 20; },
-       "warning ports: few ports are left for connections (20 ports): each connection takes one\n"},
+       "warning ports: few ports are left for connections (20 ports): each connection takes one "
+       "port\n"},
       {[](Facts& f) { f.has_verbs_library = false; },
-       "warning verbs-library: libibverbs.so.1 is in none of the usual folders and not in "
-       "LD_LIBRARY_PATH: NCCL then says \"No device found\"\n"},
+       "warning verbs-library: libibverbs.so.1 is neither in the usual folders nor in "
+       "LD_LIBRARY_PATH: without this library NCCL says \"No device found\"\n"},
       {[](Facts& f) {
          f.narrow_links = {{"mlx5_0", 8, 16}};
        },
@@ -182,7 +183,7 @@ TEST(Checks, EachFindsItsOwn) {
          f.tracked_connections = TrackedConnections{250'000, 262'144};
        },
        "warning connections: the firewall tracks 250000 connections of at most 262144: it will "
-       "drop new ones\n"},
+       "drop new connections\n"},
       {[](Facts& f) { f.gpu_trouble = "no answer"; },
        "error gpus: nvidia-smi does not answer: no answer\n"},
   };

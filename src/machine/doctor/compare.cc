@@ -137,12 +137,12 @@ Shared wrong_clocks(std::span<const HostReport> reports) {
   for (const HostReport& report : reports) {
     const auto behind = report.clock_behind - *middle;
     if (std::chrono::abs(behind) <= clock_tolerance) continue;
-    all.push_back(
-        {{report.host},
-         {"clock-difference", Severity::warning,
-          fmt::format("the clock is {} {} the others", duration_text(abs(behind)),
-                      behind.count() > 0 ? "behind" : "ahead of"),
-          "set it with NTP (chronyc makestep): until then, times in logs and files are wrong"}});
+    all.push_back({{report.host},
+                   {"clock-difference", Severity::warning,
+                    fmt::format("the clock is {} {} the others", duration_text(abs(behind)),
+                                behind.count() > 0 ? "behind" : "ahead of"),
+                    "set the clock with NTP (chronyc makestep): until then, times in logs and "
+                    "files are wrong"}});
   }
   return limited(std::move(all));
 }
@@ -156,8 +156,9 @@ Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::st
   }
   if (silent.empty()) return {};
   return {{std::move(silent),
-           {"no-answer", Severity::error, "toprun doctor could not be run there, or gave no answer",
-            "see the message on stderr; log in there and run toprun doctor"}}};
+           {"no-answer", Severity::error,
+            "`toprun doctor` could not run on this host, or gave no answer",
+            "see the message on stderr; log in to this host and run `toprun doctor`"}}};
 }
 
 }  // namespace

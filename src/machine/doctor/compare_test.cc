@@ -146,8 +146,9 @@ TEST(Compare, TheClockOfTheMiddleIsRight) {
 }
 
 TEST(Compare, NamesHostsWithoutAnAnswer) {
-  EXPECT_EQ(reported(hosts(2), 4),
-            "n2 n3 error no-answer: toprun doctor could not be run there, or gave no answer\n");
+  EXPECT_EQ(
+      reported(hosts(2), 4),
+      "n2 n3 error no-answer: `toprun doctor` could not run on this host, or gave no answer\n");
 }
 
 TEST(HostReports, TravelAsLinesInAnyOrder) {

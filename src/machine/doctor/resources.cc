@@ -43,15 +43,16 @@ constexpr std::array all_needs = {
     Need{"locked-memory", "enough memory may be locked", Severity::error, &Resources::locked_bytes,
          [](std::int64_t bytes, const Demand&) { return bytes < little_locked_bytes; },
          "the limit on locked memory is low", bytes_unit, "RDMA registers all its buffers",
-         "ulimit -l unlimited before toprun (--ulimit memlock=-1 for a container)",
+         "run `ulimit -l unlimited` before toprun (for a container: --ulimit memlock=-1)",
          "ulimit -l unlimited"},
     Need{"shared-memory", "/dev/shm has room", Severity::error, &Resources::shm_free_bytes,
          [](std::int64_t bytes, const Demand& demand) {
            return demand.ranks > 1 && bytes <= tiny_shm_bytes;
          },
-         "/dev/shm has 64 MiB or less left", bytes_unit, "data loaders and NCCL need more",
-         "remove old files there; --shm-size 8g for a container, an emptyDir of medium Memory in "
-         "Kubernetes",
+         "/dev/shm has 64 MiB or less left", bytes_unit,
+         "data loaders and NCCL need more memory there",
+         "remove old files there; for a container, use --shm-size 8g; in Kubernetes, use an "
+         "emptyDir with medium: Memory",
          ""},
     Need{"open-files", "enough files may be open", Severity::warning, &Resources::open_files,
          [](std::int64_t files, const Demand& demand) {
@@ -59,18 +60,19 @@ constexpr std::array all_needs = {
          },
          "the limit on open files is low", "files",
          "a process of a large job has a connection to each rank",
-         "ulimit -n 65536 before toprun, LimitNOFILE= for slurmd", "ulimit -n 65536"},
+         "run `ulimit -n 65536` before toprun, or set LimitNOFILE= for slurmd", "ulimit -n 65536"},
     Need{"processes", "enough processes are allowed", Severity::warning, &Resources::processes,
          [](std::int64_t processes, const Demand& demand) {
            return processes < processes_per_worker * demand.ranks;
          },
          "the limit on processes and threads is low", "processes",
-         "data loaders and NCCL start many",
-         "ulimit -u 65536 before toprun, TasksMax= and LimitNPROC= for slurmd", "ulimit -u 65536"},
+         "data loaders and NCCL start many processes and threads",
+         "run `ulimit -u 65536` before toprun, or set TasksMax= and LimitNPROC= for slurmd",
+         "ulimit -u 65536"},
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },
-         "few ports are left for connections", "ports", "each connection takes one",
-         "end the programs that use them, or widen net.ipv4.ip_local_port_range",
+         "few ports are left for connections", "ports", "each connection takes one port",
+         "end the programs that use the ports, or widen net.ipv4.ip_local_port_range",
          "sysctl -w net.ipv4.ip_local_port_range='16000 60999'"},
 };
 

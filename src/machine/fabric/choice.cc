@@ -68,7 +68,7 @@ std::string why_worse(const Gid& gid, const Carrier& carrier, const Gid& best,
   }
   if (!is_ipv4(gid.bytes) && is_ipv4(best.bytes)) return "IPv6";
   if (carrier.is_foreign && !best_carrier.is_foreign) {
-    return fmt::format("{} is another adapter's", carrier.interface->name);
+    return fmt::format("{} belongs to another adapter", carrier.interface->name);
   }
   if (carrier.is_vlan && !best_carrier.is_vlan) {
     return carrier.interface->vlan == 0 ? "VLAN" : fmt::format("VLAN {}", carrier.interface->vlan);
@@ -120,18 +120,19 @@ std::string nearest_misfit(const Port& port, const GidVerdict& verdict) {
 }
 
 std::string why_unusable(const Device& device, const Port& port, const GidVerdict& gid) {
-  if (is_efa(device)) return "EFA: NCCL uses it through its OFI plugin, not as an RDMA device";
+  if (is_efa(device))
+    return "EFA: NCCL uses this adapter through NCCL's OFI plugin, not as an RDMA device";
   if (port.state != PortState::active) {
     const bool waits = port.state == PortState::init && port.link_layer == LinkLayer::infiniband;
     return fmt::format("the port is {}{}", name_of(port.state),
-                       waits ? ": no subnet manager has configured it" : "");
+                       waits ? ": no subnet manager has configured the port" : "");
   }
   if (port.link_layer == LinkLayer::unknown) return "neither InfiniBand nor Ethernet";
   if (port.link_layer == LinkLayer::infiniband && port.lid == 0) {
     return "no subnet manager has given the port a LID";
   }
   if (port.link_layer == LinkLayer::ethernet && !gid.index) {
-    return port.gids.empty() ? "no GID: its interface has no address here"
+    return port.gids.empty() ? "no GID: the port's interface has no address here"
                              : "no GID that can be routed: " + nearest_misfit(port, gid);
   }
   return {};

@@ -110,7 +110,7 @@ void add_unwanted_port(const NodeFabric& node, std::vector<std::string>& said) {
     if (verdict.is_chosen() || !is_active || !selects(list, device.name, port.number)) {
       continue;
     }
-    said.push_back(fmt::format("NCCL_IB_HCA={} ({}) selects {}:{} too: {}", mine->value,
+    said.push_back(fmt::format("NCCL_IB_HCA={} ({}) also selects {}:{}: {}", mine->value,
                                mine->origin, device.name, port.number, verdict.why_not));
     return;
   }
@@ -229,8 +229,8 @@ void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said
       parse_int(threads->value).value_or(0) * parse_int(sockets->value).value_or(0);
   if (product <= most_sockets) return;
   said.push_back(
-      fmt::format("NCCL_SOCKET_NTHREADS={} times NCCL_NSOCKS_PERTHREAD={} is above {}, "
-                  "to which NCCL lowers it",
+      fmt::format("NCCL_SOCKET_NTHREADS={} times NCCL_NSOCKS_PERTHREAD={} is above {}; NCCL lowers "
+                  "the product to this limit",
                   threads->value, sockets->value, most_sockets));
 }
 

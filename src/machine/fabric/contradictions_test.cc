@@ -67,7 +67,7 @@ NodeFabric roce_node() {
 
 TEST(Mistakes, Table) {
   const std::string storage =
-      " (set by you) selects mlx5_10:1 too: 100 Gb/s beside 400: for storage or management";
+      " (set by you) also selects mlx5_10:1: 100 Gb/s beside 400: for storage or management";
   const struct {
     const char *name, *value;
     std::string said;

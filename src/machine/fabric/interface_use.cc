@@ -43,7 +43,7 @@ InterfaceUse use_of(const NodeFabric& node, const Interface& interface) {
   if (!route.interface.empty()) {
     return {false, fmt::format("{} is by {}", route.reason, route.interface)};
   }
-  return {std::nullopt, "there is no default route; --to HOST shows the route to a host"};
+  return {std::nullopt, "there is no default route; use --to HOST to see the route to a host"};
 }
 
 }  // namespace toprun::fabric

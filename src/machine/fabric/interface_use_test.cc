@@ -41,7 +41,7 @@ TEST(InterfaceUse, SaysWhyOfEach) {
 TEST(InterfaceUse, CannotTellWithoutAWay) {
   const InterfaceUse use = use_of(routed_by(""), interface_called("eth1"));
   EXPECT_EQ(use.is_used, std::nullopt);
-  EXPECT_EQ(use.why, "there is no default route; --to HOST shows the route to a host");
+  EXPECT_EQ(use.why, "there is no default route; use --to HOST to see the route to a host");
 }
 
 TEST(InterfaceUse, KnowsTheOneOfAnRdmaPort) {

@@ -138,7 +138,8 @@ constexpr Form forms[] = {
      "Using network AWS Libfabric\n"
      "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Libfabric/2",
      "network: 1 rank on 1 node communicated by AWS Libfabric / warning: n0: 1 of 1 rank "
-     "communicated without GPUDirect RDMA: about half of the bandwidth (only P instances from p4d "
+     "communicated without GPUDirect RDMA, which gives about half of the bandwidth (only P "
+     "instances from p4d "
      "on have it; libfabric before 1.18 needs FI_EFA_USE_DEVICE_RDMA=1)"},
     {"Slingshot, RCCL's OFI plugin", "slingshot",
      "NET/OFI Selected Provider is cxi (found 4 nics)\nUsing network AWS Libfabric\n"
@@ -226,7 +227,7 @@ constexpr Form forms[] = {
      "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/9\n"
      "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/9",
      "network: 1 rank on 1 node communicated by IB / warning: n0: 1 of 1 rank communicated without "
-     "GPUDirect RDMA: about half of the bandwidth (toprun doctor there)"},
+     "GPUDirect RDMA, which gives about half of the bandwidth (run `toprun doctor` on this node)"},
     // Failures, whatever the network.
     {"a link that does not answer", "verbs",
      "Using network IB\nChannel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"

@@ -97,7 +97,7 @@ constexpr Clue amd_clues[] = {{ClueKind::path, "sys/module/amdgpu"}, {ClueKind::
 constexpr std::array<Profile, 9> all = {{
     {"gcp-tcpxo", "Google A3 Mega, GPUDirect-TCPXO", tcpxo_clues,
      "/var/lib/tcpxo/lib64/nccl-env-profile.sh", tcpxo_variables,
-     "the RxDM daemon has to run; a guest checker ends jobs whose values differ from its file",
+     "the RxDM daemon must run; Google's guest checker ends jobs whose values differ from its file",
      "google/nccl-plugin-gpudirect-tcpxo: tcpxo_scripts", read_on, true},
     {"gcp-gib", "Google A3 Ultra, A4 and A4X, gIB over RoCE", gib_clues,
      "/usr/local/gib/scripts/set_nccl_env.sh", gib_variables, "",
@@ -123,14 +123,14 @@ constexpr std::array<Profile, 9> all = {{
     {"oci", "Oracle Cloud, RoCE cluster network", oci_clues, "", oci_variables, "",
      "oracle-quickstart/oci-hpc-oke: docs/recommended-nccl-rccl-parameters-by-shape.md", read_on},
     {"slingshot", "HPE Slingshot (cxi)", slingshot_clues, "", slingshot_variables,
-     "NCCL's OFI plugin has to be there; LL128 has been seen to corrupt data on GH200",
+     "NCCL's OFI plugin must be installed; LL128 has corrupted data on GH200",
      "eth-cscs/cscs-docs: docs/software/communication/nccl_env_vars", read_on, true},
     {"amd",
      "AMD GPUs, RCCL",
      amd_clues,
      "",
      {},
-     "RCCL reads NCCL's variables; its adapters are chosen as NCCL's",
+     "RCCL reads NCCL's variables; toprun chooses adapters for RCCL as for NCCL",
      "ROCm/rccl: docs",
      read_on},
 }};
@@ -194,7 +194,7 @@ std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
     case ClueKind::path:
       return fmt::format("/{} is not there", absent->text);
     case ClueKind::dmi:
-      return fmt::format("/sys/class/dmi/id does not say {}", absent->text);
+      return fmt::format("/sys/class/dmi/id does not contain {}", absent->text);
     case ClueKind::vendor:
       return fmt::format("there is no RDMA device of PCI vendor {}", absent->text);
   }

@@ -70,10 +70,10 @@ void add_gpu_direct(const NodeFabric& node, NetworkUse& use) {
   const bool over_sockets = use.networks == std::set<std::string>{std::string(plain_sockets)};
   if (use.ranks == 0 || use.gpu_direct == use.ranks || over_sockets) return;
   const std::string_view own = node.profile == nullptr ? "" : node.profile->without_gpu_direct;
-  use.troubles.push_back(
-      fmt::format("{} of {} communicated without GPUDirect RDMA: about half of the bandwidth ({})",
-                  use.ranks - use.gpu_direct, counted(use.ranks, "rank"),
-                  own.empty() ? "toprun doctor there" : own));
+  use.troubles.push_back(fmt::format(
+      "{} of {} communicated without GPUDirect RDMA, which gives about half of the bandwidth ({})",
+      use.ranks - use.gpu_direct, counted(use.ranks, "rank"),
+      own.empty() ? "run `toprun doctor` on this node" : own));
 }
 
 bool is_used_port(const NodeFabric& node, const std::string& name) {
@@ -90,7 +90,7 @@ void add_idle_ports(std::span<const PortCounters> growth, const NodeFabric& node
   if (most < least_traffic_bytes) return;
   for (const PortCounters& port : growth) {
     if (port.sent_bytes * idle_share >= most || !is_used_port(node, port.name)) continue;
-    use.troubles.push_back(fmt::format("{} sent {} MB, the busiest port {} MB", port.name,
+    use.troubles.push_back(fmt::format("{} sent {} MB, but the busiest port sent {} MB", port.name,
                                        port.sent_bytes / 1'000'000, most / 1'000'000));
   }
 }
@@ -121,8 +121,8 @@ std::string version_line(std::span<const NetworkByHost> nodes) {
     texts.push_back(fmt::format("{} on {}", version, hosts_text(std::move(hosts))));
   }
   return fmt::format(
-      "warning: ranks used different versions of NCCL: {}; install the same one on "
-      "all nodes, or in one image",
+      "warning: ranks used different versions of NCCL: {}; install the same version on all nodes, "
+      "or use one image",
       join(texts, ", "));
 }
 

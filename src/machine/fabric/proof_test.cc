@@ -62,8 +62,8 @@ TEST(Proof, SaysWhatIsWrongAndWhere) {
       "warning: n[1-2]: NCCL said: NET/IB : No device found.");
   EXPECT_EQ(proof_reported({{"n0", judge(std::vector{log_of("IB", 4, 2)}, {}, node)}}),
             "network: 1 rank on 1 node communicated by IB\n"
-            "warning: n0: 1 of 1 rank communicated without GPUDirect RDMA: about half of the "
-            "bandwidth (toprun doctor there)");
+            "warning: n0: 1 of 1 rank communicated without GPUDirect RDMA, which gives about half "
+            "of the bandwidth (run `toprun doctor` on this node)");
 }
 
 TEST(Proof, DifferentVersionsAreALine) {
@@ -81,7 +81,7 @@ TEST(Proof, DifferentVersionsAreALine) {
   EXPECT_EQ(proof_reported({{"n0", usual}, {"n2", usual}, {"n1", use_of({{2, 21, 5}})}}),
             "network: 5 ranks on 3 nodes communicated by IB with GPUDirect\n"
             "warning: ranks used different versions of NCCL: 2.21.5 on n1, 2.27.3 on n[0,2]; "
-            "install the same one on all nodes, or in one image");
+            "install the same version on all nodes, or use one image");
 }
 
 TEST(Proof, CountersTellOfIdlePortsAndErrors) {
@@ -90,7 +90,7 @@ TEST(Proof, CountersTellOfIdlePortsAndErrors) {
   const std::vector<PortCounters> uneven = {sent("mlx5_0:1", 40 * gigabyte),
                                             sent("mlx5_1:1", gigabyte, {{"link_downed", 2}})};
   EXPECT_EQ(judge(logs, uneven, node).troubles,
-            (std::vector<std::string>{"mlx5_1:1 sent 1000 MB, the busiest port 40000 MB",
+            (std::vector<std::string>{"mlx5_1:1 sent 1000 MB, but the busiest port sent 40000 MB",
                                       "link_downed of mlx5_1:1 grew by 2"}));
   const std::vector<PortCounters> little = {sent("mlx5_0:1", 1'000'000), sent("mlx5_1:1", 0)};
   EXPECT_TRUE(judge(logs, little, node).troubles.empty());

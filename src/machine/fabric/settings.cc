@@ -136,7 +136,8 @@ bool hides_entries(const Port& port) {
 std::string why_index_is_needed(const NodeFabric& node,
                                 const std::vector<const PortVerdict*>& ports) {
   if (node.nccl && *node.nccl < first_that_searches) {
-    return fmt::format("NCCL {} uses entry 0 and does not search", text_of(*node.nccl));
+    return fmt::format("NCCL {} uses entry 0 and does not search for the right entry",
+                       text_of(*node.nccl));
   }
   if (node.nccl && *node.nccl >= first_that_bears_hidden_types) return {};
   for (const PortVerdict* verdict : ports) {
@@ -212,7 +213,7 @@ Decision gid_index(const NodeFabric& node) {
   if (!remedy.reason.empty()) return {fmt::format("{}", *remedy.index), remedy.reason};
   const auto index = common_index(ports);
   return leave(index ? fmt::format("NCCL from 2.21 on finds entry {} itself", *index)
-                     : "NCCL from 2.21 on finds each adapter's entry itself; they differ");
+                     : "NCCL from 2.21 on finds each adapter's entry itself; the entries differ");
 }
 
 Decision address_family(const NodeFabric& node) {
@@ -251,14 +252,15 @@ std::string shortened(std::vector<std::string> names) {
 }
 
 constexpr std::string_view unknown_route =
-    "the route to the other nodes is not known: toprun net env --to HOST";
+    "the route to the other nodes is not known: name one with `toprun net env --to HOST`";
 
 Decision socket_interface(const NodeFabric& node) {
   if (node.route.interface.empty()) return leave(std::string(unknown_route));
   if (node.route.interface == "lo") return leave("the root is on this host");
   const auto candidates = nccl_candidates(node);
   if (candidates.size() == 1 && candidates.front() == node.route.interface) {
-    return leave(fmt::format("NCCL itself chooses {}: there is no other", node.route.interface));
+    return leave(
+        fmt::format("NCCL itself chooses {}: there is no other interface", node.route.interface));
   }
   return {"=" + node.route.interface,
           fmt::format("{}; NCCL would choose among {}", node.route.reason, shortened(candidates))};
@@ -266,7 +268,7 @@ Decision socket_interface(const NodeFabric& node) {
 
 Decision gloo_interface(const NodeFabric& node) {
   if (!node.own_name_leads_astray) {
-    return leave("the host's name resolves to one of its addresses, and Gloo uses it");
+    return leave("the host's name resolves to one of its addresses, and Gloo uses this address");
   }
   if (node.route.interface.empty()) return leave(std::string(unknown_route));
   if (node.route.interface == "lo") return leave("the route leads to this host itself");
@@ -284,9 +286,9 @@ Decision sockets(const NodeFabric& node, int count) {
   const std::int64_t mbps = link_mbps(node);
   if (mbps < fast_link_mbps) {
     return leave(mbps == 0 ? "the speed of the link is not known"
-                           : fmt::format("one socket fills {} Mb/s", mbps));
+                           : fmt::format("one socket is enough for {} Mb/s", mbps));
   }
-  return {fmt::format("{}", count), fmt::format("one socket does not fill {} Mb/s", mbps)};
+  return {fmt::format("{}", count), fmt::format("one socket is not enough for {} Mb/s", mbps)};
 }
 
 Decision socket_thread_count(const NodeFabric& node) {

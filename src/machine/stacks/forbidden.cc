@@ -34,8 +34,8 @@ std::string why_forbidden(const Barriers& barriers) {
   }
   if (barriers.yama_scope.value_or(0) >= 2) {
     return fmt::format(
-        "its memory may not be read: kernel.yama.ptrace_scope is {}; 1 lets toprun look at the "
-        "ranks that it started",
+        "its memory may not be read: kernel.yama.ptrace_scope is {}; the value 1 lets toprun read "
+        "the ranks that it started",
         *barriers.yama_scope);
   }
   if (barriers.seccomp) {
@@ -43,8 +43,8 @@ std::string why_forbidden(const Barriers& barriers) {
            "SYS_PTRACE";
   }
   if (barriers.yama_scope.value_or(0) == 1) {
-    return "its memory may not be read: kernel.yama.ptrace_scope is 1, and it is not below this "
-           "process; 0 allows it";
+    return "its memory may not be read: kernel.yama.ptrace_scope is 1, and the process is not a "
+           "descendant of this one; the value 0 allows toprun to read it";
   }
   return "its memory may not be read: it runs in another user namespace, or has changed its user "
          "or capabilities";

@@ -12,9 +12,9 @@ TEST(Forbidden, IsExplained) {
     const char* expected;
   } rows[] = {
       {{1000, 1001, 1, true}, "it runs as another user (1001)"},
-      {{1000, 1000, 2, true}, "kernel.yama.ptrace_scope is 2; 1 lets toprun look"},
+      {{1000, 1000, 2, true}, "kernel.yama.ptrace_scope is 2; the value 1 lets toprun read"},
       {{1000, 1000, 1, true}, "this container forbids it; start it with the capability SYS_PTRACE"},
-      {{1000, 1000, 1, false}, "it is not below this process"},
+      {{1000, 1000, 1, false}, "the process is not a descendant of this one"},
       {{1000, 1000, {}, false}, "another user namespace"},
       {{0, 1000, {}, false}, "another user namespace"},  // root without the capability
       {{1000, {}, {}, false}, "another user namespace"},

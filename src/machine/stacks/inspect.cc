@@ -133,7 +133,7 @@ class Inspection {
 
   void ask(Process& process, StacksByThread& stacks) {
     if (!process::find_program("py-spy", environment_)) {
-      process.no_python += "; py-spy may support it: install py-spy";
+      process.no_python += "; perhaps py-spy supports this Python: install py-spy";
       return;
     }
     auto answer = ask_spy(process.pid, environment_, left());
@@ -172,7 +172,7 @@ struct Reader::Impl {
   Result<void> find() {
     auto search = find_python_of(pid, memory);
     if (!search.python) {
-      return fail(what(), search.why.empty() ? "it is not CPython" : search.why);
+      return fail(what(), search.why.empty() ? "this process does not run CPython" : search.why);
     }
     python = std::move(search.python);
     inner_id = stacks::inner_id(contents_of(fmt::format("/proc/{}/status", pid))).value_or(pid);
@@ -184,7 +184,7 @@ struct Reader::Impl {
     const auto thread = python->main_thread(memory, threads, inner_id);
     if (!thread) return fail(what(), "its Python process has ended");
     auto stack = python->stack(memory, *thread);
-    if (!stack) return fail(what(), "it changed while it was read");
+    if (!stack) return fail(what(), "its stack changed while toprun read it");
     return std::move(*stack);
   }
 };

@@ -556,8 +556,8 @@ TEST(Look, AsksPySpy) {
   ASSERT_TRUE(Script::sleeps(*started));
   const Environment without{{"PATH", folder.path().string()}};
   EXPECT_EQ(inspect(*started, without).no_python,
-            "pypy3 is not a CPython 3.8 or newer that could be recognized; py-spy may support it: "
-            "install py-spy");
+            "pypy3 is not a CPython 3.8 or newer that could be recognized; perhaps py-spy supports "
+            "this Python: install py-spy");
 
   const std::string spy = folder.path() / "py-spy";
   std::ofstream(spy) << "#!/bin/sh\necho '[{\"os_thread_id\": '$5', \"frames\": [{\"name\": \"f\", "

@@ -78,20 +78,20 @@ TEST(PreflightWarnings, OneLineEach) {
             "does, "
             "as accelerate's own launcher would"},
            {{good(), with(&Evidence::python, std::string("3.12"))},
-            "warning: nodes have different Pythons: 3.11 on n0, 3.12 on n1; give all the same "
-            "environment"},
+            "warning: nodes have different Pythons: 3.11 on n0, 3.12 on n1; give all nodes the "
+            "same environment"},
            {{good(), with(&Evidence::python, std::string())}, ""},
            {{good(), std::nullopt, with(&Evidence::torch, std::string("2.5.0")), good()},
             "warning: nodes have different versions of torch: 2.13.0+cpu on n[0,3], 2.5.0 on n2; "
-            "install the same one on all"},
+            "install the same version on all nodes"},
            {{with(&Evidence::network, std::optional<std::string>("no RDMA")),
              with(&Evidence::network, std::optional<std::string>("1 RoCE port of 400 Gb/s"))},
             "warning: nodes differ in RDMA: 1 RoCE port of 400 Gb/s on n1, no RDMA on n0; the "
-            "slowest sets the pace of all (toprun net show there)"},
+            "slowest node slows down all nodes (run `toprun net show` on it)"},
            {{with(&Evidence::nccl, std::optional<std::string>("2.27.3")), good(),
              with(&Evidence::nccl, std::optional<std::string>("2.21.5"))},
             "warning: nodes have different versions of NCCL: 2.21.5 on n2, 2.27.3 on n0; install "
-            "the same one on all"},
+            "the same version on all nodes"},
            {{with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"}), good(),
              with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"})},
             "warning: NCCL_IB_DISABLE=1 on n[0,2] (toprun net env there)"},
@@ -104,26 +104,26 @@ TEST(PreflightWarnings, OneLineEach) {
             "warning: the clock of n[1-2] is off by up to 1 min 00 s against the root's; set it by "
             "NTP, or times in logs and files will mislead"},
            {{left(&Resources::shm_free_bytes, 64 << 20)},
-            "warning: /dev/shm has 64 MiB or less left on n0: data loaders and NCCL need more; "
-            "remove "
-            "old files there; --shm-size 8g for a container, an emptyDir of medium Memory in "
-            "Kubernetes"},
+            "warning: /dev/shm has 64 MiB or less left on n0: data loaders and NCCL need more "
+            "memory there; "
+            "remove old files there; for a container, use --shm-size 8g; in Kubernetes, use an "
+            "emptyDir with medium: Memory"},
            {{left(&Resources::shm_free_bytes, (64 << 20) + 1)}, ""},
            {{left(&Resources::open_files, 256)},
             "warning: the limit on open files is low on n0: a process of a large job has a "
             "connection "
-            "to each rank; ulimit -n 65536 before toprun, LimitNOFILE= for slurmd"},
+            "to each rank; run `ulimit -n 65536` before toprun, or set LimitNOFILE= for slurmd"},
            {{left(&Resources::open_files, 1024)}, ""},
            {{left(&Resources::processes, 100)},
             "warning: the limit on processes and threads is low on n0: data loaders and NCCL start "
-            "many; ulimit -u 65536 before toprun, TasksMax= and LimitNPROC= for slurmd"},
+            "many processes and threads; run `ulimit -u 65536` before toprun, or set TasksMax= and "
+            "LimitNPROC= for slurmd"},
            {{left(&Resources::locked_bytes, 8 << 20)},
             "warning: the limit on locked memory is low on n0: RDMA registers all its buffers; "
-            "ulimit "
-            "-l unlimited before toprun (--ulimit memlock=-1 for a container)"},
+            "run `ulimit -l unlimited` before toprun (for a container: --ulimit memlock=-1)"},
            {{left(&Resources::free_ports, 20)},
-            "warning: few ports are left for connections on n0: each connection takes one; end the "
-            "programs that use them, or widen net.ipv4.ip_local_port_range"},
+            "warning: few ports are left for connections on n0: each connection takes one port; "
+            "end the programs that use the ports, or widen net.ipv4.ip_local_port_range"},
        }) {
     EXPECT_EQ(join(preflight_warnings(nodes(seen)), "\n"), expected);
   }
@@ -143,8 +143,8 @@ TEST(PreflightWarnings, AFullMeshOfManyRanksNeedsFiles) {
       preflight_warnings(nodes(seen)),
       std::vector<std::string>{
           "warning: the limit on open files is low on n[0-31] and 468 more: a process of a large "
-          "job has a connection to each rank; ulimit -n 65536 before toprun, LimitNOFILE= for "
-          "slurmd"});
+          "job has a connection to each rank; run `ulimit -n 65536` before toprun, or set "
+          "LimitNOFILE= for slurmd"});
 }
 
 TEST(PreflightWarnings, AreBounded) {
