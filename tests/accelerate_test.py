@@ -130,7 +130,7 @@ class Settings(Accelerate):
 
     def test_for_another_number_of_processes(self):
         file = self.file("cpu.yaml", MULTI_CPU)
-        words = f"toprun: {file} is for 2 processes in all, and toprun starts 1: say how many by "
+        words = f"toprun: {file} is for 2 processes in all, but toprun starts 1: set the number of processes per node with "
         for flags, count in ([], 1), (["--nproc-per-node", 1], 0):
             with self.subTest(flags):
                 finished = self.run_it("--accelerate-config", file, *flags, self.file("show.py", SHOW),
@@ -151,7 +151,7 @@ class WhatGoesWrong(Accelerate):
 
     def test_no_such_file(self):
         self.refused(r"--accelerate-config nowhere.yaml on host \S+: there is no such file; "
-                     "create it with `accelerate config --config_file FILE`",
+                     "create the file with `accelerate config --config_file FILE`",
                      "--accelerate-config", "nowhere.yaml")
 
     def test_a_file_that_accelerate_does_not_take(self):
@@ -168,7 +168,7 @@ class WhatGoesWrong(Accelerate):
         folder = self.here / "bare"
         subprocess.run(["python3", "-m", "venv", "--without-pip", folder], check=True)
         self.refused(r"--accelerate-config \S+ on host \S+: ModuleNotFoundError: No module named "
-                     r"'(torch|accelerate)'; install it: \S+ -m pip install accelerate",
+                     r"'(torch|accelerate)'; install accelerate: \S+ -m pip install accelerate",
                      "--accelerate-config", self.file("cpu.yaml", MULTI_CPU),
                      env={"PYTHON_EXEC": str(folder / "bin/python")})
 
@@ -178,7 +178,7 @@ class WhatGoesWrong(Accelerate):
 
 
 class AFileThatNobodyApplies(Accelerate):
-    WARNING = "warning: the script imports accelerate, and nothing applies its settings in "
+    WARNING = "warning: the script imports accelerate, but its settings in "
 
     def setUp(self):
         super().setUp()
@@ -188,7 +188,8 @@ class AFileThatNobodyApplies(Accelerate):
     def test_is_said_once(self):
         finished = self.run_it("--nproc-per-node", 2, self.script)
         self.assertEqual(finished.err.count(self.WARNING), 1, finished)
-        self.assertRegex(finished.err, f"{self.default} on \\S+; toprun --accelerate-config {self.default} does")
+        self.assertRegex(finished.err, f"{self.default} on \\S+ are not applied; `toprun --accelerate-config "
+                                       f"{self.default}` applies")
 
     def test_is_not_said_where_it_does_not_matter(self):
         other = self.file("other.py", "print('ran')\n")

@@ -29,8 +29,8 @@ class VirtualEnvironment(support.TestCase):
         finished = self.run_to_end(support.binary(), "--venv", "no-such", folder / "s.py", cwd=folder)
         self.assertEqual((finished.code, finished.out), (1, ""))
         self.assertIn("toprun: --venv no-such on host ", finished.err)
-        self.assertIn(f"there is no {folder}/no-such/bin/python; toprun setup --venv {folder}/no-such -r FILE "
-                      f"builds it as a job, python3 -m venv {folder}/no-such here\n", finished.err)
+        self.assertIn(f"there is no {folder}/no-such/bin/python; `toprun setup --venv {folder}/no-such -r FILE` "
+                      f"builds the environment in a job, `python3 -m venv {folder}/no-such` builds it here\n", finished.err)
 
 
 class Command(support.TestCase):
@@ -53,14 +53,14 @@ class Command(support.TestCase):
     def test_is_shown_but_not_run_by_dry_run(self):
         finished = self.run_here("--dry-run")
         self.assert_ok(finished)
-        self.assertRegex(finished.out, r"(?m)^before +source ./site.sh \(by bash on every node; not run now\)$")
+        self.assertRegex(finished.out, r"(?m)^before +source ./site.sh \(bash runs this on every node; not run now\)$")
         self.assertFalse((self.here / "ran").exists())
 
     def test_that_fails_ends_the_run_before_anything_starts(self):
         finished = self.run_here("--before", "source /no/such/site.sh")
         self.assertEqual((finished.code, finished.out), (1, ""))
-        self.assertRegex(finished.err, r"toprun: --before source /no/such/site\.sh on host \S+: it ended with "
-                                       r"code 1: .*No such file or directory; add \"\|\| true\" to .*\n\Z")
+        self.assertRegex(finished.err, r"toprun: --before source /no/such/site\.sh on host \S+: the command ended "
+                                       r"with code 1: .*No such file or directory; add \"\|\| true\" to .*\n\Z")
 
     def test_no_variable_of_the_environment_can_give_one(self):
         (self.here / "toprun.toml").unlink()

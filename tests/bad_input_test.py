@@ -94,8 +94,8 @@ class CommandLine(support.TestCase):
     def test_an_order_that_is_not_there(self):
         finished = self.toprun("--order", "file:no-file", *NOTHING)
         self.assertEqual(finished.code, 2, finished)
-        self.assertIn("--order file:no-file: cannot read no-file: No such file or directory; name a file with a host in "
-                      "each line\n", finished.err)
+        self.assertIn("--order file:no-file: cannot read no-file: No such file or directory; give a file with one "
+                      "host per line\n", finished.err)
 
     def test_hosts_that_a_topology_file_lacks(self):
         file = self.folder() / "places"
@@ -126,7 +126,7 @@ class CommandLine(support.TestCase):
         file.touch()
         finished = self.toprun("--log-dir", file, *SH, "echo ran")
         self.assertEqual((finished.code, finished.out), (2, ""), finished)
-        self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; name a folder that can be")
+        self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; choose a folder that can be")
 
 
 class NotPythons(support.TestCase):
@@ -136,7 +136,7 @@ class NotPythons(support.TestCase):
         folder = self.folder()
         (folder / "run.sh").write_text("#!/bin/bash\npython train.py\n")
         (folder / "job.sbatch").write_text("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun true\n")
-        as_it_is = "not for Python; to start it as it is, write --no-python"
+        as_it_is = "not for Python; to start the script as it is, write --no-python"
         for words, said in [
                 (["run.sh"], f"script run.sh: is a script for bash, {as_it_is} ./run.sh"),
                 (["--nproc-per-node", "2", "./run.sh"], f"script ./run.sh: is a script for bash, {as_it_is} ./run.sh"),
@@ -144,9 +144,10 @@ class NotPythons(support.TestCase):
                                         "/bin/sh"),
                 ([sys.executable, "x.py"], f"script {sys.executable}: is a program, and Python can run only a script; "
                                            f"leave {sys.executable} out: toprun starts Python for each rank"),
-                (["submit", "job.sbatch"], f"script job.sbatch: is a script for bash, {as_it_is} ./job.sbatch; as a job "
-                                           "of its own: sbatch job.sbatch; for a Python script with its options: "
-                                           "toprun submit --nodes=2 --gpus-per-node=8 SCRIPT")]:
+                (["submit", "job.sbatch"], f"script job.sbatch: is a script for bash, {as_it_is} ./job.sbatch; to "
+                                           "submit the script as a separate job, run `sbatch job.sbatch`; to submit "
+                                           "a Python script with the same options, run `toprun submit --nodes=2 "
+                                           "--gpus-per-node=8 SCRIPT`")]:
             with self.subTest(words):
                 finished = self.toprun(*words, cwd=folder, limit=AT_ONCE_S)
                 self.assertEqual((finished.code, finished.out), (2, ""), finished)
@@ -250,7 +251,8 @@ class Endpoint(support.TestCase):
         for stranger, what in strangers.items():
             with self.subTest(what):
                 self.assertRegex(self.last_words(runs[stranger]),
-                                 rf"^toprun: cannot listen on port {stranger.port}: Address already in use, and what "
+                                 rf"^toprun: cannot listen on port {stranger.port}: Address already in use, and the "
+                                 r"program that "
                                  rf"answers there is not a toprun root; \S+ \(pid {os.getpid()}\) holds it$")
 
 
@@ -310,7 +312,7 @@ class Refused(support.TestCase):
                 self.port = support.free_port()
                 ends = [run.wait(60) for run in [self.node(rank, env=secret) for rank in range(3)]]
                 lines = [end.err.count(f"every process that reaches port {self.port} of this host may join the "
-                                       "job; to keep others out, set TOPRUN_SECRET") for end in ends]
+                                       "job; to keep other processes out, set TOPRUN_SECRET") for end in ends]
                 self.assertEqual(lines, [int(told), 0, 0])
 
     def test_strangers_to_the_job_do_not_disturb_it(self):

@@ -84,8 +84,8 @@ class Binding(support.TestCase):
     def test_what_it_says(self):
         finished = self.toprun("-v", "--nproc-per-node", 1, "--numa-binding", "node", *SHOW)
         self.assert_ok(finished)
-        self.assertRegex(finished.err, r"toprun: --numa-binding: no GPU on \S+, so its ranks are "
-                                       r"spread evenly over its NUMA nodes\n")
+        self.assertRegex(finished.err, r"toprun: --numa-binding: \S+ has no GPU, so its ranks are spread evenly over "
+                                       r"its NUMA nodes\n")
         self.assertRegex(finished.err, r"toprun: rank 0 is bound to CPUs \S+ \(NUMA node \d+\)\n")
 
     def test_too_few_cores_is_one_error_before_the_start(self):

@@ -173,13 +173,13 @@ class BadInput(containers.PodmanCase):
         script = self.folder() / "train.py"
         script.touch()
         self.refused([script], rf"script {script}: there is no such path in the container on \S+; "
-                               rf"it is on the host: add --bind {script.parent}")
+                               rf"the path is on the host: add --bind {script.parent}")
 
     def test_data_that_is_outside_only(self):
         folder = self.folder()
         for words in ([f"--data={folder}"], [folder]):
             self.refused(["--no-python", "true", *words],
-                         rf"argument {folder}: .*it is on the host: add --bind {folder}")
+                         rf"argument {folder}: .*the path is on the host: add --bind {folder}")
 
     def test_a_bind_without_a_source(self):
         self.refused(["--bind", "/no/such", "--no-python", "true"],
@@ -192,7 +192,7 @@ class BadInput(containers.PodmanCase):
 
     def test_no_such_program_inside(self):
         self.refused(["--no-python", "nothing"],
-                     "cannot run nothing on .* in the container: not found in PATH")
+                     "cannot run nothing on .* in the container: it is not found in PATH")
 
     def test_no_such_venv_inside(self):
         script = self.folder() / "train.py"
@@ -208,7 +208,8 @@ class BadInput(containers.PodmanCase):
         self.refused(venv, "there is no \\S+/env/bin/python in the container", cwd=here)
         (here / "env/bin/python").symlink_to(sys.executable)
         outside = re.escape(os.path.realpath(sys.executable))
-        self.refused(venv, f"its Python is {outside} of the host, which the container on \\S+ does not have", cwd=here)
+        self.refused(venv, f"the environment's Python is {outside} of the host, which the container on \\S+ does not "
+                           "have", cwd=here)
 
     def test_no_such_image(self):
         done = self.toprun("--container", "localhost/none:latest", "--no-python", "true",
@@ -265,7 +266,7 @@ class Python(containers.PodmanCase):
         self.assertIn("/usr/bin/python3 (PYTHON_EXEC of the image)", named.err)
         self.assertNotIn("stays outside", named.err)
         passed = self.contained("--container-env", "PYTHON_EXEC", "train.py", cwd=self.here, env=env)
-        self.assertRegex(passed.err, "PYTHON_EXEC=/opt/of/the/host/python on host .*: it is not a program that can be run")
+        self.assertRegex(passed.err, "PYTHON_EXEC=/opt/of/the/host/python on host .*: this is not an executable program")
 
     def test_ranks_are_forks_of_one_that_is_warm(self):
         (self.here / "train.py").write_text(

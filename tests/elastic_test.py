@@ -130,7 +130,7 @@ class Failures(Elastic):
         finished = run.wait(30)
         self.assertEqual(finished.code, 5, finished)
         self.assertEqual(count.read_text(), "\n" * 3)
-        self.assertRegex(finished.err, r"not restarted: the same failure 3 times")
+        self.assertRegex(finished.err, r"not restarted: the job failed 3 times in the same way")
 
     def test_logs_of_an_earlier_attempt_stay(self):
         logs = self.folder()
@@ -224,7 +224,7 @@ class Nodes(Elastic):
         leaver.signal(signal.SIGTERM)
         finished = leaver.wait(20)
         self.assertEqual(finished.code, 143, finished)
-        self.assertRegex(finished.err, r"toprun: \S+: leaves the job, as SIGTERM asks it to\n")
+        self.assertRegex(finished.err, r"toprun: \S+: this node leaves the job because of SIGTERM\n")
         self.expect(1, world_size=1, restarts=0)
         root, = self.end(*runs)
         self.assertRegex(root.err, r"toprun: node \S+ was asked to leave\n  reason      \S+ leaves: its agent got SIGTERM\n")
@@ -276,21 +276,21 @@ class Nodes(Elastic):
         spare.signal(signal.SIGTERM)
         finished = spare.wait(20)
         self.assertEqual(finished.code, 143, finished)
-        self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes it can use now\n"
-                                       r"toprun: \S+: leaves the job, as SIGTERM asks it to\n")
+        self.assertRegex(finished.err, "waiting as a spare: the job at .* has all the nodes that it can use now\n"
+                                       r"toprun: \S+: this node leaves the job because of SIGTERM\n")
         self.assertNotIn("1 spare", self.shows_status(r"\n  spare gone +\S+ at 20[-0-9]+ [0-9:]+: .*\n"))
         self.end(*runs)
         self.shows_status(r"\n  spare gone ")
 
     def test_a_spare_is_told_when_it_will_come_in_and_that_it_was_not_needed(self):
         for grow, when in (("at-restart", r"at its next restart \(--grow at-restart\)"),
-                           ("on-signal", r"when it is asked to \(toprun grow\)")):
+                           ("on-signal", r"when you ask for it \(`toprun grow`\)")):
             with self.subTest(grow):
                 self.setUp()
                 run = self.root_agent("1:2", "--grow", grow)
                 self.expect(0, world_size=1, restarts=0)
                 spare = self.agent("1:2", "--grow", grow)
-                spare.says(f"waiting as a spare: the job at .* takes it in {when}\n")
+                spare.says(f"waiting as a spare: the job at .* takes this node in {when}\n")
                 (self.root / "end").touch()
                 self.assertEqual(run.wait(60).code, 0)
                 finished = spare.wait(60)
@@ -365,7 +365,7 @@ class Growing(Elastic):
                 report = self.root / "report.json"
                 self.assertIn(f"asked {report} to add the waiting nodes; its report names none: ",
                               self.toprun("grow", report).err)
-                self.told("asked to take in more nodes: no node waits")
+                self.told("the job was asked to take in more nodes, but no node waits")
                 late = self.agent("1:2")
                 self.told(f"the job can grow by 1: toprun grow {report}")
                 self.expect(0, world_size=1, restarts=0)
@@ -384,7 +384,7 @@ class Growing(Elastic):
         first = self.root_agent("1:2", "--node-log", self.logs)
         self.expect(0, world_size=1, restarts=0)
         first.signal(signal.SIGURG)
-        self.told("asked to take in more nodes: this requires --grow on-signal")
+        self.told("the job was asked to take in more nodes, but this requires --grow on-signal")
         report = self.root / "report.json"
         self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it adds nodes at its next "
                                                           r"restart \(--grow at-restart\); start it with --grow on-signal to decide yourself")

@@ -295,8 +295,8 @@ class Signals(support.TestCase):
         line = run.process.stderr.readline()
         while line and b"again to kill" not in line:
             line = run.process.stderr.readline()
-        self.assertRegex(line.decode(), r"\Atoprun: 2 of 2 ranks still run after SIGINT, for \d+ s at most: "
-                                        r"Ctrl-C again to kill\n\Z")
+        self.assertRegex(line.decode(), r"\Atoprun: 2 of 2 ranks still run after SIGINT, for \d+ s at most: press "
+                                        r"Ctrl-C again to kill them\n\Z")
         run.signal(signal.SIGINT)
         finished = self.end(run, 25)  # the grace is 30 s
         self.assertEqual(finished.code, 130, finished)

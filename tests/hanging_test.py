@@ -113,7 +113,7 @@ class FileSystems(support.TestCase):
         run = self.job("--max-restarts", "1", "--log-dir", logs, "--redirects", "3")
         self.hang(logs)
         finished = self.end(run, 60, code=1)
-        self.assertRegex(finished.err, "the folders and files of its ranks: no answer after 20.0 s; "
+        self.assertRegex(finished.err, "cannot prepare the folders and files of its ranks: no answer after 20.0 s; "
                                        "see which file system hangs: that of the program, of --log-dir")
 
     def test_the_program_of_a_restart(self):
@@ -126,7 +126,7 @@ class FileSystems(support.TestCase):
         support.wait_until((self.root / "began.0").exists, 20, "the first attempt runs")
         self.hang(folder)
         finished = self.end(run, 60, code=1)
-        self.assertIn("the folders and files of its ranks: no answer after 20.0 s", finished.err)
+        self.assertIn("cannot prepare the folders and files of its ranks: no answer after 20.0 s", finished.err)
 
     def test_the_report_of_a_job_that_goes_on(self):
         folder = self.folder()
@@ -160,8 +160,9 @@ class FileSystems(support.TestCase):
                 finished = run.wait(10)
                 self.assertNotIn(NO_LIFE, finished.err)
                 self.assertIn(f"cannot write {folder}/report.json: not done after 10 s", finished.err)
-                self.assertRegex(finished.err, r"toprun: left behind, because the kernel cannot end it "
-                                               r"\(a file system that does not answer\?\): \d+ \(toprun.*, state D.*\)\n")
+                self.assertRegex(finished.err, r"toprun: these processes are left behind, because the kernel cannot "
+                                               r"end them "
+                                               r"\(does a file system not answer\?\): \d+ \(toprun.*, state D.*\)\n")
                 for name in ("began.0", "end"):
                     (self.root / name).unlink()
 

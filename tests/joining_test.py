@@ -133,8 +133,8 @@ class ByHand(cluster.TestCase):
         other = self.start("n1", TOPRUN, "--nnodes", "2", *meet, "--max-restarts", "1", *cluster.shows("RANK"))
         refused = other.wait(SOON_S)
         self.assertEqual(refused.code, 1, refused)
-        self.assert_one_line(refused, "refused by .* n0.*: n1 was started with --max-restarts 1, the root agent on n0 "
-                                      "with 3: give all nodes the same")
+        self.assert_one_line(refused, "refused by .* n0.*: n1 was started with --max-restarts 1, but the root agent "
+                                      "on n0 with 3: give all nodes the same value")
         # The first goes on waiting for one that agrees.
         agreed = self.start("n1", TOPRUN, "--nnodes", "2", *meet, "--max-restarts", "3", *cluster.shows("RANK"))
         self.assert_ok(agreed.wait(SOON_S))
@@ -170,7 +170,7 @@ class ByHand(cluster.TestCase):
         finished = second.wait(SOON_S)
         self.assertEqual(finished.code, 1, finished)
         self.assertIn("this node, n1, was started as the job's root: the root is already at n0; give each node a "
-                      "--node-rank of its own", finished.err)
+                      "different --node-rank", finished.err)
         # The first goes on waiting, and works once the other is given its own number.
         other = self.start("n1", TOPRUN, "--nnodes", "2", "--node-rank", "1", "--master-addr", "n0",
                            "--master-port", "29500", *cluster.shows("RANK"))

@@ -328,8 +328,8 @@ class ViaMpirun(MpiCase):
         self.assert_nothing_left(run)
 
     def test_a_script_that_needs_torchrun_s_variables_is_told_what_sets_them(self):
-        advice = ("--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, "
-                  "or use --via mpirun")
+        advice = ("--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out --launcher "
+                  "mpirun, or use --via mpirun")
         python = support.python()
         scripts = [("import os\nos.environ['LOCAL_RANK']\n", "KeyError: 'LOCAL_RANK'")]
         if support.has_module(python, "torch"):
@@ -387,7 +387,7 @@ class ViaMpirun(MpiCase):
         self.assert_ok(finished)
         self.assertRegex(finished.out, r"--host n0:1,n1:1 --map-by ppr:1:node --bind-to none .* <<< 'secret <secret>'")
         self.assertIn("-x TOPRUN_SECRET", finished.out)
-        self.assertRegex(finished.out, r"(?m)^root +n0, at a port that follows from mpirun's job$")
+        self.assertRegex(finished.out, r"(?m)^root +n0, at a port that toprun computes from mpirun's job$")
         finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--master-port", "4321", "--dry-run",
                                "--no-python", "true")
         self.assertRegex(finished.out, r"(?m)^root +n0:4321$")

@@ -103,7 +103,7 @@ class Alone(PodCase):
 
 class SharedMachines(PodCase):
     """As pods land where fewer GPUs than a machine has were asked for."""
-    SHARED = "pods job-master-0 and job-worker-0 are on one machine: NCCL takes them for 2 hosts .*--gpus-per-node 8 "
+    SHARED = "pods job-master-0 and job-worker-0 are on one machine: NCCL treats them as 2 hosts .*--gpus-per-node 8 "
     HALF = r"pods have 4 of their machine's 8 GPUs: job-master-0,job-worker-0; .*--gpus-per-node 8 "
 
     def warnings(self, hosts, machines, gpus, machine_gpus):

@@ -71,8 +71,7 @@ class OneNode(support.TestCase):
         if finished.code == 126:
             self.skipTest("the binary is where only root gets")
         self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(lines[0], r"the script cannot be read on \S+: Permission denied; make it "
-                                   r"readable there")
+        self.assertRegex(lines[0], r"the script cannot be read on \S+: Permission denied; make the script readable there")
 
 
 class TwoNodes(support.TestCase):
@@ -98,8 +97,8 @@ class TwoNodes(support.TestCase):
 
     def test_different_scripts(self):
         self.assertRegex(self.both(["print(1)\n", "print(2)\n"]),
-                         WARNING + r"the script differs between nodes: one on \S+, another on \S+; "
-                                   r"copy the same one to all of them$")
+                         WARNING + r"the script differs between nodes: one on \S+, another on \S+; copy the same "
+                                   r"script to all nodes$")
 
     def test_different_versions(self):
         # The same interpreter below two made-up environments.

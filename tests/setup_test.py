@@ -143,7 +143,7 @@ class Local(support.TestCase):
                 self.assertEqual(record["state"], "failed")
                 used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
                 self.assertEqual(used.code, 1)
-                self.assertIn(f"it is incomplete: its setup failed: {record['why'][:40]}", used.err)
+                self.assertIn(f"the environment is incomplete: its setup failed: {record['why'][:40]}", used.err)
         # The right hash goes, in the folder that the failures have left.
         (self.work / "hashes.txt").write_text(f"demo==1.2 --hash=sha256:{right}\n")
         self.assert_ok(self.setup("--venv", "env", "-r", "hashes.txt"))
@@ -180,9 +180,9 @@ class Local(support.TestCase):
         wait_for(lambda: not any(map(support.is_running, left)), "the end of what was killed", LIMIT_S)
         used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
         self.assertEqual(used.code, 1)
-        self.assertRegex(used.err, r"toprun: --venv env on host \S+: it is incomplete: its setup on \S+ "
-                                   r"since \S+ has not ended, or was ended in the middle; build it again "
-                                   r"with toprun setup\n")
+        self.assertRegex(used.err, r"toprun: --venv env on host \S+: the environment is incomplete: its setup on \S+ "
+                                   r"since \S+ has not ended, or was ended in the middle; build the environment "
+                                   r"again with `toprun setup`\n")
         self.assert_ok(self.setup("--venv", "env", "demo"))
 
     def test_one_whose_command_alone_was_told_to_end_is_incomplete_too(self):
@@ -200,7 +200,7 @@ class Local(support.TestCase):
             finished = self.run_to_end(support.binary(), *words, cwd=self.work)
             self.assertEqual(finished.code, 1)
             self.assert_one_line(finished, rf"{self.work}/env/toprun-setup\.json: is not a record of .*; "
-                                           "build it again: toprun setup --force")
+                                           "build the environment again: toprun setup --force")
 
     def test_pip_goes_through_the_proxy(self):
         asked = []
@@ -403,17 +403,17 @@ class AsJob(SubmitCase):
         used = self.use("--follow", "-v")
         self.assert_ok(used)
         self.assertIn("used 1.2 python/3.11.2\n", used.out)
-        self.assertIn("modules python/3.11.2: as --venv was built", used.out)
+        self.assertIn("modules python/3.11.2, because --venv was built with them", used.out)
         self.assertIn("used 1.2 python/3.11.2\n", self.use("--follow", "--modules", "python/3.11.2").out)
         other = self.use("--modules", "python/3.12.1,other")
         self.assertEqual(other.code, 2, other)
-        self.assert_one_line(other, r"--venv env on host ctl: it was built with other modules: these are "
-                                    r"python/3\.12\.1 instead of python/3\.11\.2, other besides; .*")
+        self.assert_one_line(other, r"--venv env on host ctl: the environment was built with other modules; the "
+                                    r"modules now are python/3\.12\.1 instead of python/3\.11\.2, other besides; .*")
         shell = self.login(TOPRUN, "shell", "--modules", "other", "--venv", "env", cwd=self.work,
                            env=self.env)
         self.assertEqual(shell.code, 2, shell)
-        self.assert_one_line(shell, r"--venv \S+ on host ctl: it was built with other modules: these are "
-                                    r"without python/3\.11\.2, other besides; .*")
+        self.assert_one_line(shell, r"--venv \S+ on host ctl: the environment was built with other modules; the "
+                                    r"modules now are without python/3\.11\.2, other besides; .*")
 
 
 if __name__ == "__main__":

@@ -328,7 +328,7 @@ class Slurm(cluster.SlurmCase):
             finished = self.on("ctl", "salloc", "-N4", TOPRUN, "--nnodes", "3", "--topology", path,
                                *options, *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS))
             self.assert_ok(finished)
-            self.assertIn("using 3 of 4 nodes, without n1, which would spread the job further", finished.err)
+            self.assertIn("this job uses 3 of 4 nodes and leaves out n1, which would spread the job further", finished.err)
             if options:
                 self.assertIn("--nodelist=n[0,2-3]", finished.out)
             else:

@@ -43,7 +43,7 @@ class Many(SshCase):
                 self.assertRegex(
                     finished.err,
                     rf"\Atoprun: no agent on {self.dead}: connection timed out; .*\n"
-                    r"toprun: 63 of 64 hosts answered: the job needs all of them; .*\n\Z")
+                    r"toprun: 63 of 64 hosts answered: the job needs all nodes; .*\n\Z")
                 self.assertLess(finished.seconds, NAMED_WITHIN_S + whole.seconds)
             with self.subTest(f"shrunk; TEST_SEED={self.seed}: {self.dead}"):
                 finished = self.launch("--nnodes", "60:64", *shows("RANK", "WORLD_SIZE",

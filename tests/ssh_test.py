@@ -234,11 +234,11 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
 
     def test_the_dry_run_says_how_many_processes(self):
         for words, said in [
-            (["n0,n1"], "one per GPU of the node, or one if it has no GPU"),
+            (["n0,n1"], "one per GPU of the node, or one if the node has no GPU"),
             (["n0,n1", "--nproc-per-node", "4"], "4 per node (--nproc-per-node)"),
-            (["n0,n1", "--nproc-per-node", "gpu"], "--nproc-per-node gpu, as each node finds them"),
+            (["n0,n1", "--nproc-per-node", "gpu"], "--nproc-per-node gpu, counted on each node"),
             (["n0:2,n1:2,n2:3"], "2 on n[0-1], 3 on n2 (the list of hosts)"),
-            (["n0:2,n1"], "2 on n0 (the list of hosts), else one per GPU of the node, or one if it has no GPU"),
+            (["n0:2,n1"], "2 on n0 (the list of hosts), else one per GPU of the node, or one if the node has no GPU"),
         ]:
             with self.subTest(words):
                 dry = self.on("ctl", TOPRUN, "--dry-run", "--hosts", *words, "--no-python", "true")
@@ -380,13 +380,13 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
     def test_no_host_is_waited_for_that_cannot_come(self):
         """Each host has one login, which has ended: without a spare the job ends, or goes on with fewer, at once."""
         for options, end, advice in [
-            (["--nnodes", "3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
-             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
-             "spares, and replace a lost node"),
-            (["--nnodes", "3:3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that it takes are left",
-             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: they wait as "
-             "spares, and replace a lost node"),
-            (["--nnodes", "2:3"], "without n1, 1 of the 2 nodes that it takes at least is left",
+            (["--nnodes", "3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that the job needs are left",
+             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: the "
+             "additional ones wait as spares, and replace a lost node"),
+            (["--nnodes", "3:3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that the job needs are left",
+             "--nnodes 2:3 lets the job go on with fewer hosts; or give more hosts than --nnodes 3: the "
+             "additional ones wait as spares, and replace a lost node"),
+            (["--nnodes", "2:3"], "without n1, 1 of the 2 nodes that the job needs at least is left",
              "a smaller MIN than 2 in --nnodes lets the job go on with fewer hosts"),
         ]:
             with self.subTest(options):
@@ -401,7 +401,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                     self.assertLess(time.monotonic() - began, 15)
                     self.cut_session("n1")
                 finished = run.wait(40)
-                self.assert_failed(finished, 1, f"not restarted: {end}, and no other can come", f"  next        {advice}\n")
+                self.assert_failed(finished, 1, f"not restarted: {end}, and no other node can join", f"  next        {advice}\n")
                 self.assertLess(time.monotonic() - began, 30)
                 self.assert_nothing_left(run)
 
@@ -429,7 +429,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME"))
             finished = refused.wait(40)
             self.assert_failed(finished, 1, "no agent on n3: ", "timed out",
-                               "3 of 4 hosts answered: the job needs all of them")
+                               "3 of 4 hosts answered: the job needs all nodes")
             self.assertEqual(shown(finished.out), [])
             self.assertLess(finished.seconds, NAMED_WITHIN_S)
             self.assert_nothing_left(refused)

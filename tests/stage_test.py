@@ -252,7 +252,8 @@ class Strangers(OnHosts):
 class BadTargets(OnHosts):
     def test_a_node_without_room_passes_nothing_on(self):
         self.mount("n1", "size=700k")
-        self.assert_left_out(self.launch(), r"n1: .*no room in /run/copies/.* MiB are free; name another folder with --stage-to",
+        self.assert_left_out(self.launch(), r"n1: .*no space in /run/copies/.* MiB are free; choose another folder "
+                                            r"with --stage-to",
                              ["n1"])
         self.assertFalse([name for name in self.left_of("n1") if "-" in name], "what can never be whole takes no room")
 
@@ -355,8 +356,8 @@ class OnOneHost(support.TestCase):
         finished = self.toprun("--stage", "/no/such/environment", "--no-python", "true")
         self.assert_ok(finished)
         said = finished.err.splitlines()
-        self.assertEqual(said[0], "toprun: --stage /no/such/environment has no effect: one node needs no copy, and there is "
-                                  "no such path here")
+        self.assertEqual(said[0], "toprun: --stage /no/such/environment has no effect: a job on one node needs no "
+                                  "copy, and this node does not have this path")
         self.assertRegex("\n".join(said[1:]), r"\A.*: 1 rank on 1 node, all ended with 0\Z")
         finished = self.toprun("--stage", "/usr", "--no-python", "true")
         self.assert_ok(finished)

@@ -315,7 +315,8 @@ class OfMpi(submitting.SubmitCase):
                             cwd=folder)
         self.wait_for_state(id, "FAILED")
         how = ("(rank [01] on n[01]|the job) ended with exit code 1: KeyError: 'RANK'; --launcher "
-               "mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, or use --via mpirun")
+               "mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out --launcher mpirun, or use "
+               "--via mpirun")
         log = (folder / "logs" / f"mpi.{id}.out").read_text()
         self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
                          rf"(?m)^ *{id}  mpi  .* 1  failed: {how}$", log)

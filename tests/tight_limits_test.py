@@ -107,8 +107,8 @@ class TightLimits(support.TestCase):
                                       "--report", logs / "report.json", "--nproc-per-node", "2",
                                       "--no-python", "sh", "-c", "head -c 9000 /dev/zero; echo >&2")
                 self.assert_ok(finished)
-                self.assertRegex(finished.err, rf"(?m)^toprun: cannot write to {logs}/\S+/std(out|err)\.log: File too large; "
-                                               "the job goes on, its logs have gaps from here$")
+                self.assertRegex(finished.err, rf"(?m)^toprun: cannot write to {logs}/\S+/std(out|err)\.log: File "
+                                               r"too large; the job goes on, but its logs have gaps from now on$")
                 self.assertIn(f"toprun: cannot write {logs}/report.json: File too large\n", finished.err)
                 self.assertIn("2 ranks on 1 node, all ended with 0\n", finished.err)
 

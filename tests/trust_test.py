@@ -165,7 +165,7 @@ class Secret(SharedFolder):
                     self.assert_ok(finished)
                 else:
                     self.assertEqual(finished.code, 1)
-                    self.assert_one_line(finished, f"TOPRUN_SECRET_FILE {path}: {why}; .*chmod 600 it")
+                    self.assert_one_line(finished, f"TOPRUN_SECRET_FILE {path}: {why}; .*use chmod 600")
 
 
 class Images(SharedFolder):

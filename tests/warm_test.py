@@ -176,7 +176,7 @@ class Refusals(Warm):
         self.assert_ok(finished)
         self.assertEqual(sorted(finished.out.splitlines()), ["rank 0", "rank 1"], finished)
         line, _, rest = finished.err.partition("\n")
-        self.assertRegex(line, rf"\Atoprun: --warm is left out on \S+: {why}.*; its ranks start without it\Z")
+        self.assertRegex(line, rf"\Atoprun: --warm is left out on \S+: {why}.*; its ranks start without a fork\Z")
         self.assertNotIn("--warm", rest)
 
     def test_modules(self):
@@ -336,7 +336,8 @@ class Refusals(Warm):
         self.write("script.py", "")
         finished = self.launch("--warm=torch,numpy", "--dry-run", "script.py")
         self.assert_ok(finished)
-        self.assertRegex(finished.out, r"(?m)^warm start +a fork of one such Python per node that has imported torch, numpy and")
+        self.assertRegex(finished.out, r"(?m)^warm start +each rank is a fork of one Python process per node, which "
+                                       r"has imported torch, numpy and")
 
     def test_values(self):
         self.write("script.py", "")

@@ -155,7 +155,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
     if (rival && root.is_gathering()) {
       say(fail(fmt::format("this node, {}, was started as the job's root", job.place.node_name),
                fmt::format("the root is already at {}", job.root_host),
-               "give each node a --node-rank of its own")
+               "give each node a different --node-rank")
               .error()
               .line());
       session.container.reset();
@@ -210,11 +210,12 @@ std::optional<Error> root_has_ended(const plan::Job& job, probes::PresenceWatch&
   if (!looks || !listed) return std::nullopt;
   presence.look_if_due();
   if (!presence.has_ended(job.root_host)) return std::nullopt;
-  return Error{
-      fmt::format("{} has ended before this node, {}, could join", job.root_host,
-                  job.place.node_name),
-      "the root agent should be on that host, but the engine has no process of this run there",
-      "see its messages above, and check that toprun is installed there", exit_failure};
+  return Error{fmt::format("{} has ended before this node, {}, could join", job.root_host,
+                           job.place.node_name),
+               "the root agent should be on that host, but the engine has no process of this run "
+               "on that host",
+               "see that host's messages above, and check that toprun is installed on it",
+               exit_failure};
 }
 
 // Ends all other processes of the step, if there are any.
@@ -313,10 +314,10 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
   if (!session.job.several_processes()) return;
   if (session.job.options.verbose > 0) say(words_for(secret.origin()));
   if (!root || secret.origin() != Secret::Origin::derived) return;
-  say(fmt::format(
-      "no secret: every process that reaches port {} of this host may join the job; to keep "
-      "others out, set TOPRUN_SECRET to the same text on all nodes",
-      session.port));
+  say(
+      fmt::format("no secret: every process that reaches port {} of this host may join the job; to "
+                  "keep other processes out, set TOPRUN_SECRET to the same text on all nodes",
+                  session.port));
 }
 
 struct RunRole {
@@ -345,8 +346,8 @@ asio::awaitable<Result<RunRole>> take_role(Session& session) {
   } else if (is_root && !here && !job.root_beside_endpoint.empty()) {
     session.leaves_endpoint = true;
     say(
-        fmt::format("{} is not an address of {}, the job's first node, where the root is: the "
-                    "others find it by that name",
+        fmt::format("{} is not an address of {}, the job's first node: the root is on this node, "
+                    "and the other nodes find the root by the node's name",
                     job.root_host, job.root_beside_endpoint));
   }
   RunRole member{false, here};
@@ -465,7 +466,7 @@ Result<void> keep_redirected(plan::Job& job) {
   const std::string folder = new_temporary_folder(job.environment, "toprun-logs");
   if (folder.empty()) {
     return usage("cannot make a folder for logs", "neither TMPDIR nor /tmp can be written to",
-                 "name one with --log-dir");
+                 "choose a folder with --log-dir");
   }
   job.place.notes.push_back(fmt::format("{}: --redirects without --log-dir: logs are kept in {}",
                                         job.place.node_name, folder));

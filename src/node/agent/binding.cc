@@ -23,10 +23,9 @@ Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
   const auto gpus = TRY(engines::gpu_addresses(job.environment));
   const auto machine = TRY(worker::read_machine(job.inherited.cpus(), gpus));
   if (gpus.empty() && assignment.attempt == 0 && job.place.local_rank.value_or(0) == 0) {
-    say(
-        fmt::format("--numa-binding: no GPU on {}, so its ranks are spread evenly over its NUMA "
-                    "nodes",
-                    job.place.node_name));
+    say(fmt::format(
+        "--numa-binding: {} has no GPU, so its ranks are spread evenly over its NUMA nodes",
+        job.place.node_name));
   }
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;

@@ -73,12 +73,13 @@ std::string advice_on_loss(const plan::Job& job) {
   const std::string fewer = fmt::format("--nnodes {}:{} lets the job go on with fewer {}",
                                         std::max(1, job.nnodes - 1), job.nnodes, nodes_word(job));
   if (!job.each_node_comes_once()) {
-    return fmt::format("{}; --max-restarts N lets it wait for a node that replaces the lost one",
-                       fewer);
+    return fmt::format(
+        "{}; --max-restarts N lets the job wait for a node that replaces the lost node", fewer);
   }
   return fmt::format(
-      "{}; or give more {} than --nnodes {}{}: they wait as spares, and replace a lost node", fewer,
-      nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
+      "{}; or give more {} than --nnodes {}{}: the additional ones wait as spares, and replace a "
+      "lost node",
+      fewer, nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
 }
 
 // The row that report::failure_report() has no advice for, once the run is over.

@@ -301,9 +301,9 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers requested) {
   auto planned = co_await session_.pool.answer<Result<WorkPlan>>(std::move(work), files_limit);
   if (planned) co_return *std::move(planned);
   co_return fail(
-      fmt::format("{}: the folders and files of its ranks", job.place.node_name),
+      fmt::format("{}: cannot prepare the folders and files of its ranks", job.place.node_name),
       Pool::words_for(planned.error(), files_limit),
-      "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
+      "check which file system hangs: that of the program, of --log-dir, of TMPDIR or of /tmp");
 }
 
 asio::awaitable<Result<model::Started>> Member::start(run::StartWorkers requested) {

@@ -50,7 +50,7 @@ constexpr std::chrono::seconds discard_limit{10};  // the runtime's store may be
 Result<std::string> make_folder(const Environment& environment) {
   std::string path = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun_XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
-    return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
+    return fail_errno("cannot make a folder " + path, "set TMPDIR to a folder that can be written");
   }
   return path;
 }
@@ -116,8 +116,8 @@ asio::awaitable<Result<T>> NodeContainer::beside(std::function<Result<T>()> work
   auto answer = co_await pool_.answer<Result<T>>(std::move(work), runtime_limit);
   if (answer) co_return *std::move(answer);
   co_return fail(fmt::format("container on {}", job_.place.node_name),
-                 "its files: " + Pool::words_for(answer.error(), runtime_limit),
-                 "see which file system hangs: that of TMPDIR, of the image, of --bind");
+                 "the container's files: " + Pool::words_for(answer.error(), runtime_limit),
+                 "check which file system hangs: that of TMPDIR, of the image or of --bind");
 }
 
 asio::awaitable<void> NodeContainer::bring_up() {
@@ -315,10 +315,12 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
 
 // Whether the container has not started yet and has time left.
 Result<void> NodeContainer::goes_on(const std::string& what) const {
-  if (ending_) return fail(what, "the run has ended before it was started");
+  if (ending_) return fail(what, "the run ended before the container was started");
   if (steady_clock::now() < began_ + container_start_limit) return {};
-  return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
-              last_words(words_, lines_shown));
+  return fail(
+      what,
+      fmt::format("the container was not started within {} min", container_start_limit.count()),
+      last_words(words_, lines_shown));
 }
 
 // Waits until a child ends, the runtime closes its output, the shim connects, or a line is due.

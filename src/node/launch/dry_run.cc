@@ -45,7 +45,7 @@ std::string processes_by_login(const plan::Job& job) {
   if (const auto& requested = options.nproc_per_node; requested.is_set()) {
     return parse_int(requested.value)
                ? fmt::format("{} per node ({})", requested.value, requested.source)
-               : fmt::format("{} {}, as each node finds them", requested.source, requested.value);
+               : fmt::format("{} {}, counted on each node", requested.source, requested.value);
   }
   if (options.called_torchrun) return "1 per node (torchrun's default)";
   std::map<int, std::vector<std::string>> listed;  // hosts by their number of processes
@@ -61,7 +61,7 @@ std::string processes_by_login(const plan::Job& job) {
   }
   if (!parts.empty()) parts.back() += " (the list of hosts)";
   if (others > 0) {
-    parts.push_back(fmt::format("{}one per GPU of the node, or one if it has no GPU",
+    parts.push_back(fmt::format("{}one per GPU of the node, or one if the node has no GPU",
                                 parts.empty() ? "" : "else "));
   }
   return join(parts, ", ");
@@ -95,7 +95,7 @@ Result<std::string> describe(const plan::Job& job) {
   };
   line("engine", fmt::format("{}: {}", name_of(job.place.engine), words_for(job.place.stance)));
   if (!job.options.activation.before.empty()) {
-    line("before", job.options.activation.before + " (by bash on every node; not run now)");
+    line("before", job.options.activation.before + " (bash runs this on every node; not run now)");
   }
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
   if (job.starts_by_login()) {
@@ -112,7 +112,7 @@ Result<std::string> describe(const plan::Job& job) {
   }
   const int port = job.ports.front();
   if (follows_mpirun(job)) {
-    line("root", job.root_host + ", at a port that follows from mpirun's job");
+    line("root", job.root_host + ", at a port that toprun computes from mpirun's job");
   } else if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
     line("root", fmt::format("{}:{}", job.root_host, port));
   }
@@ -144,13 +144,12 @@ Result<std::string> describe(const plan::Job& job) {
   }
   if (job.stages()) {
     line("environment",
-         fmt::format("{}, copied from the root's node to the others", job.options.stage));
+         fmt::format("{}, copied from the root's node to the other nodes", job.options.stage));
   }
   if (job.options.warm) {
-    line("warm start",
-         fmt::format("a fork of one such Python per node that has imported {} and the "
-                     "script's first imports",
-                     join(*job.options.warm, ", ")));
+    line("warm start", fmt::format("each rank is a fork of one Python process per node, which has "
+                                   "imported {} and the script's first imports",
+                                   join(*job.options.warm, ", ")));
   }
   return text;
 }

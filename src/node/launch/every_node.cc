@@ -67,7 +67,7 @@ Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
     take_lines(text, answers.lines);
     deadline = steady_clock::now() + silence_limit;
   }
-  return fail("the nodes' answers", "they are longer than toprun accepts");
+  return fail("cannot read the nodes' answers", "the answers are longer than toprun accepts");
 }
 
 }  // namespace

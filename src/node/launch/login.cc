@@ -278,7 +278,7 @@ LoginTrouble Login::why_not_up() const {
       fmt::format("the copy of toprun at {} does not run: {}", path_, last),
       lower(last).contains("exec format error")
           ? "HOST has another architecture than this machine: start toprun on a machine like HOST"
-          : fmt::format("remove it there: rm {}", path_)};
+          : fmt::format("remove this copy on that host: rm {}", path_)};
 }
 
 }  // namespace toprun::launch

@@ -58,7 +58,8 @@ Result<engines::Binary> own_binary() {
   if (::stat(process::own_program, &status) != 0) return fail_errno("cannot read toprun's program");
   engines::Binary binary{process::build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;
-  return fail("toprun's program has no build id", "the note was removed from it", "build it again");
+  return fail("toprun's program has no build id",
+              "the ELF note with the build id was removed from the program", "build toprun again");
 }
 
 std::string with_host(std::string text, const std::string& host) {
@@ -265,13 +266,14 @@ std::optional<Error> LoginStep::refused() const {
     return Error{count, "see the messages above", "", exit_failure};
   }
   if (up < job_.min_nodes) {
-    return Error{
-        count,
-        job_.is_elastic() ? fmt::format("the job needs {} ({})", job_.min_nodes, job_.nnodes_source)
-                          : "the job needs all of them",
-        job_.is_elastic() ? "" : "leave the others out, or give --nnodes MIN:MAX", exit_failure};
+    return Error{count,
+                 job_.is_elastic()
+                     ? fmt::format("the job needs {} ({})", job_.min_nodes, job_.nnodes_source)
+                     : "the job needs all nodes",
+                 job_.is_elastic() ? "" : "leave the other nodes out, or give --nnodes MIN:MAX",
+                 exit_failure};
   }
-  say(count + "; going on without the others");
+  say(count + "; toprun goes on without the other nodes");
   return std::nullopt;
 }
 
@@ -415,8 +417,8 @@ void tell_kept(const std::string& job, const std::string& run) {
   const std::string id = fmt::format("{}/{}", job, run);
   [[maybe_unused]] const int printed = print(id + '\n');
   say(
-      fmt::format("run {0} continues in the pods until it ends, its pods end or toprun cancel {0} "
-                  "ends it; toprun logs -f {0} shows its output",
+      fmt::format("run {0} continues in the pods until it ends, its pods end, or `toprun cancel "
+                  "{0}` ends it; `toprun logs -f {0}` shows its output",
                   id));
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t longest_exception_bytes = 500;
 constexpr std::string_view advice_for_variables =
-    "--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave it out, or "
-    "use --via mpirun";
+    "--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out "
+    "--launcher mpirun, or use --via mpirun";
 
 bool names_an_error(std::string_view exception) {
   const std::string_view type = exception.substr(0, exception.find(':'));

@@ -162,7 +162,7 @@ model::Cause cause_of(const Error& trouble) {
 // What mpirun's own messages above come to.
 std::string line_on(const std::optional<model::Cause>& cause, int exit_code) {
   if (cause) return model::short_text(*cause);
-  return fmt::format("mpirun ended with exit code {}; see its messages above for the reason",
+  return fmt::format("mpirun ended with exit code {}; see mpirun's messages above for the reason",
                      exit_code);
 }
 

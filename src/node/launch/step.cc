@@ -228,8 +228,8 @@ class Overdue {
     if (terminate_at_ && now > *terminate_at_) {
       terminate_at_.reset();
       say(
-          fmt::format("the run has ended with exit code {}, but its step has not, perhaps because "
-                      "a lost node does not answer: it is stopped",
+          fmt::format("the run has ended with exit code {}, but its step has not ended, perhaps "
+                      "because a lost node does not answer: toprun stops the step",
                       *run_code_));
       process::signal_process(pid_, SIGTERM);
     }

@@ -231,7 +231,7 @@ Error Dialer::last_word(Round round) const {
             exit_failure};
   }
   Error error = *root_.taken;
-  error.why += ", and what answers there is not a toprun root";
+  error.why += ", and the program that answers there is not a toprun root";
   return error;
 }
 
@@ -250,7 +250,7 @@ asio::awaitable<Round> Dialer::round() {
 asio::awaitable<Round> Dialer::round_at(const std::string& host) {
   const auto addresses = co_await hosts::resolve_beside(pool_, host, within(resolve_limit));
   if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}, {}};
-  Round most{Round::End::absent, "no process listens there", {}, {}};
+  Round most{Round::End::absent, "no process listens at this port", {}, {}};
   for (const int port : root_.ports) {
     const auto why = std::make_shared<std::string>();  // shared with attempts that outlast the race
     const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =
@@ -329,7 +329,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   auto line = co_await read_line(channel, first_byte);
   if (!line) {
     co_return Round{channel->was_closed_without_data() ? Round::End::closed : Round::End::stranger,
-                    "something answers that is not a toprun root: " + line.error().why,
+                    "the program that answers is not a toprun root: " + line.error().why,
                     fmt::format("{}{}", choose_another_port, holder_is_named_there),
                     {}};
   }
@@ -337,7 +337,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const auto theirs = Preamble::parse(*line);
   if (!theirs || theirs->role != Role::root) {
     co_return Round{Round::End::stranger,
-                    "something answers that is not a toprun root",
+                    "the program that answers is not a toprun root",
                     fmt::format("{}{}", choose_another_port, holder_is_named_there),
                     {}};
   }
@@ -415,11 +415,11 @@ asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, model::
       [&](std::size_t i) { return find_agent(io, candidates[i], store, identity, patience); };
   auto found = co_await race<hosts::Address>(io, candidates.size(), attempt);
   if (found) co_return found->second;
-  co_return fail(
-      fmt::format("{} cannot reach {}, the host for rank 0, at port {}", hosts::host_name(),
-                  store.host, store.port),
-      "tried " + join(store.addresses, ", "),
-      "check the firewall between the nodes, or name a reachable address with --local-addr there");
+  co_return fail(fmt::format("{} cannot reach {}, the host for rank 0, at port {}",
+                             hosts::host_name(), store.host, store.port),
+                 "tried " + join(store.addresses, ", "),
+                 "check the firewall between the nodes, or start toprun on that host with a "
+                 "reachable address in --local-addr");
 }
 
 asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,

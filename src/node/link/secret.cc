@@ -56,7 +56,8 @@ Result<std::string> secret_in(const std::string& path) {
   struct stat status {};
   if (file && ::fstat(file.get(), &status) == 0) {
     if (auto why = distrust_secret(status, ::geteuid()); !why.empty()) {
-      return fail(what, std::move(why), "make it yours and readable by you alone: chmod 600 it");
+      return fail(what, std::move(why),
+                  "the file must belong to you and be readable only by you: use chmod 600");
     }
   }
   const auto content = TRY(read_open_file(file, what, max_secret_bytes));
@@ -109,7 +110,7 @@ Result<std::string> Secret::unwrap(std::string_view credential) const {
   const std::unique_ptr<void, decltype(&std::free)> owner(data, &std::free);
   if (!is_genuine(error)) {
     return fail("cannot read the root agent's munge credential", munge_strerror(error),
-                "check that munge runs on both nodes with one key, or set TOPRUN_SECRET");
+                "check that munge runs on both nodes with the same key, or set TOPRUN_SECRET");
   }
   if (uid != geteuid()) {
     return fail("the root agent's munge credential belongs to another user",
@@ -137,15 +138,16 @@ std::string Secret::proof(bool root) const {
 Result<std::string> Secret::against(std::string_view root_proof) const {
   if (origin_ == Origin::munge) {
     if (!root_proof.starts_with(munge_prefix)) {
-      return fail("the root agent does not use munge, and this node does",
-                  fmt::format("it offers \"{}\"", root_proof.substr(0, root_proof.find(':'))),
-                  "make munge's socket visible on all nodes or on none, or set TOPRUN_SECRET");
+      return fail(
+          "the root agent does not use munge, and this node does",
+          fmt::format("the root agent offers \"{}\"", root_proof.substr(0, root_proof.find(':'))),
+          "make munge's socket visible on all nodes or on none, or set TOPRUN_SECRET");
     }
     return unwrap(root_proof.substr(munge_prefix.size()));
   }
   if (root_proof != proof(false)) {
     return fail("the root agent expects another kind of secret",
-                fmt::format("it has \"{}\", this agent \"{}\"",
+                fmt::format("the root agent has \"{}\", this agent has \"{}\"",
                             root_proof.substr(0, root_proof.find(':')), proof(false)),
                 "set the same TOPRUN_SECRET for all agents, or set it for none");
   }

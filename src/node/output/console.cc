@@ -112,8 +112,9 @@ void Terminal::on_room() {
 }
 
 void Terminal::failed(int fd, int code) {
-  say(fmt::format("cannot write to {}: {}; what ranks print there is dropped, the job goes on",
-                  fd == descriptors_.out ? "standard output" : "standard error", errno_text(code)));
+  say(fmt::format(
+      "cannot write to {}: {}; toprun drops what ranks print there, and the job goes on",
+      fd == descriptors_.out ? "standard output" : "standard error", errno_text(code)));
 }
 
 }  // namespace toprun::output

@@ -54,7 +54,7 @@ void LogFiles::close(File file) {
 
 void LogFiles::failed(int fd, int code) {
   if (std::exchange(reported_errno_, code) == code) return;  // reported: files share the disk
-  say(fmt::format("cannot write to {}: {}; the job goes on, its logs have gaps from here",
+  say(fmt::format("cannot write to {}: {}; the job goes on, but its logs have gaps from now on",
                   files_[fd].path, errno_text(code)));
 }
 

@@ -168,10 +168,9 @@ TEST_F(OutputTest, AClosedConsoleDoesNotStopTheRank) {
   testing::internal::CaptureStderr();
   finish();
   rank.join();
-  EXPECT_EQ(
-      testing::internal::GetCapturedStderr(),
-      "toprun: cannot write to standard output: Broken pipe; what ranks print there is dropped, "
-      "the job goes on\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "toprun: cannot write to standard output: Broken pipe; toprun drops what ranks print "
+            "there, and the job goes on\n");
   EXPECT_GT(output_->tail(0).text().size(), 0u);
 }
 
@@ -186,10 +185,9 @@ TEST_F(OutputTest, AFullDiskIsSaidOnce) {
   testing::internal::CaptureStderr();
   finish();
   rank.join();
-  EXPECT_EQ(
-      testing::internal::GetCapturedStderr(),
-      "toprun: cannot write to /dev/full: No space left on device; the job goes on, its logs have "
-      "gaps from here\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "toprun: cannot write to /dev/full: No space left on device; the job goes on, but its "
+            "logs have gaps from now on\n");
   EXPECT_EQ(console().size(), 100u * 100'001u);
 }
 
@@ -320,7 +318,7 @@ TEST_F(OutputTest, ALogFolderThatGoesAwayIsSaidOnce) {
   rank.join();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             fmt::format("toprun: cannot write to {}: No such file or directory; the job goes on, "
-                        "its logs have gaps from here\n",
+                        "but its logs have gaps from now on\n",
                         (root_ / "logs" / "log").string()));
   EXPECT_EQ(console().size(), 100'000u);
 }
@@ -336,8 +334,8 @@ TEST_F(OutputTest, AFilteredFileOnAFullDiskIsSaidOnce) {
   testing::internal::CaptureStderr();
   finish();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "toprun: cannot write to /dev/full: No space left on device; the job goes on, its logs "
-            "have gaps from here\n");
+            "toprun: cannot write to /dev/full: No space left on device; the job goes on, but its "
+            "logs have gaps from now on\n");
   EXPECT_EQ(console(), "x\nx\nx\nx\n");
 }
 

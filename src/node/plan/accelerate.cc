@@ -47,7 +47,7 @@ torch.distributed.run.run = lambda args: tell(os.environ)
 subprocess.Popen = Popen
 args = launch_command_parser().parse_args([*sys.argv[1:], script])
 launch_command(args)
-sys.exit("its launcher started nothing that toprun knows of")
+sys.exit("accelerate's launcher started no program that toprun knows")
 )";
 
 // These options assign ranks and addresses, which toprun does itself. Port 0 means any port, so
@@ -82,7 +82,7 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   std::error_code error;
   if (!fs::is_regular_file(file, error)) {
     return usage(what, "there is no such file",
-                 "create it with `accelerate config --config_file FILE`");
+                 "create the file with `accelerate config --config_file FILE`");
   }
   const auto answer =
       process::run(launcher_command(file, python, world), environment, accelerate_limit);
@@ -90,8 +90,9 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   if (answer->code != 0) {
     const std::string said = last_words(answer->err);
     const bool is_missing = said.find("No module named 'accelerate'") != said.npos;
-    return usage(what, said.empty() ? fmt::format("{} ended with {}", python, answer->code) : said,
-                 is_missing ? fmt::format("install it: {} -m pip install accelerate", python) : "");
+    return usage(
+        what, said.empty() ? fmt::format("{} ended with {}", python, answer->code) : said,
+        is_missing ? fmt::format("install accelerate: {} -m pip install accelerate", python) : "");
   }
   auto variables = TRY(parse_environment(answer->out));
   AccelerateSettings settings{std::move(variables), std::nullopt};

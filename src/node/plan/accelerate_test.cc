@@ -37,8 +37,8 @@ TEST(Accelerate, AFileThatIsNotThere) {
   const auto settings = accelerate_settings("/no/such.yaml", "/no/python", {}, {}, "n1");
   ASSERT_FALSE(settings);
   EXPECT_EQ(settings.error().line(),
-            "--accelerate-config /no/such.yaml on host n1: there is no such file; create it with "
-            "`accelerate config --config_file FILE`");
+            "--accelerate-config /no/such.yaml on host n1: there is no such file; create the file "
+            "with `accelerate config --config_file FILE`");
   EXPECT_EQ(settings.error().exit_code, exit_usage);
 }
 

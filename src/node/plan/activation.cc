@@ -118,9 +118,9 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
       environment, modules_limit);
   if (!loaded) return fail(what, loaded.error().why);  // its `what` is the whole script
   if (loaded->code == no_module_command) {
-    return fail(
-        what, "there is no command `module`",
-        "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to where it is installed");
+    return fail(what, "there is no command `module`",
+                "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to the folder where it "
+                "is installed");
   }
   if (loaded->code == 0) return adopted_environment(loaded->out, environment);
   const std::string said = first_error(loaded->err);
@@ -139,9 +139,10 @@ Result<Environment> with_command(const std::string& command, Environment environ
   if (!done) return fail(what, done.error().why);
   if (done->code == 0) return adopted_environment(done->out, environment);
   const std::string said = first_error(done->err);
-  return fail(what,
-              fmt::format("it ended with code {}{}{}", done->code, said.empty() ? "" : ": ", said),
-              "add \"|| true\" to commands that may fail");
+  return fail(
+      what,
+      fmt::format("the command ended with code {}{}{}", done->code, said.empty() ? "" : ": ", said),
+      "add \"|| true\" to commands that may fail");
 }
 
 std::vector<fs::path> conda_roots(const Environment& environment) {
@@ -283,14 +284,17 @@ Result<Activated> with_all_modules(const Activation& requested, const Built& bui
       !setup::module_differences(built->modules, loaded_in(environment)).empty()) {
     modules = built->modules;
     what = fmt::format("{}, which was built with the modules {}", label, join(modules, ","));
-    if (!modules.empty()) out.note = "modules " + join(modules, ", ") + ": as --venv was built";
+    if (!modules.empty())
+      out.note = "modules " + join(modules, ", ") + ", because --venv was built with them";
   }
   out.environment = TRY(with_modules(modules, environment, what));
   if (!are_asked_for || !built) return out;
   const std::string others = setup::module_differences(built->modules, loaded_in(out.environment));
   if (others.empty()) return out;
-  return usage(label, fmt::format("it was built with other modules: these are {}", others),
-               "leave --modules out, or build it again with these");
+  return usage(
+      label,
+      fmt::format("the environment was built with other modules; the modules now are {}", others),
+      "leave out --modules, or build the environment again with these modules");
 }
 
 Result<Activated> with_python(const Activation& requested, Environment environment,
@@ -335,8 +339,8 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
     std::error_code error;
     const fs::path prefix = fs::absolute(name, error).lexically_normal();
     if (is_conda(prefix)) return prefix;
-    return fail(what, "there is no conda environment (no conda-meta) in that folder",
-                "`conda env list` names them");
+    return fail(what, "the folder does not contain a conda environment (it has no conda-meta)",
+                "`conda env list` lists the environments");
   }
   if (name == "base") {
     for (const fs::path& root : conda_roots(environment)) {
@@ -350,9 +354,10 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
   std::vector<std::string> looked;
   for (const fs::path& folder : folders) looked.push_back(folder.string());
   const auto meant = did_you_mean(name, names_below(folders));
-  return fail(
-      what, fmt::format("no conda environment of that name in {}", join(looked, ", ")),
-      meant ? fmt::format("did you mean {}?", *meant) : "give its folder, or set CONDA_ENVS_PATH");
+  return fail(what,
+              fmt::format("there is no conda environment of that name in {}", join(looked, ", ")),
+              meant ? fmt::format("did you mean {}?", *meant)
+                    : "give the environment's folder, or set CONDA_ENVS_PATH");
 }
 
 Result<std::string> find_venv(const std::string& venv, const std::string& host) {
@@ -367,8 +372,8 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
   const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
   return fail(label_of(venv, host), fmt::format("there is no {}", python),
               meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
-                    : fmt::format("toprun setup --venv {0} -r FILE builds it as a job, "
-                                  "python3 -m venv {0} here",
+                    : fmt::format("`toprun setup --venv {0} -r FILE` builds the environment in a "
+                                  "job, `python3 -m venv {0}` builds it here",
                                   folder.string()));
 }
 

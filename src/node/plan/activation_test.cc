@@ -145,18 +145,18 @@ TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
   const auto unasked = activate({.venv = at("env")}, before, "n0");
   ASSERT_TRUE(unasked) << unasked.error().line();
   EXPECT_EQ(unasked->environment.get("LOADEDMODULES"), "cuda/12.4");
-  EXPECT_EQ(unasked->note, "modules cuda/12.4: as --venv was built");
+  EXPECT_EQ(unasked->note, "modules cuda/12.4, because --venv was built with them");
   const auto loaded_already = activate({.venv = at("env")}, unasked->environment, "n0");
   ASSERT_TRUE(loaded_already);
   EXPECT_EQ(loaded_already->note, "");
   EXPECT_TRUE(activate({.modules = {"cuda/12.4"}, .venv = at("env")}, before, "n0"));
   const auto other = activate({.modules = {"cuda/12.2"}, .venv = at("env")}, before, "n0");
   ASSERT_FALSE(other);
-  EXPECT_EQ(
-      other.error().line(),
-      fmt::format("--venv {} on host n0: it was built with other modules: these are cuda/12.2 "
-                  "instead of cuda/12.4; leave --modules out, or build it again with these",
-                  at("env")));
+  EXPECT_EQ(other.error().line(), fmt::format("--venv {} on host n0: the environment was built "
+                                              "with other modules; the modules now are cuda/12.2 "
+                                              "instead of cuda/12.4; leave out --modules, or build "
+                                              "the environment again with these modules",
+                                              at("env")));
   EXPECT_EQ(other.error().exit_code, exit_usage);
   before.unset("MODULESHOME");
 
@@ -164,13 +164,15 @@ TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
   const auto machine = activate({.venv = at("env")}, before, "n0");
   ASSERT_FALSE(machine);
   EXPECT_EQ(machine.error().why,
-            fmt::format("it was built for pdp11 (on n7), and this node is {}", system.machine));
+            fmt::format("the environment was built for pdp11 (on n7), but this node is {}",
+                        system.machine));
   write("env/toprun-setup.json", "{");
   EXPECT_TRUE(
       error_of({.venv = at("env")}).starts_with(at("env/toprun-setup.json") + ": is not a "));
   write("env/toprun-setup.json", R"({"schema": "toprun.setup/1", "state": "building"})");
-  EXPECT_TRUE(error_of({.venv = at("env")})
-                  .starts_with("--venv " + at("env") + " on host n0: it is incomplete: "));
+  EXPECT_TRUE(
+      error_of({.venv = at("env")})
+          .starts_with("--venv " + at("env") + " on host n0: the environment is incomplete: "));
 }
 
 TEST(ParseEnvironment, TakesWhatEnvPrints) {

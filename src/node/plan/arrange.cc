@@ -68,9 +68,9 @@ std::vector<std::string> drop_conflicting_ranks(std::vector<Node>& nodes) {
     const auto [holder, free] = holders.try_emplace(*node.rank, node.name);
     const bool possible = *node.rank < std::ssize(nodes);
     if (free && possible) continue;
-    std::string why = possible
-                          ? fmt::format("it is given on {} and on {}", holder->second, node.name)
-                          : fmt::format("there are {} nodes", nodes.size());
+    std::string why =
+        possible ? fmt::format("this rank is given on {} and on {}", holder->second, node.name)
+                 : fmt::format("there are {} nodes", nodes.size());
     std::string warning =
         fmt::format("--node-rank {} is ignored, as with torchrun's c10d: {}", *node.rank, why);
     for (Node& other : nodes) other.rank.reset();
@@ -106,7 +106,7 @@ Choice choose_order(const Options& options, const std::vector<Node>& nodes,
   }
   if (!map.source.empty()) return {Order::topology, "evidence from " + map.source};
   if (all_have(nodes, &Node::index)) return {Order::scheduler, "no evidence of the topology"};
-  return {Order::name, "no evidence of the topology, no order of an engine"};
+  return {Order::name, "no evidence of the topology, and no order from an engine"};
 }
 
 Result<placement::Placement> place_by(const Choice& choice, const std::vector<Node>& nodes,
@@ -126,7 +126,7 @@ Result<placement::Placement> place_by(const Choice& choice, const std::vector<No
       const auto text = read_file(options.order_file);
       if (!text) {
         return usage("--order file:" + options.order_file, text.error().line(),
-                     "name a file with a host in each line");
+                     "give a file with one host per line");
       }
       return placement::place_as_listed(hosts, map, *text, options.order_file);
     }
@@ -223,7 +223,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
   }
   if (choice.order == Order::topology && map.source.empty()) {
     return fail("--order topology", "no source knows the positions of the nodes",
-                "name a file with --topology FILE, or use --order name");
+                "give a topology file with --topology FILE, or use --order name");
   }
   const bool by_rank = choice.order == Order::given && !all_have(nodes, &Node::index);
   sort_by(nodes, by_rank || choice.by_node_rank ? &Node::rank : &Node::index);

@@ -77,7 +77,7 @@ TEST(Arrange, WithC10dNodeRanksAreWishes) {
       {{0, 1}, {0, 2}, ""},
       {{0, 0},
        {0, 2},
-       "--node-rank 0 is ignored, as with torchrun's c10d: it is given on a and on b"},
+       "--node-rank 0 is ignored, as with torchrun's c10d: this rank is given on a and on b"},
       {{0, 5}, {0, 2}, "--node-rank 5 is ignored, as with torchrun's c10d: there are 2 nodes"},
   };
   for (const auto& c : cases) {

@@ -35,7 +35,7 @@ Result<void> check_binds(const container::Request& request, const std::string& h
     if (fs::exists(bind.source, error)) continue;
     return usage(fmt::format("--bind {} on {}", bind.source, host),
                  error ? error.message() : "there is no such file or folder",
-                 "check the path, and that this node has mounted it");
+                 "check the path, and whether this node has mounted its file system");
   }
   return {};
 }
@@ -43,7 +43,9 @@ Result<void> check_binds(const container::Request& request, const std::string& h
 Result<std::string> current_folder() {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  if (error) return fail("the current folder", error.message(), "change to a folder that exists");
+  if (error)
+    return fail("cannot find the current folder", error.message(),
+                "change to a folder that exists");
   return here.string();
 }
 
@@ -55,7 +57,7 @@ Result<std::string> log_folder(const Options& options) {
   fs::create_directories(logs, error);
   if (!error) return logs.string();
   return usage(fmt::format("cannot write logs to {}", *options.log_dir), error.message(),
-               "name a folder that can be written with --log-dir");
+               "choose a folder that can be written, with --log-dir");
 }
 
 Result<container::Run> plan_run(const container::Request& request, const Inside& inside,
@@ -184,7 +186,7 @@ std::string python_exec_note(const Options& options, const Environment& environm
   }
   return fmt::format(
       "PYTHON_EXEC={} is a path on the host and has no effect in the container: the image's own "
-      "Python is used (-e PYTHON_EXEC=… sets another one there)",
+      "Python is used (-e PYTHON_EXEC=… sets another Python in the container)",
       *own);
 }
 

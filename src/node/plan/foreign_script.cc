@@ -70,12 +70,12 @@ std::string as_program(const std::string& script) {
 
 std::string advice_on(const std::string& script, std::string_view text) {
   std::string advice =
-      fmt::format("to start it as it is, write --no-python {}", as_program(script));
+      fmt::format("to start the script as it is, write --no-python {}", as_program(script));
   const std::vector<std::string> options = sbatch_options(text);
   if (!options.empty()) {
     advice += fmt::format(
-        "; as a job of its own: sbatch {}; for a Python script with its options: "
-        "toprun submit {} SCRIPT",
+        "; to submit the script as a separate job, run `sbatch {}`; to submit a Python script with "
+        "the same options, run `toprun submit {} SCRIPT`",
         script, join(options, " "));
   }
   return advice;

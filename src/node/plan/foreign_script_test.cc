@@ -32,20 +32,21 @@ TEST(ForeignScript, WhatItMayNot) {
   };
   const Row rows[] = {
       {"run.sh", "#!/bin/bash\npython train.py\n",
-       "script run.sh: is a script for bash, not for Python; to start it as it is, write "
+       "script run.sh: is a script for bash, not for Python; to start the script as it is, write "
        "--no-python ./run.sh"},
       {"jobs/run", "#! /usr/bin/env zsh\n",
-       "script jobs/run: is a script for zsh, not for Python; to start it as it is, write "
+       "script jobs/run: is a script for zsh, not for Python; to start the script as it is, write "
        "--no-python jobs/run"},
       {"run.sh", "python train.py\n",
-       "script run.sh: has the name of a shell script, and Python cannot run it; to start it as it "
-       "is, write --no-python ./run.sh"},
+       "script run.sh: has the name of a shell script, and Python cannot run it; to start the "
+       "script as it is, write --no-python ./run.sh"},
       {"job.sbatch",
        "#!/bin/bash\n#SBATCH --nodes=2\n# a comment\n#SBATCH -t 10:00 --gpus-per-node=8 # all\n\n"
        "srun true\n#SBATCH --mem=1\n",
-       "script job.sbatch: is a script for bash, not for Python; to start it as it is, write "
-       "--no-python ./job.sbatch; as a job of its own: sbatch job.sbatch; for a Python script "
-       "with its options: toprun submit --nodes=2 -t 10:00 --gpus-per-node=8 SCRIPT"},
+       "script job.sbatch: is a script for bash, not for Python; to start the script as it is, "
+       "write --no-python ./job.sbatch; to submit the script as a separate job, run `sbatch "
+       "job.sbatch`; to submit a Python script with the same options, run `toprun submit --nodes=2 "
+       "-t 10:00 --gpus-per-node=8 SCRIPT`"},
       {"/usr/bin/python3",
        "\x7f"
        "ELF\x02\x01",

@@ -173,8 +173,10 @@ void note_absent_stage(Job& job) {
   std::error_code failed;
   if (stage.empty() || !is_read || job.several_processes()) return;
   if (std::filesystem::exists(stage, failed) || failed) return;
-  job.place.notes.push_back(fmt::format(
-      "--stage {} has no effect: one node needs no copy, and there is no such path here", stage));
+  job.place.notes.push_back(
+      fmt::format("--stage {} has no effect: a job on one node needs no copy, and this node does "
+                  "not have this path",
+                  stage));
 }
 
 // Determines the program and the number of workers on this host.
@@ -222,9 +224,10 @@ Result<void> add_accelerate(Job& job) {
   const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
   const bool is_chosen = job.options.nproc_per_node.is_set() || job.place.my_node.value_or(0) != 0;
   if (!is_chosen && settings.processes.value_or(started) != started) {
-    job.place.notes.push_back(fmt::format(
-        "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
-        file, *settings.processes, started));
+    job.place.notes.push_back(
+        fmt::format("{} is for {} processes in all, but toprun starts {}: set the number of "
+                    "processes per node with --nproc-per-node",
+                    file, *settings.processes, started));
   }
   return {};
 }
@@ -394,10 +397,10 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   if (job.place.stance == Stance::in_place) {
     if (options.max_restarts > 0) {
-      return usage(
-          fmt::format("--max-restarts {}", options.max_restarts),
-          "ranks that the engine starts one by one cannot be started again by toprun",
-          "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
+      return usage(fmt::format("--max-restarts {}", options.max_restarts),
+                   "toprun cannot restart ranks that the engine starts one by one",
+                   "start one toprun per node (srun --ntasks-per-node=1), or let the engine "
+                   "requeue the job");
     }
     const bool is_first = job.place.task.value_or(0) == 0 && job.place.my_node.value_or(0) == 0 &&
                           job.place.local_rank.value_or(0) == 0;

@@ -50,8 +50,9 @@ std::string this_host() {
 
 Result<void> enter(const std::string& directory, Environment& environment) {
   if (::chdir(directory.c_str()) != 0) {
-    return fail_errno(fmt::format("working directory {} on {}", directory, this_host()),
-                      "make it there, or start toprun in a directory that every host has");
+    return fail_errno(
+        fmt::format("working directory {} on {}", directory, this_host()),
+        "make this directory on that host, or start toprun in a directory that every host has");
   }
   environment.set("PWD", directory);
   return {};
@@ -79,7 +80,7 @@ Result<LoginOrders> parse_login_orders(std::string_view text) {
     body.at("in_pod").get_to(orders.in_pod);
     body.at("kept_as").get_to(orders.kept_as);
     if (!orders.argv.empty()) return orders;
-    return fail("the launcher's orders", "they do not contain a command line");
+    return fail("the launcher's orders", "the orders do not contain a command line");
   } catch (const json::exception& error) {
     return fail("the launcher's orders cannot be read", error.what());
   }
@@ -99,8 +100,8 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
                          ? parse_int(std::string_view(line).substr(orders_word.size()))
                          : std::nullopt;
   if (!bytes || *bytes < 0 || *bytes > static_cast<std::int64_t>(max_login_orders_bytes)) {
-    return fail("no orders from the launcher", "what it wrote does not begin as they do",
-                "unset TOPRUN_STEP: only toprun sets it");
+    return fail("no orders from the launcher", "the launcher's text does not begin like orders",
+                "unset TOPRUN_STEP: only toprun sets this variable");
   }
   const auto body =
       TRY(read_orders_bytes(STDIN_FILENO, static_cast<std::size_t>(*bytes), deadline));

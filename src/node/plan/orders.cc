@@ -22,11 +22,12 @@ Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
     const int ready = ::poll(&poller, 1, static_cast<int>(std::max<long>(0, left.count())));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return fail_errno("cannot read the launcher's orders");
-    if (ready == 0) return fail("no orders from the launcher", "it wrote nothing in time");
+    if (ready == 0)
+      return fail("no orders from the launcher", "the launcher wrote nothing in time");
     std::string bytes(count, '\0');
     const ssize_t n = ::read(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail("no orders from the launcher", "it closed standard input");
+    if (n <= 0) return fail("no orders from the launcher", "the launcher closed standard input");
     bytes.resize(static_cast<std::size_t>(n));
     return bytes;
   }
@@ -42,7 +43,7 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
     if (byte.front() == '\n') return line;
     line += byte;
   }
-  return fail("no orders from the launcher", "what it wrote is not a line");
+  return fail("no orders from the launcher", "the launcher's text is not a line");
 }
 
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {

@@ -16,8 +16,9 @@ Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv
   std::string bytes;
   for (const std::string& word : argv) bytes += word + '\0';
   if (bytes.size() > max_packed_bytes) {
-    return usage(fmt::format("a command line of {} bytes", bytes.size()),
-                 fmt::format("{} can be sent", max_packed_bytes), "pass them in a file");
+    return usage(fmt::format("the command line is {} bytes long", bytes.size()),
+                 fmt::format("at most {} bytes can be sent", max_packed_bytes),
+                 "pass long arguments in a file");
   }
   std::string text(sodium_base64_encoded_len(bytes.size(), variant), '\0');
   sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -34,8 +35,8 @@ Result<std::vector<std::string>> unpack_words(std::string_view packed) {
                         packed.size(), nullptr, &size, nullptr, variant);
   bytes.resize(failed == 0 ? size : 0);
   if (!bytes.ends_with('\0')) {
-    return usage(std::string(packed_word), "what follows is not a packed command line",
-                 "toprun submit writes them");
+    return usage(std::string(packed_word), "the text after this word is not a packed command line",
+                 "only `toprun submit` writes packed command lines");
   }
   bytes.pop_back();
   std::vector<std::string> argv;

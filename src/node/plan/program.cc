@@ -34,7 +34,7 @@ std::string advice_on_absent(const std::string& script) {
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
   }
-  return script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun";
+  return script.ends_with(".py") ? "check the path" : "`toprun -h` shows how to call toprun";
 }
 
 // At most so much that its interpreter and its #SBATCH lines stand in it.
@@ -78,8 +78,8 @@ Result<void> check_executable(const std::string& program, const Environment& env
   if (process::find_program(program, environment)) return {};
   if (program.find('/') == std::string::npos) {
     return usage(fmt::format("program {}", program),
-                 fmt::format("not in PATH={}", process::search_path(environment)),
-                 "give its path, or drop --no-python if it is a Python script");
+                 fmt::format("it is not in PATH={}", process::search_path(environment)),
+                 "give the program's path, or leave out --no-python if this is a Python script");
   }
   std::error_code error;
   const auto status = std::filesystem::status(program, error);
@@ -87,8 +87,9 @@ Result<void> check_executable(const std::string& program, const Environment& env
     return usage(fmt::format("program {}", with_base_folder(program)), "is a directory");
   }
   if (std::filesystem::exists(status)) {
-    return usage(fmt::format("program {}", with_base_folder(program)), "is not executable",
-                 fmt::format("chmod +x {}, or drop --no-python if it is a Python script", program));
+    return usage(
+        fmt::format("program {}", with_base_folder(program)), "is not executable",
+        fmt::format("chmod +x {}, or leave out --no-python if this is a Python script", program));
   }
   return usage(fmt::format("program {}", with_base_folder(program)), errno_text(ENOENT),
                "check the path");

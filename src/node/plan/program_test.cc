@@ -53,7 +53,7 @@ TEST_F(ProgramTest, Scripts) {
   EXPECT_EQ(check(Program::script, "app"), "");
   EXPECT_EQ(check(Program::script, "/dev/null"), "");
   EXPECT_EQ(check(Program::script, "tool"),
-            "script tool: is a script for sh, not for Python; to start it as it is, write "
+            "script tool: is a script for sh, not for Python; to start the script as it is, write "
             "--no-python ./tool");
   EXPECT_EQ(check(Program::script, "trian.py"),
             "script trian.py in DIR: No such file or directory; check the path");
@@ -61,15 +61,16 @@ TEST_F(ProgramTest, Scripts) {
             "script DIR/x.py: No such file or directory; check the path");
   EXPECT_EQ(check(Program::script, "package"),
             "script package in DIR: is a directory, and has no __main__.py; name the file to run");
-  EXPECT_EQ(check(Program::script, "submit"),
-            "script submit in DIR: No such file or directory; toprun -h shows how to call toprun");
+  EXPECT_EQ(
+      check(Program::script, "submit"),
+      "script submit in DIR: No such file or directory; `toprun -h` shows how to call toprun");
   EXPECT_EQ(
       check(Program::script, "python"),
       "script python in DIR: No such file or directory; leave python out: toprun starts Python "
       "for each rank");
   EXPECT_EQ(
       check(Program::script, "train.py/x"),
-      "script train.py/x in DIR: No such file or directory; toprun -h shows how to call toprun");
+      "script train.py/x in DIR: No such file or directory; `toprun -h` shows how to call toprun");
 }
 
 TEST_F(ProgramTest, ScriptsOfAnotherInterpreter) {
@@ -92,25 +93,24 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
   EXPECT_EQ(advice("torch,numpy", {"train.py"}),
             "if --warm is to import it, write --warm=torch,numpy");
   EXPECT_EQ(advice("package", {"train.py"}), "if --warm is to import it, write --warm=package");
-  EXPECT_EQ(advice("torch", {}), "toprun -h shows how to call toprun");
+  EXPECT_EQ(advice("torch", {}), "`toprun -h` shows how to call toprun");
   EXPECT_EQ(advice("trian.py", {"--epochs", "3"}), "check the path");
   options.warm.reset();
   options.prefetch = {"torch"};
   EXPECT_EQ(advice("torch", {"train.py"}), "if --prefetch is to import it, write --prefetch=torch");
   options.prefetch.reset();
-  EXPECT_EQ(advice("torch", {"train.py"}), "toprun -h shows how to call toprun");
+  EXPECT_EQ(advice("torch", {"train.py"}), "`toprun -h` shows how to call toprun");
 }
 
 TEST_F(ProgramTest, Programs) {
   EXPECT_EQ(check(Program::executable, "tool"), "");
   EXPECT_EQ(check(Program::executable, "./tool"), "");
   EXPECT_EQ(check(Program::executable, "tol"),
-            "program tol: not in PATH=DIR; give its path, or drop --no-python if it is a Python "
-            "script");
-  EXPECT_EQ(
-      check(Program::executable, "./train.py"),
-      "program ./train.py in DIR: is not executable; chmod +x ./train.py, or drop --no-python "
-      "if it is a Python script");
+            "program tol: not in PATH=DIR; give the program's path, or leave out --no-python if "
+            "this is a Python script");
+  EXPECT_EQ(check(Program::executable, "./train.py"),
+            "program ./train.py in DIR: is not executable; chmod +x ./train.py, or leave out "
+            "--no-python if this is a Python script");
   EXPECT_EQ(check(Program::executable, "./app"), "program ./app in DIR: is a directory");
   EXPECT_EQ(check(Program::executable, "./none"),
             "program ./none in DIR: No such file or directory; check the path");

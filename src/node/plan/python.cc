@@ -31,7 +31,7 @@ Result<Python> python_of_variable(const std::string& value, const Environment& e
     return Python{*std::move(found), "PYTHON_EXEC"};
   }
   return fail(fmt::format("PYTHON_EXEC={} on host {}", value, host),
-              "it is not a program that can be run", "correct or unset PYTHON_EXEC");
+              "this is not an executable program", "correct or unset PYTHON_EXEC");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(Python, ErrorsNameHostAndPlaces) {
       "no Python on host n3: no python3 or python in /b/, /w/bin, PATH=/x:/y; set PYTHON_EXEC, "
       "or give --no-python if the script is a program");
   EXPECT_EQ(choose_python("/b/toprun", {{"PYTHON_EXEC", "/p"}}, "n3", only_toprun).error().line(),
-            "PYTHON_EXEC=/p on host n3: it is not a program that can be run; correct or unset "
+            "PYTHON_EXEC=/p on host n3: this is not an executable program; correct or unset "
             "PYTHON_EXEC");
 }
 

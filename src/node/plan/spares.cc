@@ -98,9 +98,9 @@ Result<engines::Allocation> needed_nodes(const Job& job) {
   const std::unordered_set<std::string> spare(placed.spare.begin(), placed.spare.end());
   std::erase_if(place.nodes, [&](const auto& node) { return spare.contains(node.name); });
   place.chosen = true;
-  say(fmt::format("using {} of {} nodes, without {}, which would spread the job further",
-                  place.node_count, job.place.nodes.size(),
-                  hosts::compress_hostlist(placed.spare)));
+  say(fmt::format(
+      "this job uses {} of {} nodes and leaves out {}, which would spread the job further",
+      place.node_count, job.place.nodes.size(), hosts::compress_hostlist(placed.spare)));
   return place;
 }
 

@@ -57,7 +57,7 @@ Result<std::string> folder_for_copies(const plan::Job& job) {
   if (const auto& named = job.options.stage_to) {
     if (is_local(*named)) return *named;
     return fail("cannot use " + *named, "it is on a network file system",
-                "name a folder on the node's own disk or in its memory with --stage-to");
+                "with --stage-to, choose a folder on the node's own disk or in its memory");
   }
   const std::string usual = job.environment.non_empty("TMPDIR").value_or("/tmp");
   return is_local(usual) ? usual : "/dev/shm";
@@ -255,8 +255,8 @@ asio::awaitable<void> Staging::fetch_once(model::StagePart part) {
   };
   auto answer = co_await own_.answer<Taken>(std::move(work), stage_limit);
   if (!answer) {
-    answer =
-        Taken{fail("no copy", fmt::format("it has not arrived after {} min", stage_limit.count()))};
+    answer = Taken{
+        fail("no copy", fmt::format("the copy has not arrived after {} min", stage_limit.count()))};
   }
   model::Staged staged;
   staged.took = duration_cast<milliseconds>(steady_clock::now() - began);

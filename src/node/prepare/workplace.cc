@@ -52,7 +52,7 @@ std::unexpected<Error> not_inside(const std::string& what, const plan::Job& job,
                                   const std::string& path) {
   return usage(what, fmt::format("there is no such path in {}", where(job)),
                there_outside(path)
-                   ? fmt::format("it is on the host: add --bind {}", folder_to_bind(path))
+                   ? fmt::format("the path is on the host: add --bind {}", folder_to_bind(path))
                    : "check the path");
 }
 
@@ -64,11 +64,11 @@ std::unexpected<Error> without_python(const std::string& what, const plan::Job& 
   const bool is_link = !error && origin != python;
   return usage(
       what,
-      is_link ? fmt::format("its Python is {} of the host, which {} does not have", origin.string(),
-                            where(job))
+      is_link ? fmt::format("the environment's Python is {} of the host, which {} does not have",
+                            origin.string(), where(job))
               : fmt::format("there is no {} in {}", python, where(job)),
-      "make the environment with the image's own Python, or use an image that has this one "
-      "at the same path");
+      "make the environment with the image's own Python, or use an image that has this Python at "
+      "the same path");
 }
 
 Result<void> check_script(const plan::Job& job, const Sight& sight) {
@@ -130,8 +130,9 @@ Result<void> enter_environment(const plan::Job& job, const Sight& sight, Workpla
     return enter(job, "--venv", requested.venv, "VIRTUAL_ENV", sight, place);
   if (requested.conda.empty()) return {};
   if (requested.conda.find('/') == std::string::npos) {
-    return usage("--conda " + requested.conda, "in a container toprun finds it only by its folder",
-                 "name the environment's folder, and bind it");
+    return usage("--conda " + requested.conda,
+                 "in a container toprun finds a conda environment only by its folder",
+                 "give the environment's folder, and mount the folder with --bind");
   }
   return enter(job, "--conda", requested.conda, "CONDA_PREFIX", sight, place);
 }
@@ -146,7 +147,9 @@ Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workp
                                     job.place.node_name + " in the container", is_executable);
   if (!python) {
     Error error = python.error();
-    error.fix = "use an image that has Python, or mount an environment with --bind and --venv DIR";
+    error.fix =
+        "use an image that has Python, or use an environment with --venv DIR and mount it with "
+        "--bind";
     return std::unexpected(std::move(error));
   }
   place.program = {python->path, "-u"};

@@ -157,7 +157,8 @@ std::string refusal_text(Refusal refusal, const Limits& limits) {
                          limits.value_bytes);
     case Refusal::keys_per_request:
       return fmt::format(
-          "a request names, or it watches, more keys than the limit max-keys-per-request, {}",
+          "a request names, or the client watches, more keys than the limit max-keys-per-request, "
+          "{}",
           limits.keys_per_request);
     case Refusal::request_bytes:
       return fmt::format("a request is longer than the limit max-request, {} bytes",
@@ -169,8 +170,9 @@ std::string refusal_text(Refusal refusal, const Limits& limits) {
       return fmt::format("there are as many connections as the limit max-connections allows, {}",
                          limits.connections);
     case Refusal::backlog_bytes:
-      return fmt::format("replies that it has not read go beyond the limit max-backlog, {} bytes",
-                         limits.backlog_bytes);
+      return fmt::format(
+          "replies that the client has not read exceed the limit max-backlog, {} bytes",
+          limits.backlog_bytes);
     case Refusal::open_files:
       return "no file descriptor is left; raise the limit (ulimit -n)";
     case Refusal::stranger:

@@ -66,7 +66,7 @@ Result<std::map<int, Cpu>> read_nodes(const std::vector<int>& allowed, const fs:
     }
   }
   if (cpus.empty()) {
-    return fail("--numa-binding", fmt::format("no CPU that toprun may use in {}", folder.string()),
+    return fail("--numa-binding", fmt::format("toprun may not use any CPU in {}", folder.string()),
                 no_binding);
   }
   return cpus;
@@ -226,9 +226,9 @@ Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
     return fail(
         "--numa-binding",
         fmt::format(
-            "GPU {} is on NUMA node {}, but toprun may use none of that node's CPUs, only {}",
+            "GPU {} is on NUMA node {}, but toprun may not use that node's CPUs, only the CPUs {}",
             local_rank, position.node, cpu_list(numbers(machine.cpus))),
-        "ask the scheduler for CPUs beside the GPUs, or leave out --numa-binding");
+        "request CPUs near the GPUs from the scheduler, or leave out --numa-binding");
   }
   auto cpus = TRY(cpus_for(machine, mode, position));
   return Binding{std::move(cpus), position.node};

@@ -130,11 +130,10 @@ TEST_F(TwoSockets, ARestrictedSetOfCpus) {
   EXPECT_EQ(bound(machine, NumaBinding::exclusive, 2), (Lists{"8-9,40-41", "10"}))
       << "the first GPU of a node gets the core that remains";
   EXPECT_EQ(bound(machine, NumaBinding::socket, 1), Lists{"8-10,40-41"});
-  EXPECT_EQ(
-      bound(machine, NumaBinding::node, 3).back(),
-      "--numa-binding: GPU 2 is on NUMA node 0, but toprun may use none of that node's CPUs, only "
-      "8-10,16-31,40-41; ask the scheduler for CPUs beside the GPUs, or leave out "
-      "--numa-binding");
+  EXPECT_EQ(bound(machine, NumaBinding::node, 3).back(),
+            "--numa-binding: GPU 2 is on NUMA node 0, but toprun may not use that node's CPUs, "
+            "only the CPUs 8-10,16-31,40-41; request CPUs near the GPUs from the scheduler, or "
+            "leave out --numa-binding");
   EXPECT_EQ(bound(sys_.machine("8"), NumaBinding::exclusive, 1).front(),
             "--numa-binding exclusive: NUMA node 1 has 1 usable cores for 2 workers; use "
             "--numa-binding node");
@@ -196,7 +195,7 @@ TEST(Binding, WhatSysDoesNotTell) {
             Lists{"--numa-binding: /sys does not show the last-level cache of CPU 0; use "
                   "--numa-binding node"});
   EXPECT_EQ(read_machine({0}, {}, "/nonexistent").error().line(),
-            "--numa-binding: no CPU that toprun may use in /nonexistent/sys/devices/system/node; "
+            "--numa-binding: toprun may not use any CPU in /nonexistent/sys/devices/system/node; "
             "leave out --numa-binding, or run on a machine where /sys shows this");
   EXPECT_FALSE(read_machine({0}, {"0000:01:00.0"}, sys.path()));
 }

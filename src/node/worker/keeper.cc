@@ -230,7 +230,9 @@ class Keeper {
     death_text = fmt::format(
         "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
         signal, ::strsignal(signal),
-        signal == SIGKILL ? "; if no one sent it, look for the out-of-memory killer in dmesg" : "");
+        signal == SIGKILL
+            ? "; if you did not send this signal, look for the out-of-memory killer in dmesg"
+            : "");
     say(death_text);
     return exit_failure;
   }
@@ -238,8 +240,8 @@ class Keeper {
   int left_behind() {
     if (!clear(killing_limit)) {
       say(
-          fmt::format("left behind, because the kernel cannot end it (a file system that does not "
-                      "answer?): {}",
+          fmt::format("these processes are left behind, because the kernel cannot end them (does a "
+                      "file system not answer?): {}",
                       join(spawn::describe_descendants(), ", ")));
     }
     return shared->exit_code;

@@ -174,8 +174,8 @@ TEST_F(KeeperTest, AKilledAgentLeavesNothing) {
   EXPECT_EQ(
       text("err"),
       fmt::format("toprun: the agent (pid {}) was killed by signal 9 (Killed), so all its ranks "
-                  "were killed; if no one sent it, look for the out-of-memory killer in "
-                  "dmesg\n",
+                  "were killed; if you did not send this signal, look for the out-of-memory killer "
+                  "in dmesg\n",
                   pids_["agent"]));
 }
 

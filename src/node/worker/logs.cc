@@ -29,7 +29,7 @@ Result<Logs> Logs::create(const std::optional<std::string>& log_dir, const std::
   }
   const auto unwritable = [&](int code) {
     return usage(fmt::format("cannot write logs to {}", *log_dir), errno_text(code),
-                 "name a folder that can be written with --log-dir");
+                 "choose a folder that can be written, with --log-dir");
   };
   std::error_code failed;
   // Made absolute, because workers may change their working folder.
@@ -68,7 +68,7 @@ Result<WorkerFiles> Logs::worker(int attempt, int local_rank) const {
   std::filesystem::create_directories(folder, failed);
   if (failed) {
     return fail("cannot make the log folder " + folder, failed.message(),
-                "name a folder that can be written with --log-dir");
+                "choose a folder that can be written, with --log-dir");
   }
   WorkerFiles files{.error_json = folder + "/error.json", .nccl_log = folder + "/nccl.log"};
   if (kept_) {

@@ -149,7 +149,7 @@ void ShimLink::order(const json& message, std::span<const int> descriptors) {
 Result<json> ShimLink::ask(const json& message, const char* answer,
                            std::chrono::milliseconds limit) {
   const auto gone = [this] {
-    return fail("container on " + host_, "its shim does not answer", "see what the runtime said");
+    return fail("container on " + host_, "its shim does not answer", "see the runtime's messages");
   };
   order(message);
   while (!lost_) {
@@ -192,7 +192,7 @@ bool ShimLink::handle_report(const json& report) {
 void ShimLink::lose() {
   if (std::exchange(lost_, true)) return;
   if (!running_.empty()) {
-    say("container on " + host_ + ": it ended, and its ranks with it; see what the runtime said");
+    say("container on " + host_ + ": it ended, and its ranks with it; see the runtime's messages");
   }
   for (const pid_t pid : std::exchange(running_, {})) reports_.ended.push_back({pid, SIGKILL});
   childless_ = true;

@@ -449,7 +449,7 @@ boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
   };
   const auto pids = co_await pool.answer<Pids>(std::move(work), start_limit);
   if (!pids) {
-    co_return fail("what is to start the workers on " + impl->host,
+    co_return fail("the process that starts the workers on " + impl->host,
                    Pool::words_for(pids.error(), start_limit));
   }
   co_return impl->begin(*pids, std::move(*launch));

@@ -277,8 +277,8 @@ TEST_P(WorkersTest, StartAllOrNone) {
   const auto started = start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().line(),
-            fmt::format("cannot run no-such-program on {}: not found in PATH; give its path, or "
-                        "./no-such-program if it is in the current folder",
+            fmt::format("cannot run no-such-program on {}: it is not found in PATH; give the "
+                        "program's path, or write ./no-such-program if it is in the current folder",
                         host()));
   EXPECT_FALSE(fs::exists(root_ / "pid"));  // it was not even started
 }
@@ -292,8 +292,8 @@ TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
   const auto started = start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().line(),
-            fmt::format("cannot run {} on {}: No such file or directory; the file is there, the "
-                        "interpreter or loader that it names is not",
+            fmt::format("cannot run {} on {}: No such file or directory; the file exists, but the "
+                        "interpreter or loader that it names does not",
                         script, host()));
   EXPECT_EQ(started.error().exit_code, exit_usage);
   EXPECT_TRUE(nobody_is_left());
@@ -536,12 +536,10 @@ TEST_P(WorkersTest, StartOnlyIfTheyCanBeBound) {
   plans_[0].cpus = {spawn::Inherited::max_cpus - 1};
   const auto started = start();
   ASSERT_FALSE(started);
-  EXPECT_EQ(
-      started.error().line(),
-      fmt::format(
-          "--numa-binding: cannot bind a worker on {}: Invalid argument; the CPUs that this job "
-          "may use changed meanwhile: start it again",
-          host()));
+  EXPECT_EQ(started.error().line(),
+            fmt::format("--numa-binding: cannot bind a worker on {}: Invalid argument; the CPUs "
+                        "that this job may use have changed meanwhile: start the job again",
+                        host()));
   EXPECT_EQ(file("out"), "");
 }
 

@@ -462,7 +462,7 @@ void Coordinator::on_started(Node& node, const Started& started) {
     return attempt_.conductor->failed(
         *node.part,
         {fmt::format("{} started at rank {}", node.join.host, *started.first_rank),
-         fmt::format("the plan says rank {}", plan.first_rank),
+         fmt::format("the plan assigns rank {}", plan.first_rank),
          "this is a defect of toprun: please report it", exit_failure},
         now_.steady);
   }
@@ -534,9 +534,9 @@ void Coordinator::asked_to_grow() {
   if (attempt_.conductor->asked_to_grow(now_.steady)) return;
   if (now_.steady - growth_answered_ < growth_answers_apart) return;
   if (settings_.grow != Grow::on_signal) {
-    tell_user("asked to take in more nodes: this requires --grow on-signal");
+    tell_user("the job was asked to take in more nodes, but this requires --grow on-signal");
   } else if (roster_.newcomers() == 0) {
-    tell_user("asked to take in more nodes: no node waits");
+    tell_user("the job was asked to take in more nodes, but no node waits");
   } else {
     return;
   }
@@ -573,9 +573,9 @@ void Coordinator::remind() {
   const int running = all - static_cast<int>(attempt_.conductor->ended_ranks());
   const auto left = std::chrono::ceil<std::chrono::seconds>(interruption_->killed_at - now_.steady);
   if (running <= 0 || left.count() <= 0) return;
-  tell_user(
-      fmt::format("{} of {} ranks still run after SIGINT, for {} s at most: Ctrl-C again to kill",
-                  running, all, left.count()));
+  tell_user(fmt::format(
+      "{} of {} ranks still run after SIGINT, for {} s at most: press Ctrl-C again to kill them",
+      running, all, left.count()));
 }
 
 // The workers' run time until the first failure or order to end; unset if they never started.

@@ -307,11 +307,12 @@ void Coordinator::happened(const NodeEnded& ended) {
     lost_spare(ended.node, "it ended before it joined");
     return tell_user(ended.node + " has ended before it joined: the job starts without it");
   }
-  Verdict verdict = early(
-      CauseKind::agent_lost,
-      Error{fmt::format("{} has ended before it joined", ended.node),
-            "the engine has no process of this run on that host",
-            "see its messages above, and check that toprun is installed there", exit_failure});
+  Verdict verdict =
+      early(CauseKind::agent_lost,
+            Error{fmt::format("{} has ended before it joined", ended.node),
+                  "the engine has no process of this run on that host",
+                  "see that host's messages above, and check that toprun is installed on it",
+                  exit_failure});
   verdict.node = ended.node;
   end_early(std::move(verdict));
 }
@@ -541,8 +542,8 @@ bool Coordinator::is_hopeless_without(const std::string& node) {
     return entry.second->is_own() && entry.second->join.host == node;
   });
   if (node.empty() || is_at_the_root) return false;
-  const std::string words = fmt::format("{} was lost {} times, each within {} of the start", node,
-                                        hopeless_after, duration_text(short_life));
+  const std::string words = fmt::format("{} was lost {} times, each time within {} of the start",
+                                        node, hopeless_after, duration_text(short_life));
   if (!settings_.elastic || roster_.seated() < settings_.size.least) {
     tell_user("not restarted: " + words);
     return true;
@@ -580,8 +581,8 @@ bool Coordinator::is_too_small_without(const std::string& node) {
 
 std::string Coordinator::too_few_are_left(int left) const {
   const Size& size = roster_.size();
-  return fmt::format("{} of the {} nodes that it takes{} {} left, and no other can come", left,
-                     size.least, size.least < size.most ? " at least" : "",
+  return fmt::format("{} of the {} nodes that the job needs{} {} left, and no other node can join",
+                     left, size.least, size.least < size.most ? " at least" : "",
                      left == 1 ? "is" : "are");
 }
 

@@ -40,13 +40,13 @@ std::string_view words_of(model::Until until) {
     case model::Until::a_place_is_free:
       break;
     case model::Until::the_next_restart:
-      return "takes it in at its next restart (--grow at-restart)";
+      return "takes this node in at its next restart (--grow at-restart)";
     case model::Until::all_have_stopped:
-      return "takes it in at once (--grow now)";
+      return "takes this node in at once (--grow now)";
     case model::Until::somebody_asks:
-      return "takes it in when it is asked to (toprun grow)";
+      return "takes this node in when you ask for it (`toprun grow`)";
   }
-  return "has all the nodes it can use now";
+  return "has all the nodes that it can use now";
 }
 
 }  // namespace
@@ -255,8 +255,8 @@ void NodePart::ordered_to_end(const GotSignal& got) {
 // An engine's signal to all nodes of a job reaches each of them as if it was to leave alone.
 void NodePart::tell_of_leaving(int signal) {
   if (!settings_.has_own_terminal) return;
-  tell_user(
-      fmt::format("{}: leaves the job, as {} asks it to", settings_.host, signal_name(signal)));
+  tell_user(fmt::format("{}: this node leaves the job because of {}", settings_.host,
+                        signal_name(signal)));
 }
 
 // Whether the job goes on without this node. A user who has ended the whole job ends it again.

@@ -99,7 +99,8 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, Life life) {
   if (same_early_failures_ >= hopeless_after) {
     return {false,
             {},
-            fmt::format("not restarted: the same failure {} times, each {}", hopeless_after,
+            fmt::format("not restarted: the job failed {} times in the same way, each time {}",
+                        hopeless_after,
                         life.lasted < instant_
                             ? fmt::format("within {} of the start", duration_text(instant_))
                             : "before all ranks had connected to the store")};

@@ -50,9 +50,9 @@ TEST(Restarts, EndAfterTheSameImportErrorHoweverLongTheImportsTook) {
   EXPECT_TRUE(restarts.after(missing, {20s, false}).again);
   const auto next = restarts.after(missing, {20s, false});
   EXPECT_FALSE(next.again);
-  EXPECT_EQ(
-      next.words,
-      "not restarted: the same failure 3 times, each before all ranks had connected to the store");
+  EXPECT_EQ(next.words,
+            "not restarted: the job failed 3 times in the same way, each time before all ranks had "
+            "connected to the store");
   Restarts while_training(fixed, 9);
   Restarts of_others(fixed, 9);
   for (int i = 0; i < 6; ++i) {
@@ -128,7 +128,9 @@ TEST(Restarts, StopWhenTheSameFailureComesAtOnceThreeTimes) {
   EXPECT_TRUE(restarts.after(failed(1, "ImportError: x"), {300ms, true}).again);
   const auto next = restarts.after(failed(1, "ImportError: x"), {300ms, true});
   EXPECT_FALSE(next.again);
-  EXPECT_EQ(next.words, "not restarted: the same failure 3 times, each within 1.0 s of the start");
+  EXPECT_EQ(
+      next.words,
+      "not restarted: the job failed 3 times in the same way, each time within 1.0 s of the start");
 }
 
 TEST(Restarts, GoOnWhenFailuresDifferOrTakeTime) {

@@ -35,9 +35,10 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
   }
   const Join* const first = seats_.empty() ? nullptr : &seats_.begin()->second->join;
   if (first != nullptr && join.nnodes != 0 && first->nnodes != 0 && join.nnodes != first->nnodes) {
-    return Refused{Refusal::job,
-                   fmt::format("this agent was started for {} nodes, the root agent on {} for {}",
-                               join.nnodes, first->host, first->nnodes)};
+    return Refused{
+        Refusal::job,
+        fmt::format("this agent was started for {} nodes, but the root agent on {} for {}",
+                    join.nnodes, first->host, first->nnodes)};
   }
   if (first != nullptr && join.local_rank.has_value() != first->local_rank.has_value()) {
     const Join& alone = join.local_rank ? *first : join;
@@ -48,8 +49,8 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
   }
   if (const Join* const other = begun_ ? nullptr : with_other_max_restarts(join)) {
     return Refused{Refusal::job,
-                   fmt::format("{} was started with --max-restarts {}, the root agent on {} with "
-                               "{}: give all nodes the same",
+                   fmt::format("{} was started with --max-restarts {}, but the root agent on {} "
+                               "with {}: give all nodes the same value",
                                join.host, *join.max_restarts, other->host, *other->max_restarts)};
   }
   if (size_.repairable) return std::nullopt;

@@ -91,8 +91,8 @@ TEST(Roster, SaysWhoIsAtOddsAboutRestarts) {
   const auto refused = come(roster, restarting("b", 1, 1));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->text,
-            "b was started with --max-restarts 1, the root agent on a with 3: give all nodes the "
-            "same");
+            "b was started with --max-restarts 1, but the root agent on a with 3: give all nodes "
+            "the same value");
   // An agent that gives no number is admitted.
   EXPECT_FALSE(come(roster, restarting("b", 1, {})));
 }

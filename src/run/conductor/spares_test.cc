@@ -162,9 +162,9 @@ TEST(SpareNodes, AWishToGrowIsAnsweredWhoeverHasIt) {
     for (const int node : nodes) run.say(node, model::AskedToGrow{});
     return run.said;
   };
-  EXPECT_EQ(ask({1}), Hosts{"asked to take in more nodes: no node waits"});
+  EXPECT_EQ(ask({1}), Hosts{"the job was asked to take in more nodes, but no node waits"});
   run.after(2s);
-  EXPECT_EQ(ask({0, 1}), Hosts{"asked to take in more nodes: no node waits"});
+  EXPECT_EQ(ask({0, 1}), Hosts{"the job was asked to take in more nodes, but no node waits"});
 }
 
 // Three nodes whose agents were all started together, and none of which is started again.
@@ -195,8 +195,8 @@ TEST(NodesThatComeOnce, AreNotWaitedForOnceTheyAreLost) {
   EXPECT_EQ(run.verdict().kind, model::CauseKind::agent_lost);
   EXPECT_EQ(run.verdict().node, "n2");
   EXPECT_EQ(run.said,
-            Hosts{"not restarted: without n2, 2 of the 3 nodes that it takes are left, and "
-                  "no other can come"});
+            Hosts{"not restarted: without n2, 2 of the 3 nodes that the job needs are left, and "
+                  "no other node can join"});
 }
 
 TEST(NodesThatComeOnce, TheOthersBeginAtOnceIfTheyAreEnough) {
@@ -211,8 +211,8 @@ TEST(NodesThatComeOnce, TheOthersBeginAtOnceIfTheyAreEnough) {
   lose_while_running(run, 1, {0});
   EXPECT_EQ(run.coordinator.stage(), Stage::telling);
   EXPECT_EQ(run.said.back(),
-            "not restarted: without n1, 1 of the 2 nodes that it takes at least is left, and no "
-            "other can come");
+            "not restarted: without n1, 1 of the 2 nodes that the job needs at least is left, and "
+            "no other node can join");
 }
 
 TEST(NodesThatComeOnce, ASpareTakesTheLostOnesPlaceWhileThereIsOne) {
@@ -252,7 +252,7 @@ TEST(NodesThatComeOnce, OneThatLeavesBeforeAllWereThereEndsTheJob) {
   EXPECT_EQ(run.verdict().node, "n1");
   EXPECT_EQ(run.verdict().message,
             "n1 left before the job was complete: the connection was closed; 2 of the 3 nodes that "
-            "it takes are left, and no other can come");
+            "the job needs are left, and no other node can join");
 }
 
 TEST(NodesThatComeOnce, OneThatIsAskedToLeaveIsNotWaitedFor) {

@@ -202,7 +202,7 @@ Result<Join> join_in(const nlohmann::json& json) {
   try {
     return json.get<Join>();
   } catch (const OutOfRange& out) {
-    return fail(what, fmt::format("\"{}\" is not in its range", out.what()));
+    return fail(what, fmt::format("the value of \"{}\" is out of range", out.what()));
   } catch (const nlohmann::json::exception& error) {
     return fail(what, error.what());
   }

@@ -338,7 +338,7 @@ auto reading(const json& object, const Read& read)
   try {
     return read(type);
   } catch (const OutOfRange& out) {
-    return fail(what, fmt::format("\"{}\" is not in its range", out.what()));
+    return fail(what, fmt::format("the value of \"{}\" is out of range", out.what()));
   } catch (const json::exception& error) {
     return fail(what, error.what());
   }

@@ -26,7 +26,8 @@ Result<web::ListenAddress> listen_address(const plan::Job& job) {
     return fail("cannot serve the job's page",
                 fmt::format("{} is not a token: a token has 22 to 256 letters, digits, - and _",
                             token_variable),
-                "openssl rand -hex 16 makes one; without it toprun does");
+                "make a token with `openssl rand -hex 16`, or unset the variable: toprun then "
+                "makes a token");
   }
   return at;
 }

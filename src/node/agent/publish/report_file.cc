@@ -103,8 +103,9 @@ asio::awaitable<void> ReportFile::finish(model::RunRecord record) {
     co_await state_->rests.async_wait(use_nothrow_awaitable);
   }
   const std::string path = *state_->path;
-  std::string why = fmt::format(
-      "not done after {} s: no process reads it, or its file system hangs", report_limit.count());
+  std::string why =
+      fmt::format("not done after {} s: no process reads the file, or its file system hangs",
+                  report_limit.count());
   if (!state_->writing) {
     std::function<Result<void>()> work = [versions = state_->versions, record = std::move(record)] {
       return write_named_file(versions->path, versions->text_of(record));

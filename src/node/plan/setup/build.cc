@@ -190,7 +190,8 @@ Result<Imported> parse_imports(std::string_view output) {
   const std::string_view last = output.substr(output.rfind('\n') + 1);
   const json object = json_in(last);
   if (!member(object, "python").is_string()) {
-    return fail("the test of its imports printed no result", printable(last.substr(0, 200)));
+    return fail("the test of the environment's imports printed no result",
+                printable(last.substr(0, 200)));
   }
   return Imported{text_at(object, "python"), texts_of(object, "versions"),
                   texts_of(object, "failures")};

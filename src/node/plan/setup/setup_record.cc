@@ -34,7 +34,7 @@ constexpr std::array text_fields = {
 };
 
 std::unexpected<Error> broken(const std::string& label, std::string why) {
-  return fail(label, std::move(why), "build it again: toprun setup --force");
+  return fail(label, std::move(why), "build the environment again: toprun setup --force");
 }
 
 Result<std::vector<std::string>> texts_in(const json& object, const char* name,
@@ -202,17 +202,19 @@ std::string state_words(const Record& record) {
 Result<void> check_usable(const Record& record, const std::string& what,
                           std::string_view architecture) {
   if (record.state != State::complete) {
-    return fail(what, "it is incomplete: " + state_words(record),
-                record.job.empty() || record.state == State::failed
-                    ? "build it again with toprun setup"
-                    : fmt::format("see toprun status {}; toprun submit --after setup waits for it",
-                                  record.job));
+    return fail(
+        what, "the environment is incomplete: " + state_words(record),
+        record.job.empty() || record.state == State::failed
+            ? "build the environment again with `toprun setup`"
+            : fmt::format(
+                  "see `toprun status {}`; `toprun submit --after setup` waits for the setup",
+                  record.job));
   }
   if (record.architecture.empty() || record.architecture == architecture) return {};
   return fail(what,
-              fmt::format("it was built for {} (on {}), and this node is {}", record.architecture,
-                          record.host, architecture),
-              "build one on such a node by toprun setup");
+              fmt::format("the environment was built for {} (on {}), but this node is {}",
+                          record.architecture, record.host, architecture),
+              "build an environment on a node like this one with `toprun setup`");
 }
 
 }  // namespace toprun::setup

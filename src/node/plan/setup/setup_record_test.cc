@@ -55,7 +55,8 @@ TEST(Record, ABrokenOneIsAnErrorInOneLine) {
     const auto record = parse_record(text, "f");
     ASSERT_FALSE(record) << text;
     EXPECT_TRUE(record.error().line().starts_with(line)) << record.error().line();
-    EXPECT_TRUE(record.error().line().ends_with("; build it again: toprun setup --force"));
+    EXPECT_TRUE(
+        record.error().line().ends_with("; build the environment again: toprun setup --force"));
   }
   EXPECT_TRUE(parse_record(R"({"schema": "toprun.setup/1", "state": "failed", "more": 1})", "f"));
 }
@@ -84,25 +85,25 @@ TEST(Modules, DifferencesAreNamed) {
 TEST(Usable, SaysWhyNot) {
   Record record = complete();
   EXPECT_TRUE(check_usable(record, "--venv env on host n1", "x86_64"));
-  EXPECT_EQ(
-      check_usable(record, "--venv env on host n1", "aarch64").error().line(),
-      "--venv env on host n1: it was built for x86_64 (on n0), and this node is aarch64; build "
-      "one on such a node by toprun setup");
+  EXPECT_EQ(check_usable(record, "--venv env on host n1", "aarch64").error().line(),
+            "--venv env on host n1: the environment was built for x86_64 (on n0), but this node is "
+            "aarch64; build an environment on a node like this one with `toprun setup`");
   record.state = State::failed;
   record.why = "no torch";
   EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
-            "--venv env: it is incomplete: its setup, job 17, failed: no torch; build it again "
-            "with toprun setup");
+            "--venv env: the environment is incomplete: its setup, job 17, failed: no torch; build "
+            "the environment again with `toprun setup`");
   record.state = State::building;
   EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
-            "--venv env: it is incomplete: its setup, job 17, on n0 since 2026-11-22T12:00:00.000Z "
-            "has not ended, or was ended in the middle; see toprun status 17; toprun submit "
-            "--after setup waits for it");
+            "--venv env: the environment is incomplete: its setup, job 17, on n0 since "
+            "2026-11-22T12:00:00.000Z "
+            "has not ended, or was ended in the middle; see `toprun status 17`; `toprun submit "
+            "--after setup` waits for the setup");
   record.state = State::submitted;
   record.job.clear();
-  EXPECT_EQ(
-      check_usable(record, "--venv env", "x86_64").error().line(),
-      "--venv env: it is incomplete: its setup has not begun; build it again with toprun setup");
+  EXPECT_EQ(check_usable(record, "--venv env", "x86_64").error().line(),
+            "--venv env: the environment is incomplete: its setup has not begun; build the "
+            "environment again with `toprun setup`");
 }
 
 TEST(Record, TellsWhatWishesDifferBy) {

@@ -48,7 +48,7 @@ Result<void> all_located(const topology::Map& map, const topology::Request& requ
   return fail(
       "--topology-required",
       "the place of these nodes in the network is not known: " + hosts::compress_hostlist(unknown),
-      "add them to a file and name it with --topology FILE");
+      "add these nodes to a topology file, and give this file with --topology FILE");
 }
 
 }  // namespace

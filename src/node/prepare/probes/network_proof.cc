@@ -38,7 +38,7 @@ void let_nccl_write(Environment& worker, const std::string& file) {
 }
 
 Error no_rdma(const std::string& why) {
-  return {"--require-rdma", why, "toprun net show and toprun doctor say more on that node",
+  return {"--require-rdma", why, "for more, run `toprun net show` and `toprun doctor` on that node",
           exit_failure};
 }
 

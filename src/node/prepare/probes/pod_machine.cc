@@ -48,7 +48,7 @@ std::vector<std::set<std::string>> crowds(const std::vector<Pod>& pods) {
 
 // "--gpus-per-node 8 (nvidia.com/gpu: 8 of the pod)".
 std::string whole_machine(int gpus) {
-  if (gpus == 0) return "--gpus-per-node N with all that a machine has";
+  if (gpus == 0) return "--gpus-per-node N with the number of a machine's GPUs";
   return fmt::format("--gpus-per-node {0} (nvidia.com/gpu: {0} in a manifest)", gpus);
 }
 
@@ -59,9 +59,8 @@ std::string crowd_line(const std::vector<std::set<std::string>>& several, int ma
     others = fmt::format(" ({} have several)", counted(several.size(), "machine"));
   }
   return fmt::format(
-      "pods {} are on one machine{}: NCCL takes them for {} hosts and goes over the network "
-      "between "
-      "them, whose adapters they share; give each pod a whole machine: {}",
+      "pods {} are on one machine{}: NCCL treats them as {} hosts and sends their traffic over the "
+      "network, although they share the network adapters; give each pod a whole machine: {}",
       join(std::vector<std::string>(first.begin(), first.end()), " and "), others, first.size(),
       whole_machine(machine_gpus));
 }
@@ -98,8 +97,8 @@ std::vector<std::string> pod_warnings(const std::vector<Join>& members) {
   }
   for (const auto& [counts, hosts] : fewer) {
     lines.push_back(fmt::format(
-        "pods have {} of their machine's {} GPUs: {}; others may use the rest and the network "
-        "adapters, so ask for whole machines: {}",
+        "pods have {} of their machine's {} GPUs: {}; other jobs can use the other GPUs and the "
+        "network adapters, so request whole machines: {}",
         counts.first, counts.second, hosts::short_list(hosts), whole_machine(counts.second)));
   }
   return lines;

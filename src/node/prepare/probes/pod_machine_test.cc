@@ -32,12 +32,14 @@ std::vector<Join> members(const std::vector<std::optional<PodMachine>>& machines
 
 TEST(PodWarnings, OnlyWherePodsWithGpusShareAMachine) {
   const std::string shared =
-      "NCCL takes them for 2 hosts and goes over the network between them, whose adapters they "
-      "share; give each pod a whole machine: ";
+      "NCCL treats them as 2 hosts and sends their traffic over the network, although they share "
+      "the "
+      "network adapters; give each pod a whole machine: ";
   const std::string whole = "--gpus-per-node 8 (nvidia.com/gpu: 8 in a manifest)";
-  const std::string unknown = "--gpus-per-node N with all that a machine has";
+  const std::string unknown = "--gpus-per-node N with the number of a machine's GPUs";
   const std::string rest =
-      "; others may use the rest and the network adapters, so ask for whole machines: " + whole;
+      "; other jobs can use the other GPUs and the network adapters, so request whole machines: " +
+      whole;
   struct Case {
     std::string what;
     std::vector<std::optional<PodMachine>> machines;

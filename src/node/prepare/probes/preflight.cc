@@ -115,13 +115,14 @@ void add_script(const NodeEvidences& nodes, std::vector<std::string>& lines) {
   if (!unreadable.empty()) {
     const auto one = std::ranges::find_if(
         nodes, [](const NodeEvidence& w) { return !w.saw->script_error.empty(); });
-    lines.push_back(fmt::format("the script cannot be read on {}: {}; make it readable there",
-                                unreadable, one->saw->script_error));
+    lines.push_back(
+        fmt::format("the script cannot be read on {}: {}; make the script readable there",
+                    unreadable, one->saw->script_error));
   }
   const auto different = disagreement(nodes, &Evidence::script, false);
   if (!different.empty()) {
     lines.push_back(fmt::format(
-        "the script differs between nodes: {}; copy the same one to all of them", different));
+        "the script differs between nodes: {}; copy the same script to all nodes", different));
   }
 }
 
@@ -134,8 +135,8 @@ void add_accelerate(const NodeEvidences& nodes, std::vector<std::string>& lines)
   const auto one = std::ranges::find_if(nodes, has_one);
   const std::string& file = *one->saw->idle_accelerate_config;
   lines.push_back(
-      fmt::format("the script imports accelerate, and nothing applies its settings in {} on {}; "
-                  "toprun --accelerate-config {} does, as accelerate's own launcher would",
+      fmt::format("the script imports accelerate, but its settings in {} on {} are not applied; "
+                  "`toprun --accelerate-config {}` applies them, as accelerate's own launcher does",
                   file, idle, file));
 }
 
@@ -162,7 +163,7 @@ void add_mistakes(const NodeEvidences& nodes, std::vector<std::string>& lines) {
     for (const std::string& mistake : node.saw->mistakes) hosts_of[mistake].push_back(node.host);
   }
   for (auto& [mistake, hosts] : hosts_of) {
-    lines.push_back(fmt::format("{} on {} (toprun net env there)", printable(mistake),
+    lines.push_back(fmt::format("{} on {} (run `toprun net env` there)", printable(mistake),
                                 hosts::short_list(std::move(hosts))));
   }
 }
@@ -174,8 +175,8 @@ void add_clocks(const NodeEvidences& nodes, std::vector<std::string>& lines) {
   if (wrong.empty()) return;
   const milliseconds most = off(*std::ranges::max_element(nodes, {}, off));
   lines.push_back(fmt::format(
-      "the clock of {} is off by {}{} against the root's; set it by NTP, or times in logs and "
-      "files will mislead",
+      "the clock of {} differs by {}{} from the root's clock; set it with NTP, because otherwise "
+      "times in logs and files mislead",
       wrong, wrong.find_first_of("[,") == wrong.npos ? "" : "up to ", duration_text(most)));
 }
 

@@ -66,17 +66,16 @@ TEST(PreflightWarnings, OneLineEach) {
            {{std::nullopt, std::nullopt}, ""},
            {{good(), with(&Evidence::script_error, std::string("Permission denied")),
              with(&Evidence::script_error, std::string("Permission denied"))},
-            "warning: the script cannot be read on n[1-2]: Permission denied; make it readable "
-            "there"},
+            "warning: the script cannot be read on n[1-2]: Permission denied; make the script "
+            "readable there"},
            {{with(&Evidence::script, std::string("b2")), good(), good(),
              with(&Evidence::script, std::string("c3"))},
             "warning: the script differs between nodes: one on n[1-2], another on n0, another on "
-            "n3; copy the same one to all of them"},
+            "n3; copy the same script to all nodes"},
            {{with(&Evidence::idle_accelerate_config, File("/hf/default_config.yaml")), good()},
-            "warning: the script imports accelerate, and nothing applies its settings in "
-            "/hf/default_config.yaml on n0; toprun --accelerate-config /hf/default_config.yaml "
-            "does, "
-            "as accelerate's own launcher would"},
+            "warning: the script imports accelerate, but its settings in /hf/default_config.yaml "
+            "on n0 are not applied; `toprun --accelerate-config /hf/default_config.yaml` applies "
+            "them, as accelerate's own launcher does"},
            {{good(), with(&Evidence::python, std::string("3.12"))},
             "warning: nodes have different Pythons: 3.11 on n0, 3.12 on n1; give all nodes the "
             "same environment"},
@@ -94,15 +93,15 @@ TEST(PreflightWarnings, OneLineEach) {
             "the same version on all nodes"},
            {{with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"}), good(),
              with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"})},
-            "warning: NCCL_IB_DISABLE=1 on n[0,2] (toprun net env there)"},
+            "warning: NCCL_IB_DISABLE=1 on n[0,2] (run `toprun net env` there)"},
            {{good(), with(&Evidence::clock_behind, 1900ms)}, ""},
            {{good(), with(&Evidence::clock_behind, -3200ms)},
-            "warning: the clock of n1 is off by 3.2 s against the root's; set it by NTP, or times "
-            "in logs and files will mislead"},
+            "warning: the clock of n1 differs by 3.2 s from the root's clock; set it with NTP, "
+            "because otherwise times in logs and files mislead"},
            {{with(&Evidence::clock_behind, 0ms), with(&Evidence::clock_behind, 60'000ms),
              with(&Evidence::clock_behind, -2500ms)},
-            "warning: the clock of n[1-2] is off by up to 1 min 00 s against the root's; set it by "
-            "NTP, or times in logs and files will mislead"},
+            "warning: the clock of n[1-2] differs by up to 1 min 00 s from the root's clock; set "
+            "it with NTP, because otherwise times in logs and files mislead"},
            {{left(&Resources::shm_free_bytes, 64 << 20)},
             "warning: /dev/shm has 64 MiB or less left on n0: data loaders and NCCL need more "
             "memory there; "

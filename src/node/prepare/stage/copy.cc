@@ -350,10 +350,10 @@ Result<void> Copy::check_room() const {
   const std::uint64_t free = system.f_bavail * system.f_frsize;
   if (requested <= free) return {};
   constexpr double mib = 1 << 20;
-  return fail("no room in " + cache_.path(),
-              fmt::format("{:.0f} MiB are missing of the copy, {:.0f} MiB are free",
+  return fail("no space in " + cache_.path(),
+              fmt::format("the copy needs {:.0f} MiB more, but {:.0f} MiB are free",
                           static_cast<double>(requested) / mib, static_cast<double>(free) / mib),
-              "name another folder with --stage-to");
+              "choose another folder with --stage-to");
 }
 
 Result<void> Copy::write(std::uint32_t chunk, std::string_view bytes) {

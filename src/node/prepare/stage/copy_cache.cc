@@ -20,7 +20,7 @@ namespace {
 constexpr mode_t own_mode = 0700;
 constexpr mode_t of_others = 0077;
 constexpr std::size_t key_bytes = 8;
-constexpr const char* elsewhere = "name another folder with --stage-to";
+constexpr const char* elsewhere = "choose another folder with --stage-to";
 
 // Why a folder is not this user's own alone; empty if it is.
 std::string why_not_own(int folder) {

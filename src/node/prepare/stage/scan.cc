@@ -127,9 +127,10 @@ Result<std::vector<Folder>> list_all(const OpenTree& tree) {
       }
     }
     if (entries > most_entries || folders.back().depth > deepest) {
-      return fail(tree.text(""),
-                  fmt::format("it has more than {} files, or folders more than {} deep",
-                              most_entries, deepest));
+      return fail(
+          tree.text(""),
+          fmt::format("it has more than {} files, or folders nested more than {} levels deep",
+                      most_entries, deepest));
     }
   }
   return folders;

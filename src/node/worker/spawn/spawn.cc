@@ -114,10 +114,12 @@ std::unexpected<Error> explain(const Program& program, int code, const std::stri
   int exit_code = exit_usage;
   switch (code) {
     case ENOENT:
-      fix = "the file is there, the interpreter or loader that it names is not";
+      fix = "the file exists, but the interpreter or loader that it names does not";
       break;
     case ENOEXEC:
-      fix = "a script needs a first line such as #!/bin/sh, a binary this machine's architecture";
+      fix =
+          "a script needs a first line such as #!/bin/sh; a binary must be for this machine's "
+          "architecture";
       break;
     case EACCES:
       fix = "check its permissions, and that its file system is not mounted noexec";
@@ -157,14 +159,15 @@ Result<std::string> look_up(const std::string& name, const std::string& path_var
       return usage(fmt::format("cannot run {} on {}", name, host), errno_text(errno));
     }
     if (::access(name.c_str(), X_OK) != 0) {
-      return usage(fmt::format("cannot run {} on {}", name, host), errno_text(errno),
-                   "chmod +x it, or leave out --no-python if it is a Python script");
+      return usage(
+          fmt::format("cannot run {} on {}", name, host), errno_text(errno),
+          "make the file executable (chmod +x), or leave out --no-python if it is a Python script");
     }
     return name;
   }
   if (auto path = process::find_program(name, {{"PATH", path_variable}})) return *std::move(path);
-  return usage(fmt::format("cannot run {} on {}", name, host), "not found in PATH",
-               "give its path, or ./" + name + " if it is in the current folder");
+  return usage(fmt::format("cannot run {} on {}", name, host), "it is not found in PATH",
+               "give the program's path, or write ./" + name + " if it is in the current folder");
 }
 
 }  // namespace
@@ -228,8 +231,9 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
       return fail_errno(failure->code, "cannot enter the mounts for workers on " + host);
     }
     if (failure->step == ExecFailure::Step::affinity) {
-      return fail_errno(failure->code, "--numa-binding: cannot bind a worker on " + host,
-                        "the CPUs that this job may use changed meanwhile: start it again");
+      return fail_errno(
+          failure->code, "--numa-binding: cannot bind a worker on " + host,
+          "the CPUs that this job may use have changed meanwhile: start the job again");
     }
     return explain(programs[failure->program], failure->code, host);
   }

@@ -220,7 +220,8 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
   });
   if (unlike != ranks.end()) {
     return fail(
-        "ranks with different command lines (${local_rank}) or descriptors cannot be forks");
+        "ranks with different command lines (${local_rank}) or file descriptors cannot be forks of "
+        "one process");
   }
   const auto give_up = [this](const Error& error) -> std::unexpected<Error> {
     refuse(error.line());
@@ -258,7 +259,7 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
 }
 
 std::string left_out(const std::string& host, const std::string& why) {
-  return fmt::format("--warm is left out on {}: {}; its ranks start without it", host, why);
+  return fmt::format("--warm is left out on {}: {}; its ranks start without a fork", host, why);
 }
 
 }  // namespace toprun::warm
