@@ -34,7 +34,7 @@ class Nccl(support.TestCase):
         return folder
 
     def test_a_library_that_is_missing_is_said_once(self):
-        absent = r"libnccl\.so\.2 was not found: looked for in .*; name its folder in LD_LIBRARY_PATH, .*"
+        absent = r"libnccl\.so\.2 was not found: looked for in .*; add the library's folder to LD_LIBRARY_PATH, .*"
         done = self.bench("all_reduce", ranks=3, libraries=self.folder(), VIRTUAL_ENV="", CONDA_PREFIX="", PATH="/bin")
         self.assert_failed(done, rf"(?m)^toprun: {absent}$")
         told = re.split(r"\ntoprun: rank \d on ", done.err)[0]
@@ -141,23 +141,23 @@ class Nccl(support.TestCase):
         here = self.libraries(cuda="cuda")
         done = self.bench("all_reduce", libraries=here)
         self.assert_failed(done, rf"libnccl\.so\.2 was not found: looked for in {here}.* and the "
-                                 r"system's libraries; name its folder in LD_LIBRARY_PATH")
+                                 r"system's libraries; add the library's folder to LD_LIBRARY_PATH")
 
     def test_another_library_under_its_name(self):
         done = self.bench("all_reduce", libraries=self.libraries(cuda="cuda", nccl="cuda"))
-        self.assert_failed(done, r"libnccl\.so\.2: it has no function ncclGetVersion")
+        self.assert_failed(done, r"libnccl\.so\.2: the library has no function ncclGetVersion")
 
     def test_no_gpu(self):
         done = self.bench("all_reduce", libraries=self.libraries(nccl="nccl"))
         self.assert_failed(done, r"libcuda\.so\.1 was not found")
         done = self.bench("all_reduce", FAKE_CUDA_GPUS=0)
-        self.assert_failed(done, r"no GPU: the driver shows none to this process")
+        self.assert_failed(done, r"no GPU: the driver shows no GPU to this process")
         done = self.bench("all_reduce", FAKE_CUDA_BROKEN=1)
         self.assert_failed(done, r"starting the GPU's driver: unknown error \(999\)")
 
     def test_more_ranks_than_gpus(self):
         done = self.bench("all_reduce", ranks=3)
-        self.assert_failed(done, r"local rank 2 has no GPU: this process sees 2", code=2)
+        self.assert_failed(done, r"local rank 2 has no GPU: this process sees 2 GPUs", code=2)
 
     def test_too_old(self):
         done = self.bench("all_reduce", FAKE_NCCL_VERSION=2804)
@@ -178,7 +178,7 @@ class Nccl(support.TestCase):
 
     def test_it_hangs(self):
         done = self.bench("all_reduce", "-T", "1", FAKE_CUDA_HANGS=1)
-        self.assert_failed(done, r"all_reduce hangs: the GPU did not finish it within 1 s; "
+        self.assert_failed(done, r"all_reduce hangs: the GPU did not finish the operation within 1 s; "
                                  r"a rank is stopped or a link is down")
 
     def test_too_little_memory(self):

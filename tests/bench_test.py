@@ -165,7 +165,7 @@ class Here(support.TestCase):
                 (["all_reduce", "-b", "4M", "-e", "1M"], "the smallest size is larger"),
                 (["all_reduce", "-b", "-4M"], "--minbytes"),
                 (["all_reduce", "-b", "1T"], "--minbytes"),
-                (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "it must be larger than 1"),
+                (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "the factor must be larger than 1"),
                 (["all_reduce", "-b", "1", "-e", "1G", "-i", "1"], "more than 1000 sizes"),
                 (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
                 (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is missing"),
@@ -352,8 +352,8 @@ class Files(support.TestCase):
         self.assertEqual(whole.err, "")
         done = self.imported("".join(PERF.splitlines(keepends=True)[:8]))
         self.assert_ok(done)
-        self.assertRegex(done.err, r"^toprun: warning: \S+: the table of line 6 may be cut off: the last line of nccl-tests "
-                                   r"is missing, and after 8 B it should continue up to 16 MiB\n\Z")
+        self.assertRegex(done.err, r"^toprun: warning: \S+: the table of line 6 is perhaps cut off: the last line of nccl-tests "
+                                   r"is missing, and after 8 B the table should continue up to 16 MiB\n\Z")
 
     def test_the_version_of_nccl_and_the_size_of_the_message(self):
         self.assertTrue(self.imported(PERF, "--format", "nccl-tests").out.startswith("# nccl-tests\n"))

@@ -286,7 +286,7 @@ class Python(containers.PodmanCase):
         done = self.contained("train.py", cwd=self.here)
         self.assertEqual(done.code, 1)
         self.assertIn("No module named 'torch'", done.err)
-        self.assertIn("/usr/bin/python3 has no PyTorch: name a Python that has it by --venv DIR", done.err)
+        self.assertIn("/usr/bin/python3 has no PyTorch: choose a Python that has PyTorch with --venv DIR", done.err)
 
 
 class Training(containers.PodmanCase):

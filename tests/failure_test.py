@@ -115,7 +115,7 @@ class OfTheText(support.TestCase):
                 self.assertEqual(finished.code, 1, finished)
                 self.assertRegex(finished.err, rf"(?m)^  it said     {said}$")
                 self.assertRegex(finished.err, r"(?m)^  others      5 failed in the same way$")
-        self.assertRegex(finished.err, r"(?m)^  next        \S+ does not find the module nosuchmodule: install it there, or ")
+        self.assertRegex(finished.err, r"(?m)^  next        \S+ does not find the module nosuchmodule: install the module there, or ")
 
 
 class RootCause(support.TestCase):

@@ -86,9 +86,9 @@ class WithSys(support.TestCase):
         shown = self.run_to_end(*words, env=environment)
         self.assert_ok(shown)
         self.assertIn(f"\n{script} changes\n"
-                      "  NCCL_ALGO       Ring -> (unset); yours stays\n"
+                      "  NCCL_ALGO       Ring -> (unset); your value stays\n"
                       "  NCCL_CROSS_NIC  (unset) -> 0\n"
-                      "  NCCL_PROTO      LL128 -> Simple; yours stays\n", shown.out)
+                      "  NCCL_PROTO      LL128 -> Simple; your value stays\n", shown.out)
         self.assertIn("NCCL_CROSS_NIC=0\n  profile: gcp-gib\n", shown.out)
         told = json.loads(self.run_to_end(*words, "--json", env=environment).out)["script"]
         self.assertEqual((told["path"], told["changes"]["NCCL_CROSS_NIC"]), (script, {"before": None, "after": "0"}))

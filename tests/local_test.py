@@ -267,8 +267,8 @@ class Logs(support.TestCase):
         for options, row in (
                 (["--tee", "3"], r"logs +%s/[\w-]+/attempt_0/1/stderr\.log on \S+"),
                 (["--redirects", "1"], r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
-                (["--tee", "0:3"], r"next +.*--log-dir DIR --tee 3 keeps all output.*"),
-                ([], r"next +.*--log-dir DIR --tee 3 keeps all output.*")):
+                (["--tee", "0:3"], r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
+                ([], r"next +.*--log-dir DIR --tee 3 to keep all output.*")):
             with self.subTest(options):
                 finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
                                        "[ $RANK = 1 ] && echo bad >&2 && exit 5; exec sleep 60")

@@ -365,8 +365,8 @@ class ScriptsOfTheOldLauncher(support.TestCase):
     def test_are_told_what_to_do(self):
         finished = self.run_it()
         self.assertEqual(finished.code, 2, finished)
-        self.assertIn("  next        read LOCAL_RANK in the script, or behind it write "
-                      "--local_rank='${local_rank}': ", finished.err)
+        self.assertIn("  next        read LOCAL_RANK in the script, or write "
+                      "--local_rank='${local_rank}' after the script: ", finished.err)
 
     def test_run_with_that(self):
         finished = self.run_it("--local_rank=${local_rank}")

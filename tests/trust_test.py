@@ -250,7 +250,7 @@ class Socket(support.TestCase):
         support.needs_root()
         support.needs_program("setpriv")
         why = (f"cannot make a folder for the jobs' sockets: /tmp/toprun-{ADA}: it belongs to user {MALLORY}, "
-               "not to you; have it removed, or set XDG_RUNTIME_DIR to a folder that you own")
+               "not to you; have this folder removed, or set XDG_RUNTIME_DIR to a folder that you own")
         finished = self.in_a_tmp_of_its_own("--standalone", *QUIET, "echo rank")
         self.assert_ok(finished)
         self.assertEqual((finished.out, finished.err.count(why)), ("rank\n", 1), finished.err)

@@ -62,43 +62,46 @@ std::optional<Error> objection(const HeatMap& map) {
   };
   const std::size_t nodes = map.names.size();
   if (nodes < 2 || nodes > most_nodes) {
-    return about(fmt::format("it has {} nodes, not 2 to {}", nodes, most_nodes));
+    return about(fmt::format("the map has {} nodes, but only 2 to {} nodes are possible", nodes,
+                             most_nodes));
   }
   if (map.values.size() != nodes * nodes) {
-    return about(fmt::format("it has {} values for {} nodes", map.values.size(), nodes));
+    return about(fmt::format("the map has {} values for {} nodes", map.values.size(), nodes));
   }
   if (!map.figures.empty() && map.figures.size() != map.values.size()) {
     return about(
-        fmt::format("it has {} figures for {} values", map.figures.size(), map.values.size()));
+        fmt::format("the map has {} figures for {} values", map.figures.size(), map.values.size()));
   }
   if (map.groups.size() > most_groups) {
-    return about(fmt::format("it has {} groups, more than {}", map.groups.size(), most_groups));
+    return about(
+        fmt::format("the map has {} groups, more than {}", map.groups.size(), most_groups));
   }
   const auto is_within = [&](std::size_t first, std::size_t count) {
     return count > 0 && first < nodes && count <= nodes - first;
   };
   for (const Group& group : map.groups) {
     if (is_within(group.first, group.count)) continue;
-    return about(fmt::format("the group \"{}\" goes beyond its nodes", group.name));
+    return about(fmt::format("the group \"{}\" goes beyond the map's nodes", group.name));
   }
   if (map.frames.size() > most_frames) {
-    return about(fmt::format("it has {} frames, more than {}", map.frames.size(), most_frames));
+    return about(
+        fmt::format("the map has {} frames, more than {}", map.frames.size(), most_frames));
   }
   for (const Frame& frame : map.frames) {
     if (is_within(frame.first_row, frame.rows) && is_within(frame.first_column, frame.columns)) {
       continue;
     }
-    return about("a frame goes beyond its nodes");
+    return about("a frame goes beyond the map's nodes");
   }
   if (std::ranges::any_of(map.values, [](double value) { return std::isinf(value); })) {
     return about("a value is infinite");
   }
   if (map.scale != Scale::linear &&
       std::ranges::any_of(map.values, [](double value) { return value <= 0; })) {
-    return about("a value on its logarithmic scale is not above 0");
+    return about("a value on the map's logarithmic scale is not above 0");
   }
   if (std::ranges::all_of(map.values, [](double value) { return std::isnan(value); })) {
-    return about("nothing in it was measured");
+    return about("the map contains no measured value");
   }
   return std::nullopt;
 }
@@ -182,8 +185,9 @@ class HeatMapDrawing {
     std::size_t measured = 0;
     for (const double value : map.values) measured += std::isnan(value) ? 0 : 1;
     return fmt::format(
-        "A value in {} from each of {} nodes to each other node; {} pairs were measured.", map.unit,
-        map.names.size(), measured);
+        "The map shows a value in {} from each of {} nodes to each other node; {} pairs were "
+        "measured.",
+        map.unit, map.names.size(), measured);
   }
 
   double height() const {
@@ -235,7 +239,7 @@ class HeatMapDrawing {
 
   std::string how_to_read() const {
     std::string out = "Rows send, columns receive.";
-    if (!map_.frames.empty()) out += " Frames mark what was found.";
+    if (!map_.frames.empty()) out += " Frames mark the findings.";
     if (grid_.side > 1) {
       out += fmt::format(" A cell is the {} of {} × {} pairs.",
                          map_.low_is_bad ? "lowest" : "highest", grid_.side, grid_.side);

@@ -80,7 +80,7 @@ TEST(HeatMap, FramesWhatWasFound) {
   map.frames = {{1, 1, 0, 4}};
   const std::string picture = drawn(map);
   EXPECT_TRUE(holds(picture, "width=\"394\" height=\"94\" class=\"frame\"")) << picture;
-  EXPECT_TRUE(holds(picture, "Frames mark what was found."));
+  EXPECT_TRUE(holds(picture, "Frames mark the findings."));
 }
 
 TEST(HeatMap, IsNoWiderThanWhatStandsInIt) {
@@ -126,34 +126,35 @@ TEST(HeatMap, Refuses) {
     HeatMap map;
     std::string_view why;
   } rows[] = {
-      {{}, "it has 0 nodes, not 2 to 1000"},
-      {sample(1001), "it has 1001 nodes, not 2 to 1000"},
-      {with([](HeatMap& m) { m.values.pop_back(); }), "it has 3 values for 2 nodes"},
-      {with([](HeatMap& m) { m.values.assign(4, not_measured); }), "nothing in it was measured"},
+      {{}, "the map has 0 nodes, but only 2 to 1000 nodes are possible"},
+      {sample(1001), "the map has 1001 nodes, but only 2 to 1000 nodes are possible"},
+      {with([](HeatMap& m) { m.values.pop_back(); }), "the map has 3 values for 2 nodes"},
+      {with([](HeatMap& m) { m.values.assign(4, not_measured); }),
+       "the map contains no measured value"},
       {with([](HeatMap& m) { m.values[1] = std::numeric_limits<double>::infinity(); }),
        "a value is infinite"},
       {with([](HeatMap& m) {
          m.groups = {{"r", 1, 2}};
        }),
-       "the group \"r\" goes beyond its nodes"},
+       "the group \"r\" goes beyond the map's nodes"},
       {with([](HeatMap& m) {
          m.groups.assign(251, {"r", 0, 1});
        }),
-       "it has 251 groups, more than 250"},
+       "the map has 251 groups, more than 250"},
       {with([](HeatMap& m) {
          m.frames = {{1, 1, 0, 3}};
        }),
-       "a frame goes beyond its nodes"},
+       "a frame goes beyond the map's nodes"},
       {with([](HeatMap& m) {
          m.frames.assign(101, {0, 1, 0, 1});
        }),
-       "it has 101 frames, more than 100"},
-      {with([](HeatMap& m) { m.figures = {"1"}; }), "it has 1 figures for 4 values"},
+       "the map has 101 frames, more than 100"},
+      {with([](HeatMap& m) { m.figures = {"1"}; }), "the map has 1 figures for 4 values"},
       {with([](HeatMap& m) {
          m.scale = Scale::log10;
          m.values[1] = 0;
        }),
-       "a value on its logarithmic scale is not above 0"},
+       "a value on the map's logarithmic scale is not above 0"},
   };
   for (const auto& [map, why] : rows) {
     EXPECT_EQ(drawn(map),

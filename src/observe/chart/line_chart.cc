@@ -45,12 +45,12 @@ std::optional<Error> objection(const LineChart& chart) {
     return Error{fmt::format("the chart \"{}\" cannot be drawn", chart.title), std::move(why), {}};
   };
   if (chart.series.size() > most_series) {
-    return about(fmt::format("it has {} series, more than the {} that can be told apart",
+    return about(fmt::format("the chart has {} series, more than the {} that can be told apart",
                              chart.series.size(), most_series));
   }
   if (chart.limits.size() > most_limits) {
-    return about(
-        fmt::format("it has {} limit lines, more than {}", chart.limits.size(), most_limits));
+    return about(fmt::format("the chart has {} limit lines, more than {}", chart.limits.size(),
+                             most_limits));
   }
   std::size_t points = 0;
   for (const Series& series : chart.series) {
@@ -59,17 +59,18 @@ std::optional<Error> objection(const LineChart& chart) {
       const bool has_room =
           !spread || (can_show(spread->low, chart.y) && can_show(spread->high, chart.y));
       if (can_show(x, chart.x) && can_show(y, chart.y) && has_room) continue;
-      return about(fmt::format("its axes have no place for the point ({}, {}) of the series \"{}\"",
-                               x, y, series.name));
+      return about(
+          fmt::format("the chart's axes have no place for the point ({}, {}) of the series \"{}\"",
+                      x, y, series.name));
     }
   }
   for (const auto& [name, y] : chart.limits) {
     if (can_show(y, chart.y)) continue;
-    return about(fmt::format("its axis has no place for the limit {} of \"{}\"", y, name));
+    return about(fmt::format("the chart's axis has no place for the limit {} of \"{}\"", y, name));
   }
-  if (points == 0) return about("it has no points");
+  if (points == 0) return about("the chart has no points");
   if (points > most_points) {
-    return about(fmt::format("it has {} points, more than {}", points, most_points));
+    return about(fmt::format("the chart has {} points, more than {}", points, most_points));
   }
   return std::nullopt;
 }

@@ -94,29 +94,29 @@ TEST(LineChart, Refuses) {
     std::string_view line;
   } rows[] = {
       {with([](LineChart& c) { c.series.clear(); }),
-       "the chart \"all-reduce\" cannot be drawn: it has no points"},
+       "the chart \"all-reduce\" cannot be drawn: the chart has no points"},
       {with([](LineChart& c) {
          c.series = {{"empty", {}}};
        }),
-       "the chart \"all-reduce\" cannot be drawn: it has no points"},
+       "the chart \"all-reduce\" cannot be drawn: the chart has no points"},
       {with([](LineChart& c) { c.series[0].points[0].x = 0; }),
-       "the chart \"all-reduce\" cannot be drawn: its axes have no place for the point (0, 1) of "
-       "the series \"ring\""},
+       "the chart \"all-reduce\" cannot be drawn: the chart's axes have no place for the point (0, "
+       "1) of the series \"ring\""},
       {with([&](LineChart& c) { c.series[1].points[0].y = nan; }),
-       "the chart \"all-reduce\" cannot be drawn: its axes have no place for the point (1024, nan) "
-       "of the series \"tree\""},
+       "the chart \"all-reduce\" cannot be drawn: the chart's axes have no place for the point "
+       "(1024, nan) of the series \"tree\""},
       {with([&](LineChart& c) { c.limits[0].y = nan; }),
-       "the chart \"all-reduce\" cannot be drawn: its axis has no place for the limit nan of "
-       "\"line rate\""},
+       "the chart \"all-reduce\" cannot be drawn: the chart's axis has no place for the limit nan "
+       "of \"line rate\""},
       {with([](LineChart& c) { c.series.resize(13); }),
-       "the chart \"all-reduce\" cannot be drawn: it has 13 series, more than the 12 that can be "
-       "told apart"},
+       "the chart \"all-reduce\" cannot be drawn: the chart has 13 series, more than the 12 that "
+       "can be told apart"},
       {with([](LineChart& c) { c.limits.resize(5); }),
-       "the chart \"all-reduce\" cannot be drawn: it has 5 limit lines, more than 4"},
+       "the chart \"all-reduce\" cannot be drawn: the chart has 5 limit lines, more than 4"},
       {with([](LineChart& c) {
          c.series[0].points.resize(100'000, {1, 1});
        }),
-       "the chart \"all-reduce\" cannot be drawn: it has 100002 points, more than 100000"},
+       "the chart \"all-reduce\" cannot be drawn: the chart has 100002 points, more than 100000"},
   };
   for (const auto& [chart, line] : rows) {
     const auto picture = svg(chart);

@@ -67,7 +67,7 @@ Result<fs::path> socket_folder(const Environment& environment) {
   }
   return fail("cannot make a folder for the jobs' sockets",
               fmt::format("{}: {}", last.string(), why),
-              "have it removed, or set XDG_RUNTIME_DIR to a folder that you own");
+              "have this folder removed, or set XDG_RUNTIME_DIR to a folder that you own");
 }
 
 fs::path socket_in(const fs::path& folder, pid_t pid, int number) {

@@ -19,20 +19,19 @@ Result<std::string> png_of(const std::string& svg, const Environment& environmen
   const auto finished =
       process::run({"rsvg-convert", "--format", "png"}, environment, converter_limit, svg);
   if (!finished) {
-    return std::unexpected(
-        Error{"a PNG cannot be made", finished.error().line(),
-              "install rsvg-convert (Debian: librsvg2-bin), or draw an SVG: a name that ends in "
-              ".svg"});
+    return std::unexpected(Error{"a PNG cannot be made", finished.error().line(),
+                                 "install rsvg-convert (Debian: librsvg2-bin), or write an SVG "
+                                 "file, with a name that ends in .svg"});
   }
   if (finished->code == 0) return finished->out;
   return std::unexpected(Error{fmt::format("rsvg-convert ended with {}", finished->code),
                                std::string(trim(finished->err)),
-                               "draw an SVG: a name that ends in .svg"});
+                               "write an SVG file, with a name that ends in .svg"});
 }
 
 Result<void> check_picture_name(const std::string& file) {
   if (file.ends_with(".svg") || file.ends_with(".png")) return {};
-  return usage(file, "a picture's name ends in .svg or .png");
+  return usage(file, "a picture's name must end in .svg or .png");
 }
 
 Result<void> write_picture(const std::string& file, const std::string& svg,

@@ -113,7 +113,7 @@ class Overall {
   void add_spares() {
     if (placement_.spare.empty()) return;
     lines_.push_back(
-        fmt::format("{} of {} nodes are needed; leaving out {} uses the fewest domains",
+        fmt::format("the job needs {} of {} nodes; without {} it uses the fewest domains",
                     placement_.nodes.size(), placement_.nodes.size() + placement_.spare.size(),
                     list_of(placement_.spare)));
   }
@@ -137,21 +137,22 @@ class Overall {
 
   void add_level(std::size_t level) {
     const placement::Crossings& ring = placement_.ring[level];
-    lines_.push_back(fmt::format(
-        "{}: left {} as given, {} as ordered{}", ring.level, counted(ring.given, "time"),
-        ring.ordered,
-        ring.minimum == 0 ? "; all nodes share one"
-        : ring.ordered == ring.minimum
-            ? fmt::format("; each of {} has to be left once, so no order is better", ring.minimum)
-            : fmt::format("; without --segment, {} would be enough", ring.minimum)));
+    lines_.push_back(
+        fmt::format("{}: left {} as given, {} as ordered{}", ring.level,
+                    counted(ring.given, "time"), ring.ordered,
+                    ring.minimum == 0 ? "; all nodes share one"
+                    : ring.ordered == ring.minimum
+                        ? fmt::format("; each of the {} has to be left once, so no order is better",
+                                      ring.minimum)
+                        : fmt::format("; without --segment, {} would be enough", ring.minimum)));
     std::vector<std::string> unknown;
     for (const placement::Node& node : placement_.nodes) {
       if (node.placed && node.location.path[level].is_unknown()) unknown.push_back(node.name);
     }
     if (unknown.empty()) return;
-    lines_.push_back(fmt::format("{}: not known for {}: {} counts as alone, after the known ones",
-                                 ring.level, list_of(unknown),
-                                 unknown.size() == 1 ? "it" : "each"));
+    lines_.push_back(fmt::format(
+        "{}: not known for {}: {} counts as a domain of its own, after the known domains",
+        ring.level, list_of(unknown), unknown.size() == 1 ? "it" : "each"));
   }
 
   void add_unplaced() {
@@ -182,11 +183,12 @@ class Overall {
       for (const placement::Node& node : segment) names.push_back(node.name);
       shown.push_back(list_of(names));
     }
-    lines_.push_back(fmt::format("segments of {}: {} of {} are inside one {}{}", size,
-                                 segments - broken, segments, placement_.levels.back(),
-                                 broken == 0 ? std::string()
-                                             : fmt::format("; not so: {}{}", join(shown, "; "),
-                                                           broken > max_listed ? "; …" : "")));
+    lines_.push_back(fmt::format(
+        "segments of {}: {} of {} are inside one {}{}", size, segments - broken, segments,
+        placement_.levels.back(),
+        broken == 0 ? std::string()
+                    : fmt::format("; segments that are not inside one: {}{}", join(shown, "; "),
+                                  broken > max_listed ? "; …" : "")));
   }
 
   const placement::Placement& placement_;
@@ -246,7 +248,7 @@ class Reason {
     if (all == 1)
       return fmt::format("alone in its {}{}", placement_.levels[level], after(first, level));
     if (here < all) {
-      return fmt::format("{} of {}'s {} {} here, and the others elsewhere to complete segments",
+      return fmt::format("{} of {}'s {} {} here; the others are elsewhere to complete segments",
                          here, *path()[level], counted(all, "node"),
                          here == 1 ? "stands" : "stand");
     }

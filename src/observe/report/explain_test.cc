@@ -33,9 +33,10 @@ TEST(Explain, SaysWhyEachNodeIsWhereItIs) {
       explanation_text(placement),
       "file racks.txt says where the nodes are; it is the source that --topology names; evidence: "
       "racks.txt (4 nodes)\ndomains are sorted naturally by name, and so are the nodes inside each "
-      "innermost domain\ncluster: left 3 times as given, 3 as ordered; each of 3 has to be left "
-      "once, so no order is better\nrack: left 5 times as given, 4 as ordered; each of 4 has to be "
-      "left once, so no order is better\nthe position of x is not known: placed last, in the order "
+      "innermost domain\ncluster: left 3 times as given, 3 as ordered; each of the 3 has to be "
+      "left once, so no order is better\nrack: left 5 times as given, 4 as ordered; each of the 4 "
+      "has to be left once, so no order is better\nthe position of x is not known: placed last, in "
+      "the order "
       "given\nn1 is 1st of 5 (ranks 0-7): rack rackA of cluster c, by racks.txt:2; alone in its "
       "rack, first by name; its neighbours are x (unknown cluster) and n0 (another rack)\nn0 is "
       "2nd of 5 (ranks 8-15): rack rackB of cluster c, by racks.txt:1; rackB's 2 nodes stand "
@@ -90,11 +91,12 @@ TEST(Explain, BrokenSegments) {
   explain(placement, {.segment = 2});
   const std::string text = explanation_text(placement);
   EXPECT_NE(text.find("rack: left 2 times as given, 4 as ordered; without --segment, 2 would be "
-                      "enough\nsegments of 2: 2 of 3 are inside one rack; not so: n[2,5]\n"),
+                      "enough\nsegments of 2: 2 of 3 are inside one rack; segments that are not "
+                      "inside one: n[2,5]\n"),
             std::string::npos)
       << text;
   EXPECT_NE(
-      text.find("1 of a's 3 nodes stands here, and the others elsewhere to complete segments"),
+      text.find("1 of a's 3 nodes stands here; the others are elsewhere to complete segments"),
       std::string::npos)
       << text;
 }

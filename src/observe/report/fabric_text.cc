@@ -198,7 +198,7 @@ std::string script_text(const NodeFabric& node, std::span<const Setting> setting
   for (const fabric::ScriptChange& change : node.script_changes) {
     rows.push_back({"  " + printable(change.name),
                     fmt::format("{} -> {}{}", shown(change.before), shown(change.after),
-                                stays(node, settings, change.name) ? "; yours stays" : "")});
+                                stays(node, settings, change.name) ? "; your value stays" : "")});
   }
   return fmt::format("{} changes\n", node.profile->script) + columns_text(rows, {});
 }

@@ -37,12 +37,13 @@ std::string advice_for_signal(int signal, const Outside& node) {
              "process handles it or not: with --signal=B:… and `exec toprun` as the batch script's "
              "last line, toprun passes the signal only to ranks that handle it";
     case SIGBUS:
-      return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
+      return "often /dev/shm is full, because data loaders fill it: see `df /dev/shm`";
     case SIGSEGV:
     case SIGABRT:
     case SIGILL:
     case SIGFPE:
-      return "native code crashed: PYTHONFAULTHANDLER=1 shows the Python line it was called from";
+      return "native code crashed: PYTHONFAULTHANDLER=1 shows the Python line that called this "
+             "code";
     default:
       return {};
   }
@@ -101,34 +102,37 @@ std::string advice_for_exception(const model::Cause& cause) {
   const std::string_view module = missing_module(text);
   if (const auto main = module.find(".__main__; "); main != module.npos) {
     return fmt::format(
-        "-m runs a module, or a package that has a __main__: name one, as in -m {}.train",
+        "-m runs a module, or a package that has a __main__: give such a name, as in -m {}.train",
         printable(module.substr(0, main)));
   }
   if (!module.empty()) {
     return fmt::format(
-        "{} does not find the module {}: install it there, or name another Python by --venv DIR or "
-        "PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH",
+        "{} does not find the module {}: install the module there, or choose another Python with "
+        "--venv DIR or PYTHON_EXEC=PATH; for a module of your own, add its folder to PYTHONPATH",
         python.empty() ? "its Python" : python, printable(module));
   }
   if (type == "ImportError" && !python.empty()) {
-    return fmt::format("its Python was {}: --venv DIR or PYTHON_EXEC=PATH names another", python);
+    return fmt::format(
+        "the rank's Python was {}: choose another Python with --venv DIR or PYTHON_EXEC=PATH",
+        python);
   }
   if (type == "SyntaxError" || type == "IndentationError" || type == "TabError") {
-    return "correct the script: Python does not run it, on any rank";
+    return "correct the script: Python cannot run it on any rank";
   }
   if (text.contains(": error: ") && message_contains(cause, "usage: ")) {
-    return "correct the arguments after the script: it refuses them on every rank";
+    return "correct the arguments after the script: the script refuses them on every rank";
   }
   if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
-    return "the GPU had no memory left: use less per rank (batch size, activation checkpointing), "
-           "and check with nvidia-smi whether another process uses some; if much is reserved but "
-           "not allocated, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
+    return "the GPU had no memory left: use less memory per rank (batch size, activation "
+           "checkpointing), and check with nvidia-smi whether another process uses GPU memory; if "
+           "much memory is reserved but not allocated, "
+           "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True helps";
   }
   const bool refused_by_pytorch = text.contains("DefaultCPUAllocator: can't allocate memory");
   if (refused_by_pytorch ||
       (type.ends_with("MemoryError") && !type.ends_with("OutOfMemoryError"))) {
-    return "a limit or its host refused it memory: use less per rank (batch size, data loader "
-           "workers), or request more (Slurm: --mem; see ulimit -v)";
+    return "a limit or the host refused memory to the rank: use less memory per rank (batch size, "
+           "data loader workers), or request more memory (Slurm: --mem; see ulimit -v)";
   }
   return {};
 }
@@ -138,22 +142,22 @@ std::string advice_for_worker(const model::Cause& cause) {
   if (message_contains(cause, "is killed by signal: Killed")) {
     return fmt::format(
         "a data loader's worker was killed by SIGKILL, which toprun did not send: look for the "
-        "out-of-memory killer (dmesg{}) or the scheduler's memory limit; fewer workers need less "
-        "memory and less of /dev/shm (df /dev/shm)",
+        "out-of-memory killer (dmesg{}) or the scheduler's memory limit; fewer data loader workers "
+        "need less memory and less space in /dev/shm (see `df /dev/shm`)",
         model::on(cause.node));
   }
   if (message_contains(cause, "is killed by signal: Bus error") ||
       message_contains(cause, "insufficient shared memory (shm)")) {
-    return "often a full /dev/shm, which data loaders fill: see df /dev/shm, use fewer workers, or "
-           "enlarge it (in a container by its --shm-size)";
+    return "often /dev/shm is full, because data loaders fill it: see `df /dev/shm`, use fewer "
+           "workers, or make /dev/shm larger (in a container with --shm-size)";
   }
   return {};
 }
 
 std::string advice(const model::Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
-    return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
-           "--mem)";
+    return "use less memory per rank (batch size, data loader workers), or request more memory "
+           "(Slurm: --mem)";
   }
   if (cause.kind == model::CauseKind::hang) {
     return cause.rank
@@ -161,28 +165,29 @@ std::string advice(const model::Cause& cause, bool has_logs) {
                : "";
   }
   if (cause.kind == model::CauseKind::ended_early) {
-    return "uneven data? give all ranks equally many steps, or train within DDP's join()";
+    return "do the ranks have different numbers of steps? give all ranks the same number of steps, "
+           "or train within DDP's join()";
   }
   if (message_contains(cause, "op.preamble.length <= op.nbytes")) {  // Gloo's, mostly with SIGABRT
     return "ranks met in a collective with different sizes or types, or in different collectives: "
-           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and its error shows both calls";
+           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and the error then shows both calls";
   }
   if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != model::CauseKind::exit) return {};
   if (message_contains(cause, "doesn't have MPI built in")) {
-    return "this PyTorch has no MPI: use backend gloo or nccl, or a PyTorch that is built with "
-           "MPI, with --launcher mpirun";
+    return "this PyTorch has no MPI: use the backend gloo or nccl; or use --launcher mpirun with a "
+           "PyTorch that is built with MPI";
   }
   if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
     return fmt::format(
-        "read LOCAL_RANK in the script, or behind it write {}='${{local_rank}}': "
-        "only torch.distributed.launch gives that argument by itself",
+        "read LOCAL_RANK in the script, or write {}='${{local_rank}}' after the script: only "
+        "torch.distributed.launch adds this argument by itself",
         argument);
   }
   if (message_contains(cause, "No module named 'torch'")) {
     return fmt::format("{}", cause.program) +
-           " has no PyTorch: name a Python that has it by --venv DIR or PYTHON_EXEC=PATH; in a "
-           "container by --venv and a --bind of DIR, or use an image that has it";
+           " has no PyTorch: choose a Python that has PyTorch with --venv DIR or PYTHON_EXEC=PATH; "
+           "in a container, use --venv DIR and --bind DIR, or an image that has PyTorch";
   }
   if (message_contains(cause, "DataLoader worker (pid")) {
     if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
@@ -191,10 +196,13 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return of_exception;
   }
   if (has_logs) return {};
-  if (!cause.last_output.empty()) return "--log-dir DIR --tee 3 keeps all output of every rank";
+  if (!cause.last_output.empty())
+    return "use --log-dir DIR --tee 3 to keep all output of every rank";
   const int code = cause.exit_code.value_or(exit_failure);
   return fmt::format(
-      "it printed nothing: look for the code that ends it with {0}, such as sys.exit({0})", code);
+      "the rank printed nothing: look for the code that ends the rank with {0}, such as "
+      "sys.exit({0})",
+      code);
 }
 
 std::string stopped_text(const Others& others) {

@@ -77,8 +77,8 @@ TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
   exit.error_file = model::ErrorFile{"/logs/e.json", "", std::nullopt};
   EXPECT_EQ(failure_report(model::cause_of(exit), {}, "", {}),
             "toprun: rank 3 on n4 ended with exit code 7\n  rank        3: local rank 1 of n4, pid "
-            "4711\n  error file  /logs/e.json\n  next        it printed nothing: look for the code "
-            "that ends it with 7, such as sys.exit(7)\n");
+            "4711\n  error file  /logs/e.json\n  next        the rank printed nothing: look for "
+            "the code that ends the rank with 7, such as sys.exit(7)\n");
 }
 
 TEST(Report, KilledRank) {
@@ -104,15 +104,15 @@ TEST(Report, RankThatTheKernelEndedForItsMemory) {
       "  rank        3: local rank 1 of n4, pid 4711\n"
       "  kernel      the kernel's out-of-memory killer ended it: Killed process 4711 (python)\n"
       "  others      1 was stopped\n"
-      "  next        use less memory per rank (batch size, data loader workers), or ask for "
-      "more (Slurm: --mem)\n");
+      "  next        use less memory per rank (batch size, data loader workers), or request more "
+      "memory (Slurm: --mem)\n");
 }
 
 TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
   model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: Distributed package doesn't have MPI built in. MPI is only …";
   EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
-                .find("this PyTorch has no MPI: use backend"),
+                .find("this PyTorch has no MPI: use the backend"),
             std::string::npos);
 }
 
@@ -128,12 +128,14 @@ TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
 TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"ModuleNotFoundError: No module named 'einops'", "/env/bin/python3",
-       "/env/bin/python3 does not find the module einops: install it there, or name another Python "
-       "by --venv DIR or PYTHON_EXEC=PATH; a module of your own needs its folder in PYTHONPATH"},
+       "/env/bin/python3 does not find the module einops: install the module there, or choose "
+       "another Python with --venv DIR or PYTHON_EXEC=PATH; for a module of your own, add its "
+       "folder to PYTHONPATH"},
       {"ModuleNotFoundError: No module named 'a.b'", "bash",
        "its Python does not find the module a.b: install"},
       {"/env/bin/python3: No module named trainer", "/env/bin/python3",
-       "/env/bin/python3 does not find the module trainer: install it there, or name another"},
+       "/env/bin/python3 does not find the module trainer: install the module there, or choose "
+       "another"},
       {"/env/bin/python3: Error while finding module specification for 'a.b' (ModuleNotFoundError: "
        "No "
        "module named 'a')",
@@ -141,16 +143,17 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
       {"/env/bin/python3: No module named a.__main__; 'a' is a package and cannot be directly "
        "executed",
        "/env/bin/python3",
-       "-m runs a module, or a package that has a __main__: name one, as in -m a.train"},
+       "-m runs a module, or a package that has a __main__: give such a name, as in -m a.train"},
       {"ImportError: libcudart.so.12: cannot open shared object file", "/env/bin/python",
-       "its Python was /env/bin/python: --venv DIR or PYTHON_EXEC=PATH names another"},
-      {"MemoryError", "python", "a limit or its host refused it memory: use less"},
+       "the rank's Python was /env/bin/python: choose another Python with --venv DIR or "
+       "PYTHON_EXEC=PATH"},
+      {"MemoryError", "python", "a limit or the host refused memory to the rank: use less"},
       {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8. TiB", "python",
-       "a limit or its host refused it memory: use less"},
+       "a limit or the host refused memory to the rank: use less"},
       {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
-       "the GPU had no memory left: use less per rank"},
+       "the GPU had no memory left: use less memory per rank"},
       {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
-       "the GPU had no memory left: use less per rank"},
+       "the GPU had no memory left: use less memory per rank"},
   };
   for (const auto& [exception, program, advice] : cases) {
     model::WorkerExit exit = failed_exit();
@@ -184,8 +187,8 @@ TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
       "usage: train.py [-h] --local_rank LOCAL_RANK",
       "train.py: error: the following arguments are required: --data, --local_rank"};
   EXPECT_NE(failure_report(model::cause_of(exit), {}, "/logs", {})
-                .find("  next        read LOCAL_RANK in the script, or behind it write "
-                      "--local_rank='${local_rank}': "),
+                .find("  next        read LOCAL_RANK in the script, or write "
+                      "--local_rank='${local_rank}' after the script: "),
             std::string::npos);
 }
 

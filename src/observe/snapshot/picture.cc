@@ -247,21 +247,23 @@ const Picture::Place* place_of(const Picture& picture, std::size_t rank) {
 
 Result<Picture> picture_in(const json& object) {
   if (member(object, "schema") != "toprun.live/1") {
-    return fail("the job's answer is not understood", "it has no schema toprun.live/1");
+    return fail("the job's answer is not understood",
+                "the answer does not have the schema toprun.live/1");
   }
   const json& nodes = member(object, "nodes");
   const json& figures = member(object, "figures");
   const json& ranks = member(figures, "ranks");
   if (Column(nodes, "name").size() > most_pictured_nodes ||
       text_at(ranks, "state").size() > most_pictured_ranks) {
-    return fail("the job's answer is not understood", "it has too many nodes or ranks");
+    return fail("the job's answer is not understood", "the answer has too many nodes or ranks");
   }
   Picture picture;
   read_job(member(object, "job"), picture);
   read_nodes(nodes, member(figures, "nodes"), picture);
   read_ranks(ranks, picture);
   if (!fits_together(picture)) {
-    return fail("the job's answer is not understood", "a node has ranks that are not among all");
+    return fail("the job's answer is not understood",
+                "a node has ranks that are not in the list of all ranks");
   }
   return picture;
 }

@@ -221,7 +221,7 @@ Lines help() {
   return {"up down k j      move",
           "PgUp PgDn        move by a screen",
           "Home End g G     first, last",
-          "Enter, space     fold or unfold a rack or node; of a rank: all that is known",
+          "Enter, space     fold or unfold a rack or node; show all about a rank",
           "s                sort: by place, CPU, memory, silence",
           "/                search a rank, node, rack or state (failed); n: next",
           "l                the log of the rank",

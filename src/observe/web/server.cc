@@ -92,7 +92,7 @@ asio::awaitable<void> send(Stream& socket, const Page& page, bool with_body, Lim
 // What keeps a request from being answered.
 std::optional<Page> objection(const State& state, const Request& request) {
   if (!is_known_host(request[http::field::host], state.names)) {
-    return refusal(421, "this server does not have that name: use its address");
+    return refusal(421, "this server does not have that name: use the server's address");
   }
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
     return refusal(405, "only GET and HEAD");
@@ -242,7 +242,7 @@ Error not_there(const ListenAddress& at, const boost::system::error_code& error)
       error == asio::error::address_in_use ? hosts::holder_of_port(at.port) : std::nullopt;
   return {fmt::format("cannot serve the job's page at {} port {}", at.address.text(), at.port),
           holder ? holder->text() + " listens there" : error.message(),
-          "--web without a port takes a free one"};
+          "--web without a port chooses a free port"};
 }
 
 }  // namespace
