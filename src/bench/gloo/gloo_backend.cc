@@ -35,7 +35,7 @@ Result<void> called(const Request& request, Call call) {
     return {};
   } catch (const std::exception& error) {
     return fail(fmt::format("Gloo's {}", bench::facts_of(request.collective).name), error.what(),
-                "a rank is stopped or a link is down");
+                "perhaps a rank is stopped or a link is down");
   }
 }
 

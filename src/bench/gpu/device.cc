@@ -105,8 +105,8 @@ Result<int> chosen(int count, std::size_t local_rank) {
   if (count == 1) return 0;  // CUDA_VISIBLE_DEVICES shows each rank its own
   if (local_rank < static_cast<std::size_t>(count)) return static_cast<int>(local_rank);
   return usage(fmt::format("local rank {} has no GPU", local_rank),
-               fmt::format("this process sees {}", count),
-               "--nproc-per-node gpu starts one rank on each");
+               fmt::format("this process sees {} GPUs", count),
+               "--nproc-per-node gpu starts one rank on each GPU");
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<std::shared_ptr<Device>> Device::open(Vendor vendor, std::size_t local_ra
   Result<void> done = made->check(call.init(0), "starting the GPU's driver");
   if (done) done = made->check(call.device_count(&count), "counting the GPUs");
   if (!done) return std::unexpected(done.error());
-  if (count == 0) return fail("no GPU", "the driver shows none to this process");
+  if (count == 0) return fail("no GPU", "the driver shows no GPU to this process");
   const auto number = TRY(chosen(count, local_rank));
   made->number_ = number;
   int device = 0;

@@ -73,7 +73,8 @@ Result<Library> Library::open(std::string_view file, const std::vector<std::stri
   if (path != file) return fail("opening " + path, reason == nullptr ? "" : reason);
   return fail(fmt::format("{} was not found", file),
               fmt::format("looked for in {}the system's libraries", looked),
-              "name its folder in LD_LIBRARY_PATH, or activate the Python environment that has it");
+              "add the library's folder to LD_LIBRARY_PATH, or activate the Python environment "
+              "that contains the library");
 }
 
 void* Library::find(const char* name) const {
@@ -81,8 +82,8 @@ void* Library::find(const char* name) const {
 }
 
 std::unexpected<Error> Library::missing(const char* name) const {
-  return fail(path_, fmt::format("it has no function {}", name),
-              "it is too old or another library");
+  return fail(path_, fmt::format("the library has no function {}", name),
+              "perhaps the library is too old, or it is another library");
 }
 
 }  // namespace toprun::gpu

@@ -203,10 +203,11 @@ class NcclWork final : public measure::Work {
       if (asked) asked = check(code);
       if (!asked) return asked;
       if (steady_clock::now() > deadline) {
-        return fail(
-            fmt::format("{} hangs", bench::facts_of(request_.collective).name),
-            fmt::format("the GPU did not finish it within {} s", request_.stall_limit.count()),
-            "a rank is stopped or a link is down; find a broken link with toprun bench pairs");
+        return fail(fmt::format("{} hangs", bench::facts_of(request_.collective).name),
+                    fmt::format("the GPU did not finish the operation within {} s",
+                                request_.stall_limit.count()),
+                    "perhaps a rank is stopped or a link is down; find a broken link with `toprun "
+                    "bench pairs`");
       }
       std::this_thread::sleep_for(poll_interval);
     }
@@ -236,7 +237,7 @@ class NcclBackend final : public measure::Backend {
       return usage("--fabrics tcp",
                    fmt::format("NCCL {} cannot choose the network of one measurement",
                                platform_->nccl.version_text()),
-                   "2.18 or later is needed; or measure twice, once with NCCL_NET=Socket");
+                   "use NCCL 2.18 or later, or measure twice, once with NCCL_NET=Socket");
     }
     const auto id = id_of_all();
     return id ? init(*id) : std::unexpected(id.error());
@@ -278,9 +279,10 @@ class NcclBackend final : public measure::Backend {
     }
     const std::string_view keys[] = {key};
     const auto arrived = TRY(group_.store.wait(keys, init_limit));
-    if (!arrived) return fail("NCCL's id", "the first rank did not make it");
+    if (!arrived) return fail("NCCL's id", "the first rank did not create the id");
     const auto reported = TRY(group_.store.get(key));
-    if (reported.size() != id.bytes.size()) return fail("NCCL's id", "its length is wrong");
+    if (reported.size() != id.bytes.size())
+      return fail("NCCL's id", "the length of the id is wrong");
     std::ranges::copy(reported, id.bytes.begin());
     return id;
   }
@@ -307,9 +309,9 @@ class NcclBackend final : public measure::Backend {
     }).detach();
     if (code.wait_for(init_limit) != std::future_status::ready) {
       return fail("starting NCCL",
-                  fmt::format("it did not connect {} within {} s", counted(ring.size, "rank"),
+                  fmt::format("NCCL did not connect {} within {} s", counted(ring.size, "rank"),
                               init_limit.count()),
-                  "set NCCL_DEBUG=INFO to see how far it got");
+                  "set NCCL_DEBUG=INFO to see how far NCCL got");
     }
     comm_ = shared->comm;
     return platform_->nccl.check(code.get(), "starting NCCL");
@@ -350,7 +352,7 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
     const auto lines = split(value, '\n');
     RankInfo& reported = all.emplace_back();
     if (lines.size() != 4)
-      return fail("a rank's GPU", "it was started by a different toprun build");
+      return fail("a rank's GPU", "the rank was started by a different toprun build");
     reported.version = lines[0];
     reported.device = {std::string(lines[1]), std::string(lines[2]),
                        static_cast<int>(parse_int(lines[3]).value_or(0))};
@@ -364,7 +366,7 @@ Result<void> check_versions(const Group& group, const std::vector<RankInfo>& all
     return fail(fmt::format("{} has NCCL {}, {} has {}", group.peers[rank].text(),
                             all[rank].version, group.peers.front().text(), all.front().version),
                 "ranks of different versions do not connect",
-                "make all nodes load the same one, for example with LD_LIBRARY_PATH");
+                "make all nodes load the same version of NCCL, for example with LD_LIBRARY_PATH");
   }
   return {};
 }

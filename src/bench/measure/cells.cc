@@ -80,7 +80,7 @@ std::string dropped_words(const Cell& same, const std::string& order, bool has_o
                                               counted(same.nodes, "node"))
                                 : "";
   if (same.order == order) {
-    return fmt::format("order {}{} is named twice and measured once", order, where);
+    return fmt::format("order {}{} is given twice, but measured only once", order, where);
   }
   return fmt::format("order {}{} is left out: it is the same as order {}", order, where,
                      same.order);

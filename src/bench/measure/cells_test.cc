@@ -57,7 +57,7 @@ TEST(Cells, RanksThatAreNamedTwice) {
   EXPECT_EQ(text(compared(request, job({"n0", "n1"}, "aa"))),
             "topology 1: 0 1\n"
             "topology 2: 0 1 2 3\n"
-            "order topology of 4 ranks on 2 nodes is named twice and measured once\n");
+            "order topology of 4 ranks on 2 nodes is given twice, but measured only once\n");
 }
 
 TEST(Cells, EachBackendHasAllOrders) {

@@ -43,7 +43,7 @@ struct Half {
     const std::int32_t small =
         std::bit_cast<std::int32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f00'0000;
     const std::int32_t large =
-        choose(size > 0x7f80'0000, 0x7e00, 0x7c00);  // no number, or infinite
+        choose(size > 0x7f80'0000, 0x7e00, 0x7c00);  // not a number, or infinite
     const std::int32_t finite = choose(size < 0x3880'0000, small, normal);
     const std::int32_t found = choose(size >= 0x4780'0000, large, finite);
     return {static_cast<std::uint16_t>(found | (wide >> 16 & 0x8000))};

@@ -23,8 +23,8 @@ Result<std::size_t> number(const Environment& environment, const std::string& na
   const auto value = text ? parse_int(*text) : std::nullopt;
   if (value && *value >= 0) return static_cast<std::size_t>(*value);
   return usage("toprun bench's worker",
-               fmt::format("{} is {}", name, text ? "no number" : "not set"),
-               "do not start it by hand: toprun bench starts it");
+               fmt::format("{} is {}", name, text ? "not a number" : "not set"),
+               "do not start this worker by hand: `toprun bench` starts it");
 }
 
 // Where others reach this process: at the chosen interface, else where the route to the store goes
@@ -65,7 +65,7 @@ Result<Peer> peer_from(std::size_t rank, std::string_view reported) {
   const auto number = [&](std::size_t line) { return parse_int(lines[line]).value_or(0); };
   if (lines.size() != 6) {
     return fail(fmt::format("rank {} of the measurement", rank),
-                "it was started by a different toprun build");
+                "the rank was started by a different toprun build");
   }
   return Peer{rank,
               static_cast<std::size_t>(number(0)),

@@ -47,7 +47,7 @@ Result<void> check_memory(std::uint64_t bytes, std::size_t processes) {
   if (!available || bytes <= *available / processes) return {};
   return usage(
       fmt::format("buffers of {} for each rank on {}", bench::size_text(bytes), hosts::host_name()),
-      fmt::format("it has {} for its {} ranks", bench::size_text(*available), processes),
+      fmt::format("the host has {} for its {} ranks", bench::size_text(*available), processes),
       "measure smaller sizes, or fewer ranks per node");
 }
 

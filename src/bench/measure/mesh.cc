@@ -105,7 +105,7 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
         if (!is_ready) {
           return fail(fmt::format("{} does not connect to {}", peers_.at(rank).text(),
                                   peers_.at(rank_).text()),
-                      fmt::format("nothing came within {} s", limit.count() / 1000),
+                      fmt::format("no connection came within {} s", limit.count() / 1000),
                       fmt::format("check that {} can reach {} and that no firewall is between them",
                                   peers_.at(rank).host, peers_.at(rank_).address));
         }
@@ -120,7 +120,7 @@ Result<Fd> Mesh::dial(const Peer& peer, std::size_t stripe, milliseconds limit) 
   const auto address = hosts::Address::parse(peer.address);
   const std::string what =
       fmt::format("connecting to {} at {} port {}", peer.text(), peer.address, peer.port);
-  if (!address) return fail(what, "that is not an address");
+  if (!address) return fail(what, "this is not an address");
   Fd socket = hosts::begin_to_connect(*address, peer.port);
   if (!socket) return fail_errno(what);
   send_at_once(socket.get());

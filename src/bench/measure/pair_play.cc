@@ -283,7 +283,7 @@ Result<void> PairPlay::close_round(bool is_last) {
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
   const std::string_view keys[] = {where};
   const auto arrived = TRY(group_.store.wait(keys, 2 * round_limit()));
-  if (!arrived) return fail("rank 0 has not finished its round");
+  if (!arrived) return fail("rank 0 has not finished its round of measurements");
   const auto text = TRY(group_.store.get(where));
   away_.clear();
   is_over_ = false;

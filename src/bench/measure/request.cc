@@ -26,16 +26,17 @@ Result<std::vector<std::uint64_t>> sizes(const Request& request) {
     return usage(what, "the smallest size is larger than the largest");
   }
   if (request.factor && *request.factor <= 1) {
-    return usage(fmt::format("--stepfactor {}", *request.factor), "it must be larger than 1");
+    return usage(fmt::format("--stepfactor {}", *request.factor),
+                 "the factor must be larger than 1");
   }
   const bool grows = request.factor || request.step_bytes > 0;
   if (!grows && request.min_bytes != request.max_bytes) {
-    return usage("--stepbytes 0", "it must be larger than 0");
+    return usage("--stepbytes 0", "the step must be larger than 0");
   }
   std::vector<std::uint64_t> found;
   for (std::uint64_t bytes = request.min_bytes; bytes <= request.max_bytes;) {
     if (found.size() == most_sizes) {
-      return usage(what, fmt::format("these are more than {} sizes", most_sizes),
+      return usage(what, fmt::format("the options request more than {} sizes", most_sizes),
                    "give --stepfactor 2");
     }
     found.push_back(bytes);

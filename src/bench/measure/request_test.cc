@@ -50,8 +50,8 @@ TEST(Sizes, RefuseWhatIsNoRange) {
   } rows[] = {
       {range(9, 8, 1), "the smallest size is larger than the largest"},
       {range(8, 16, 0), "--stepbytes 0"},
-      {range(8, 16, 1, 1), "it must be larger than 1"},
-      {range(8, 16, 1, 0.5), "it must be larger than 1"},
+      {range(8, 16, 1, 1), "the factor must be larger than 1"},
+      {range(8, 16, 1, 0.5), "the factor must be larger than 1"},
       {range(1, largest, 1), "more than 1000 sizes"},
       {range(1, 2000, 1, 1.0000001), "more than 1000 sizes"},
   };

@@ -120,9 +120,10 @@ std::vector<std::string> distance_lines(std::span<const Distance> distances) {
   }
   for (std::size_t i = 1; i < distances.size(); ++i) {
     if (!is_open(distances[i - 1], distances[i])) continue;
-    lines.push_back(fmt::format(
-        "with two {} toprun cannot tell which uplink is slow, or whether both are designed so",
-        kinds_of(distances[i].name)));
+    lines.push_back(
+        fmt::format("with only two {} toprun cannot tell which uplink is slow, or whether both are "
+                    "this slow by design",
+                    kinds_of(distances[i].name)));
   }
   return lines;
 }

@@ -34,8 +34,8 @@ TEST(Distances, OfTwoRacksTheCulpritIsNotKnown) {
   EXPECT_EQ(
       text(two_racks, {pair(0, 1, 0, 3, 14), pair(2, 3, 0, 10, 10), pair(0, 2, 1, 0.04, 0.04)}),
       "inside a rack  3.0 to 14 Gbps, median 10 (2 pairs, 2 at a time)\nbetween racks  0.040 Gbps "
-      "(1 pair)\nwith two racks toprun cannot tell which uplink is slow, or whether both are "
-      "designed so");
+      "(1 pair)\nwith only two racks toprun cannot tell which uplink is slow, or whether both are "
+      "this slow by design");
 }
 
 TEST(Distances, OfTwoRacksThatAreEquallyFastNothingIsOpen) {

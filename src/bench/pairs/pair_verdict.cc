@@ -403,7 +403,7 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
                       const Thresholds& thresholds) {
   const std::size_t nodes = cluster.names.size();
   if (!cluster.places.empty() && cluster.places.size() != nodes) {
-    return fail(fmt::format("places for {} of {} nodes", cluster.places.size(), nodes));
+    return fail(fmt::format("only {} of {} nodes have places", cluster.places.size(), nodes));
   }
   for (const Measured& pair : measured) {
     if (pair.a >= nodes || pair.b >= nodes || pair.a == pair.b) {
@@ -412,7 +412,7 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
     if (!is_figure(pair, figure)) {
       return fail(fmt::format("the pair {} – {} has no {}", cluster.names[pair.a],
                               cluster.names[pair.b], figure == Figure::rate ? "rates" : "latency"),
-                  "it must be a positive number");
+                  "the value must be a positive number");
     }
   }
   std::vector<Measured> evidence(measured.begin(), measured.end());

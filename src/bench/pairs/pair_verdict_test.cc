@@ -233,21 +233,21 @@ TEST(Verdict, Refuses) {
     Figure figure;
     std::string_view line;
   } rows[] = {
-      {half, {0, 1, 0, 1, 1}, Figure::rate, "places for 1 of 3 nodes"},
+      {half, {0, 1, 0, 1, 1}, Figure::rate, "only 1 of 3 nodes have places"},
       {cluster, {0, 3, 0, 1, 1}, Figure::rate, "nodes 0 and 3 of 3 are not a pair"},
       {cluster, {2, 2, 0, 1, 1}, Figure::rate, "nodes 2 and 2 of 3 are not a pair"},
       {cluster,
        {0, 1, 0, 1, 0},
        Figure::rate,
-       "the pair n0 – n1 has no rates: it must be a positive number"},
+       "the pair n0 – n1 has no rates: the value must be a positive number"},
       {cluster,
        {0, 1, 0, nan, 1},
        Figure::rate,
-       "the pair n0 – n1 has no rates: it must be a positive number"},
+       "the pair n0 – n1 has no rates: the value must be a positive number"},
       {cluster,
        {0, 1, 0, 1, 1},
        Figure::latency,
-       "the pair n0 – n1 has no latency: it must be a positive number"},
+       "the pair n0 – n1 has no latency: the value must be a positive number"},
   };
   for (const auto& [which, measured, figure, line] : rows) {
     const auto verdict = judge(which, std::vector{measured}, figure);

@@ -278,11 +278,11 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
   if (unknown == 0) return std::nullopt;
   const auto all = static_cast<std::ptrdiff_t>(comparison.rows.size());
   const std::string which =
-      unknown == all ? "nothing could be judged"
+      unknown == all ? "no row could be judged"
                      : fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
   return which +
-         ": these results do not contain how much their iterations vary, so a difference may be "
-         "chance; --fail-below judges by the ratio alone";
+         ": these results do not show how much the iterations vary, so a difference may be chance; "
+         "--fail-below judges by the ratio alone";
 }
 
 std::optional<std::string> what_counts_without_spread(const Comparison& comparison) {
@@ -291,14 +291,14 @@ std::optional<std::string> what_counts_without_spread(const Comparison& comparis
   });
   if (worst == nullptr) return std::nullopt;
   return fmt::format(
-      "{}: less than {:g} % counts as slower where the spread of the iterations is not known; "
-      "--fail-below RATIO sets another limit",
+      "{}: less than {:g} % of the earlier speed counts as slower if the spread of the iterations "
+      "is not known; --fail-below RATIO sets another limit",
       speed_sentence(*worst, comparison.kinds), 100 * share_without_spread);
 }
 
 Verdict gate(const Comparison& comparison, double fail_below) {
   const Compared* const worst = slowest(comparison, [](const Compared&) { return true; });
-  if (worst == nullptr) return {false, "the two have no values that can be compared"};
+  if (worst == nullptr) return {false, "the two results have no values that can be compared"};
   const bool is_passed = *worst->ratio >= fail_below;
   return {is_passed, fmt::format("{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
                                  is_passed ? "not below" : "below", 100 * fail_below)};
@@ -312,7 +312,7 @@ Verdict gate(const Report& report, const Expectation& expectation) {
     return {false, fmt::format("{} of the results are wrong", counted(wrong, "element"))};
   }
   const std::vector<Reached> all = reached_by(report, expectation);
-  if (all.empty()) return {false, "the report holds no busbw"};
+  if (all.empty()) return {false, "the report contains no busbw"};
   const Reached worst = *std::ranges::min_element(all, {}, &Reached::share);
   if (worst.expected <= 0) {
     return {false,

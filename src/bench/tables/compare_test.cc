@@ -199,8 +199,7 @@ TEST(Compare, SaysWhatCouldNotBeJudged) {
   const Row known = row(8, side(10, 1, 0.01, 20));
   const Row unknown = row(16, side(10, 1, 0, 0));
   EXPECT_FALSE(what_could_not_be_judged(compared({known})));
-  EXPECT_TRUE(
-      what_could_not_be_judged(compared({unknown}))->starts_with("nothing could be judged"));
+  EXPECT_TRUE(what_could_not_be_judged(compared({unknown}))->starts_with("no row could be judged"));
   EXPECT_TRUE(
       what_could_not_be_judged(compared({known, unknown}))->starts_with("1 of 2 rows could not"));
 }
@@ -215,8 +214,8 @@ TEST(Compare, SaysWhatCountsAsSlowerWithoutASpread) {
   EXPECT_FALSE(said(20, 10));
   EXPECT_EQ(said(10, 20).value_or(""),
             "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its earlier "
-            "speed: less than 75 % counts as slower where the spread of the iterations is not "
-            "known; --fail-below RATIO sets another limit");
+            "speed: less than 75 % of the earlier speed counts as slower if the spread of the "
+            "iterations is not known; --fail-below RATIO sets another limit");
 }
 
 TEST(Gate, OfAComparison) {
@@ -252,7 +251,7 @@ TEST(Gate, SlowestSeriesDecides) {
 }
 
 TEST(Gate, RefusesWhatIsNoMeasurement) {
-  EXPECT_EQ(gate({}, {100, 0.9}).sentence, "the report holds no busbw");
+  EXPECT_EQ(gate({}, {100, 0.9}).sentence, "the report contains no busbw");
   Report report = report_of({series_of({row(1024, side(1, 99, 0, 2))})});
   report.series[0].rows[0].out_of_place->wrong = 2;
   EXPECT_FALSE(gate(report, {1, 0.9}).is_passed);

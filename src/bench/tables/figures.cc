@@ -53,7 +53,7 @@ std::optional<std::string> wire_remark(const Series& series, const Side& side) {
   if (floor > line) {
     return fmt::format(
         "each node's network would have to carry {}, more than its {}: the line rate or the number "
-        "of nodes is wrong, or the network itself reduces (SHARP)",
+        "of nodes is wrong, or the network itself computes the reduction (SHARP)",
         rate_of(floor), line_of(line));
   }
   if (series.collective != Collective::all_reduce || busbw <= line) return std::nullopt;
@@ -65,8 +65,8 @@ std::optional<std::string> wire_remark(const Series& series, const Side& side) {
         100 * gbps_of(side.algbw) / line);
   }
   return fmt::format(
-      "busbw {} is above the line rate, {}: busbw assumes one ring over all ranks, and the library "
-      "used something else; the network carried at least {}",
+      "busbw {} is above the line rate, {}: busbw assumes one ring over all ranks, but the library "
+      "used another algorithm; the network carried at least {}",
       rate_of(busbw), line_of(line), rate_of(floor));
 }
 
@@ -75,8 +75,8 @@ std::optional<std::string> bus_remark(const Series& series, const Side& side) {
     return std::nullopt;
   }
   return fmt::format(
-      "busbw {} is above the node's bus, {}: its switches reduce (NVLS), so fewer bytes move than "
-      "busbw assumes",
+      "busbw {} is above the node's bus, {}: the node's switches compute the reduction (NVLS), so "
+      "fewer bytes move than busbw assumes",
       rate_of(gbps_of(side.busbw)), rate_of(*series.limit_gbps));
 }
 
@@ -85,8 +85,8 @@ std::optional<std::string> advice(const Series& series, const Row& row, double l
   const double busbw = gbps_of(side_of(row)->busbw);
   if (series.nodes < 2 || busbw >= limit_gbps || row.bytes < smallest_advised) return std::nullopt;
   return fmt::format(
-      "{} between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) wants about {}; shard "
-      "it inside a node and replicate it across nodes (HYBRID_SHARD)",
+      "{} between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) needs about {}; shard "
+      "the model inside a node and replicate it across nodes (HYBRID_SHARD)",
       rate_of(busbw), fmt::format("{:.4g} GB/s", limit_gbps / 8));
 }
 

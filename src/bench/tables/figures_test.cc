@@ -169,30 +169,30 @@ TEST(Figures, Remarks) {
        800,
        {},
        {"each node's network would have to carry 112.50 GB/s, more than its 100.00 GB/s (800 "
-        "Gbps): the line rate or the number of nodes is wrong, or the network itself reduces "
-        "(SHARP)"}},
+        "Gbps): the line rate or the number of nodes is wrong, or the network itself computes "
+        "the reduction (SHARP)"}},
       {4,
        16,
        500,
        800,
        {},
        {"busbw 117.19 GB/s is above the line rate, 100.00 GB/s (800 Gbps): busbw assumes one ring "
-        "over "
-        "all ranks, and the library used something else; the network carried at least 93.75 GB/s"}},
+        "over all ranks, but the library used another algorithm; the network carried at least "
+        "93.75 GB/s"}},
       {1,
        8,
        2204.6,
        {},
        3600,
-       {"busbw 482.26 GB/s is above the node's bus, 450.00 GB/s: its switches reduce (NVLS), so "
-        "fewer bytes move than busbw assumes"}},
+       {"busbw 482.26 GB/s is above the node's bus, 450.00 GB/s: the node's switches compute the "
+        "reduction (NVLS), so fewer bytes move than busbw assumes"}},
       {4,
        32,
        39.3,
        100,
        {},
-       {"9.52 GB/s between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) wants about "
-        "50 GB/s; shard it inside a node and replicate it across nodes (HYBRID_SHARD)"}},
+       {"9.52 GB/s between nodes: a model that is sharded across nodes (FSDP, ZeRO-3) needs about "
+        "50 GB/s; shard the model inside a node and replicate it across nodes (HYBRID_SHARD)"}},
       {4, 16, 349.7, 800, {}, {}},
   };
   for (const auto& row : rows) {

@@ -76,7 +76,7 @@ std::optional<Format> format_of(std::string_view text) {
 Result<Report> import_report(std::string_view text, const ImportTerms& terms) {
   if (text.size() > max_import_bytes) {
     return usage("cannot read " + printable(terms.file),
-                 fmt::format("it is larger than {} MiB", max_import_bytes >> 20));
+                 fmt::format("the file is larger than {} MiB", max_import_bytes >> 20));
   }
   const auto format = format_of(text);
   if (!format) {

@@ -147,7 +147,8 @@ class AllReduceReader {
     const auto algbw = bandwidth_of(cell(cells, "algbw"));
     const auto busbw = bandwidth_of(cell(cells, "busbw"));
     if (cells.size() != columns_.size() || !payload || !algbw || !busbw) {
-      return unreadable(terms_, number, "the row is not a payload, a busbw and an algbw in GBps");
+      return unreadable(terms_, number,
+                        "the row does not consist of a payload, a busbw and an algbw in GBps");
     }
     report_.series.back().rows.push_back(row_of(*payload, *algbw, *busbw));
     return {};

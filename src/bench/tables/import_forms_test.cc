@@ -392,8 +392,8 @@ TEST(ImportForms, MessagesAreTrue) {
       all_reduce_text.substr(heading.size(), all_reduce_text.find("# Out of") - heading.size()));
   EXPECT_EQ(refusal_of(heading), "a.log:8: no row of results follows this heading");
   EXPECT_EQ(refusal_of(with_prefix("n1: ", heading) + with_prefix("n2: ", row)),
-            "a.log:10: this row has another prefix than the heading in line 8, so it may be from "
-            "another process");
+            "a.log:10: this row has another prefix than the heading in line 8, so this row is "
+            "perhaps from another process");
   EXPECT_EQ(refusal_of("nothing of this kind\n"),
             "a.log:1: neither a report of toprun bench nor a result of nccl-tests, "
             "all_reduce_bench.py or SuperBench");

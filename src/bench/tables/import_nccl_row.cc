@@ -204,8 +204,8 @@ std::expected<NcclRow, std::string> read_nccl_row(const NcclHeading& heading, co
                                                   std::size_t iterations) {
   const auto columns = columns_of_row(heading, words);
   if (columns.size() != words.size()) {
-    return std::unexpected(fmt::format("the row has {} columns, its heading {}", words.size(),
-                                       heading.columns.size()));
+    return std::unexpected(fmt::format("the row has {} columns, but its heading has {}",
+                                       words.size(), heading.columns.size()));
   }
   RowReader reader(heading.time_unit_us, iterations);
   for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -252,8 +252,10 @@ class NcclTextReader {
     const std::string_view prefix = before(line, line.substr(heading.at));
     Writer* const own = writer(prefix);
     if (own == nullptr) {
-      return unreadable(terms_, number,
-                        fmt::format("its lines have more than {} beginnings", most_writers));
+      return unreadable(
+          terms_, number,
+          fmt::format("the lines of the file begin with more than {} different prefixes",
+                      most_writers));
     }
     if (own->table && series_of(tables_[*own->table]).rows.empty() && !own->began_again) {
       return mixed(number);
@@ -290,13 +292,13 @@ class NcclTextReader {
     Series& series = series_of(table);
     // A first row that was cut off behind one placement looks like one of that placement alone.
     if (series.rows.size() == 1 && parts.size() > table.row_words) {
-      torn_.push_back({table.line, "its first row is incomplete"});
+      torn_.push_back({table.line, "the first row of the table is incomplete"});
       series.rows.clear();
       table.bounds = {};
       table.by_count = {};
     }
     if (!series.rows.empty() && parts.size() != table.row_words) {
-      torn_.push_back({number, fmt::format("the row has {} columns, those before it {}",
+      torn_.push_back({number, fmt::format("the row has {} columns, but the rows before it have {}",
                                            parts.size(), table.row_words)});
       return {};
     }
@@ -381,7 +383,7 @@ class NcclTextReader {
     if (strange_row_ > 0) {
       return unreadable(terms_, strange_row_,
                         fmt::format("this row has another prefix than the heading in line {}, so "
-                                    "it may be from another process",
+                                    "this row is perhaps from another process",
                                     tables_.front().line));
     }
     return unreadable(terms_, tables_.back().line, "no row of results follows this heading");
@@ -392,10 +394,10 @@ class NcclTextReader {
     const std::uint64_t bytes = series_of(table).rows.back().bytes;
     const bool is_short = table.last_bytes && bytes < *table.last_bytes;
     return fmt::format(
-        "{}: the table of line {} may be cut off: the last line of nccl-tests is missing{}",
+        "{}: the table of line {} is perhaps cut off: the last line of nccl-tests is missing{}",
         terms_.file, table.line,
-        is_short ? fmt::format(", and after {} it should continue up to {}", size_text(bytes),
-                               size_text(*table.last_bytes))
+        is_short ? fmt::format(", and after {} the table should continue up to {}",
+                               size_text(bytes), size_text(*table.last_bytes))
                  : "");
   }
 

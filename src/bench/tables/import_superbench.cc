@@ -104,7 +104,7 @@ class SuperbenchReader {
         const auto key = key_of(line.substr(0, at));
         if (!key) continue;
         const auto value = value_after(line.substr(at + name.suffix.size()));
-        if (!value) return unreadable(terms_, number, "the key has no number as its value");
+        if (!value) return unreadable(terms_, number, "the value of the key is not a number");
         add(node, *key, name.figure, *value);
       }
     }

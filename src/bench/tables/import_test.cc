@@ -83,11 +83,11 @@ TEST(Import, NcclTextThatIsCutOffIsSaid) {
   EXPECT_EQ(import_all(log).notes, std::vector<std::string>{});
   const std::size_t end = log.find("# Out of bounds");
   const std::string missing =
-      "a.log: the table of line 9 may be cut off: the last line of nccl-tests is missing";
+      "a.log: the table of line 9 is perhaps cut off: the last line of nccl-tests is missing";
   EXPECT_EQ(import_all(log.substr(0, end)).notes, std::vector{missing});
   const std::size_t last_row = log.find("    16      4");
   EXPECT_EQ(import_all(log.substr(0, last_row)).notes,
-            std::vector{missing + ", and after 8 B it should continue up to 16 B"});
+            std::vector{missing + ", and after 8 B the table should continue up to 16 B"});
   EXPECT_EQ(import_all(log + log.substr(0, end)).notes.size(), 1u) << "the second run's";
 }
 
@@ -316,7 +316,8 @@ TEST(Import, SaysWhatItCannotRead) {
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
        "or SuperBench"},
       {text_heading + "\nsegmentation fault\n", "a.log:1: no row of results follows this heading"},
-      {text_heading + "8 2 float sum -1 1 1\n", "a.log:2: the row has 7 columns, its heading 13"},
+      {text_heading + "8 2 float sum -1 1 1\n",
+       "a.log:2: the row has 7 columns, but its heading has 13"},
       {text_heading + "8 2 float sum -1 1 nan 1 0 1 1 1 0\n",
        "a.log:2: \"nan\" is not a valid algbw"},
       {text_heading + "8 2 float sum -1 1 1e-320 1 0 1 1 1 0\n",
@@ -325,18 +326,18 @@ TEST(Import, SaysWhatItCannotRead) {
        "a.log:2: \"-2\" is not a valid count"},
       {text_heading + "8 2 float sum x 1 1 1 0 1 1 1 0\n", "a.log:2: \"x\" is not a valid root"},
       {"| payload | busbw | algbw |\n| 1KiB | fast | 1GBps |\n",
-       "a.log:2: the row is not a payload, a busbw and an algbw in GBps"},
+       "a.log:2: the row does not consist of a payload, a busbw and an algbw in GBps"},
       {"The average bandwidth of all_reduce with a large payload\n",
        "a.log:1: the payload is not a number of GB"},
       {"The average bandwidth of all_reduce with a 4GB payload (4 ranks)\nbusbw: 1 GBps\n",
        "a.log:2: busbw comes before algbw"},
-      {"\nallreduce_8_busbw=\n", "a.log:2: the key has no number as its value"},
+      {"\nallreduce_8_busbw=\n", "a.log:2: the value of the key is not a number"},
       {R"({"results": [], "out_of_place": 1, "args": []})", "cannot read a.log: env is not a list"},
       {"{\"results\": 1, \"out_of_place\"", "a.log:1:30: not JSON"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(error_of(text), expected);
   EXPECT_EQ(error_of(std::string(max_import_bytes + 1, ' ')),
-            "cannot read a.log: it is larger than 64 MiB");
+            "cannot read a.log: the file is larger than 64 MiB");
 }
 
 }  // namespace

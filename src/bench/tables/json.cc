@@ -229,7 +229,7 @@ Result<Report> parse_report(std::string_view text, const std::string& file) {
   JsonFields fields(document, "", wrong);
   if (fields.text_or("schema") != report_schema) {
     return usage("cannot read " + printable(file),
-                 fmt::format("it is not a report of toprun bench ({})", report_schema));
+                 fmt::format("the file is not a report of `toprun bench` ({})", report_schema));
   }
   Report report;
   report.version = fields.text("version");

@@ -38,14 +38,15 @@ int depth_of(std::string_view text) {
 Result<json> parsed(std::string_view text, const std::string& file) {
   if (depth_of(text) > max_json_depth) {
     return usage("cannot read " + printable(file),
-                 fmt::format("it is nested more than {} deep", max_json_depth));
+                 fmt::format("the file is nested more than {} levels deep", max_json_depth));
   }
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     return usage(fmt::format("{}:{}", printable(file), place_in(text, error.byte)), "not JSON");
   } catch (const json::exception&) {
-    return usage("cannot read " + printable(file), "a number in it is out of range");
+    return usage("cannot read " + printable(file),
+                 "the file contains a number that is out of range");
   }
 }
 
@@ -64,7 +65,7 @@ const json& no_list() {
 Result<json> parse_document(std::string_view text, const std::string& file) {
   if (text.size() > max_json_bytes) {
     return usage("cannot read " + printable(file),
-                 fmt::format("it is larger than {} MiB", max_json_bytes >> 20));
+                 fmt::format("the file is larger than {} MiB", max_json_bytes >> 20));
   }
   auto document = parsed(text, file);
   if (document && !document->is_object()) {

@@ -97,19 +97,19 @@ TEST(Json, RefusesOtherFiles) {
       {"{\n  \"version\": 1,,\n}", "a.json:2:16: not JSON"},
       {"[]", "a.json:1:1: not a JSON object"},
       {"{\"version\": 2}",
-       "cannot read a.json: it is not a report of toprun bench (toprun.bench/1)"},
+       "cannot read a.json: the file is not a report of `toprun bench` (toprun.bench/1)"},
       {"{\"schema\": 3}",
-       "cannot read a.json: it is not a report of toprun bench (toprun.bench/1)"},
+       "cannot read a.json: the file is not a report of `toprun bench` (toprun.bench/1)"},
       {"{\"schema\": \"toprun.bench/1\"}", "cannot read a.json: version is not a text"},
-      {"{\"a\": 1e999}", "cannot read a.json: a number in it is out of range"},
-      {std::string(5000, '['), "cannot read a.json: it is nested more than 16 deep"},
+      {"{\"a\": 1e999}", "cannot read a.json: the file contains a number that is out of range"},
+      {std::string(5000, '['), "cannot read a.json: the file is nested more than 16 levels deep"},
       {"{\"a\": [", "a.json:1:8: not JSON"},
       {std::string(50, '[') + std::string(50, ']'),
-       "cannot read a.json: it is nested more than 16 deep"},
+       "cannot read a.json: the file is nested more than 16 levels deep"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(parse_error_of(text), expected);
   EXPECT_EQ(parse_error_of(std::string(max_json_bytes + 1, ' ')),
-            "cannot read a.json: it is larger than 64 MiB");
+            "cannot read a.json: the file is larger than 64 MiB");
   EXPECT_EQ(parse_report("[]", "a").error().exit_code, exit_usage);
 }
 
