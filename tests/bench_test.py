@@ -170,7 +170,7 @@ class Here(support.TestCase):
                 (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
                 (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is missing"),
                 (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
-                (["all_reduce", "--plot", "x.gif"], "ends in .svg or .png"),
+                (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
                 (["allreduce"], "did you mean all_reduce?"),

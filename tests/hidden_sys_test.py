@@ -62,7 +62,7 @@ class WithSys(support.TestCase):
         root = self.run_two([sys, sys], env={"NCCL_IB_GID_INDEX": "9", "NCCL_IB_TIMOUT": "22"})[0]
         self.assertIn("NCCL_IB_GID_INDEX=9 ", root.out)
         self.assertRegex(root.err, r"warning: NCCL_IB_GID_INDEX=9 \(set by you\): entry 9 of mlx5_0 is empty; entry 3 "
-                                   r"is right on \S+ \(toprun net env there\)")
+                                   r"is right on \S+ \(run `toprun net env` there\)")
         self.assertIn("did you mean NCCL_IB_TIMEOUT?", root.err)
 
     def test_errors_that_adapters_count_while_ranks_run_are_said(self):

@@ -496,7 +496,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
     def test_usage(self):
         twice = self.host_file("n0\nn1 slots=2\nn0\n")
         for words, said in [
-            (["--hostfile", twice], f"{twice}:3: host n0 is listed twice: it is already listed at {twice}:1"),
+            (["--hostfile", twice], f"{twice}:3: host n0 is listed twice: the host is already listed at {twice}:1"),
             (["--hosts", "n0,n[0-1]"], "--hosts, item 2: host n0 is listed twice"),
             (["--hosts", "n0", "--hostfile", twice], "--hosts and --hostfile: both name"),
             (["--hostfile", "/nonexistent"], "cannot read /nonexistent"),

@@ -116,8 +116,8 @@ class Collector {
     const auto [known, is_new] = place_of_.emplace(name, place);
     if (!is_new) {
       return usage(fmt::format("{}: host {} is listed twice", place, name),
-                   fmt::format("it is already listed at {}", known->second),
-                   "name it once, with the number of its processes (slots=N, or HOST:N)");
+                   fmt::format("the host is already listed at {}", known->second),
+                   "list each host once, with its number of processes (slots=N, or HOST:N)");
     }
     if (hosts_.size() == max_named_hosts) {
       return usage(fmt::format("{}: too many hosts", place),
@@ -269,7 +269,8 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
   }
   std::vector<NamedHost> hosts = collector.take();
   if (hosts.empty())
-    return usage(fmt::format("{} does not name a host", source), {}, "as in a,b[3-9]:4");
+    return usage(fmt::format("{} does not name a host", source), {},
+                 "write hosts as in a,b[3-9]:4");
   return hosts;
 }
 
@@ -278,7 +279,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   Collector collector;
   if (text.size() > max_host_file_bytes) {
     return usage(fmt::format("host file {}", path),
-                 fmt::format("longer than {} bytes", max_host_file_bytes));
+                 fmt::format("the file is longer than {} bytes", max_host_file_bytes));
   }
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
@@ -293,7 +294,7 @@ Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path)
   for (const std::string_view line : split(text, '\n')) {
     const std::string place = fmt::format("{}:{}", path, ++number);
     if (line.size() > max_host_line_bytes) {
-      return usage(place, fmt::format("a line longer than {} bytes", max_host_line_bytes),
+      return usage(place, fmt::format("a line is longer than {} bytes", max_host_line_bytes),
                    "is this a host file?");
     }
     TRY(take_line(line, place, collector, out.notes));

@@ -45,7 +45,8 @@ TEST(HostFile, HostsOptionErrors) {
   constexpr Case cases[] = {
       {"", "--hosts does not name a host"},
       {" , ", "--hosts does not name a host"},
-      {"a,b,a", "--hosts, item 3: host a is listed twice: it is already listed at --hosts, item 1"},
+      {"a,b,a",
+       "--hosts, item 3: host a is listed twice: the host is already listed at --hosts, item 1"},
       {"n[1-3],n2:4", "--hosts, item 2: host n2 is listed twice"},
       {"me@a,you@a", "--hosts, item 2: host a is listed twice"},
       {"a:0", "--hosts, item 1: \"a:0\": the number of processes after the ':' is missing"},
@@ -116,7 +117,7 @@ TEST(HostFile, FileErrors) {
       {"", "host file f lists no hosts"},
       {"# nothing\n", "host file f lists no hosts"},
       {"a\nb\n\na slots=2\n",
-       "f:4: host a is listed twice: it is already listed at f:1; name it once"},
+       "f:4: host a is listed twice: the host is already listed at f:1; list each host once"},
       {"rank 0=n0 slot=0:0-3\nrank 1=n1 slot=1\n",
        "f:1: \"rank 0=n0\": this is a line of a rankfile, but this file is read as a host file; "
        "write HOST slots=N"},
@@ -125,8 +126,8 @@ TEST(HostFile, FileErrors) {
       {"a slots=8 max_slots=4\n", "f:1: slots=8 and max_slots=4"},
       {"a\nn[1-\n", "f:2, column"},
       {"a\n-v\n", "f:2: \"-v\" is not a host"},
-      {long_line, "f:1: a line longer than 4096 bytes"},
-      {long_file, "host file f: longer than"},
+      {long_line, "f:1: a line is longer than 4096 bytes"},
+      {long_file, "host file f: the file is longer than"},
   };
   for (const auto& [text, expected] : cases) {
     const auto file = parse_host_file(text, "f");

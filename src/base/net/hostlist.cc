@@ -99,11 +99,11 @@ class Parser {
     if (c == ']') return refuse(at_, "']' without a '[' before it", range_form);
     if (c == '{' || c == '}') {
       return refuse(at_, "only Slurm's server can expand a function such as switch{}",
-                    "list the names with `scontrol show hostnames` and write them instead");
+                    "list the names with `scontrol show hostnames` and write these names instead");
     }
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
-      return refuse(at_, "a host name contains a control character", "remove it");
+      return refuse(at_, "a host name contains a control character", "remove this character");
     }
     return true;
   }
@@ -143,7 +143,7 @@ class Parser {
     }
     if (last - range.first >= max_hosts) {
       return refuse(start, fmt::format("the range {} has more than {} hosts", written, max_hosts),
-                    "shorten it");
+                    "shorten the range");
     }
     range.count = static_cast<std::size_t>(last - range.first) + 1;
     return true;

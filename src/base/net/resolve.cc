@@ -136,11 +136,11 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
                                      const Resolver& resolver) {
   if (const auto literal = Address::parse(name)) return std::vector{*literal};
   const std::string what = fmt::format("cannot resolve host name \"{}\"", name);
-  if (name.empty()) return fail(what, "it is empty");
+  if (name.empty()) return fail(what, "the name is empty");
   // getent would take a leading dash for an option.
   if (name.size() > max_dns_name_bytes || name.front() == '-' ||
       name.find_first_of(" \t\r\n/") != std::string::npos || name.find('\0') != std::string::npos) {
-    return fail(what, "it is not a valid host name");
+    return fail(what, "this is not a valid host name");
   }
   const SteadyTime start = Clock::now();
   // This saves a process if getent is missing.

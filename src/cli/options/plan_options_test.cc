@@ -39,7 +39,8 @@ TEST(PlanOptions, Refuse) {
             "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "
             "rack=400 or rack=400:2"},
            {{"tp=8", "7", {}, {}},
-            "--model 7: not a valid number of parameters; write it with M, B or T, as in 70B"},
+            "--model 7: not a valid number of parameters; write the number with M, B or T, as in "
+            "70B"},
            {{"tp=8", {}, "dp", {}},
             "--traffic dp: it must contain kinds of parallelism and their bytes; " + form},
            {{"tp=8", {}, "xp=1G", {}},

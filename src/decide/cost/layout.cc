@@ -31,7 +31,7 @@ Result<std::vector<Kind>> parse_rank_order(std::string_view part, std::string_vi
     const auto kind = find_kind(lower(word));
     if (!kind || std::ranges::count(default_order, *kind) == 0) {
       return refuse(part, fmt::format("\"{}\" is not a part of an order", printable(word)),
-                    "write it as in order=tp-cp-ep-dp-pp");
+                    "write the order as in order=tp-cp-ep-dp-pp");
     }
     if (std::ranges::count(order, *kind) > 0) {
       return refuse(part, fmt::format("{} appears twice", name_of(*kind)), "name it once");
@@ -178,8 +178,8 @@ Result<void> set_order(Layout& layout, const Parallel& parallel) {
       const auto missing = in_grid(kind, experts);
       if (!missing || layout.size(*missing) == 1) continue;
       return refuse("order",
-                    fmt::format("{} is missing, although its size is {}", name_of(kind),
-                                layout.size(*missing)),
+                    fmt::format("{} is missing in the order, although its size is {}",
+                                name_of(kind), layout.size(*missing)),
                     "list every kind with a size above 1");
     }
     layout.order.push_back(kind);

@@ -96,11 +96,11 @@ TEST(Layout, Refuses) {
            {"order=tp,order=tp", "--parallel order=tp: order is given twice; give it once"},
            {"order=tp-tp", "--parallel order=tp-tp: tp appears twice; name it once"},
            {"order=",
-            "--parallel order=: \"\" is not a part of an order; write it as in "
+            "--parallel order=: \"\" is not a part of an order; write the order as in "
             "order=tp-cp-ep-dp-pp"},
            {"order=tp-etp",
-            "--parallel order=tp-etp: \"etp\" is not a part of an order; write it as "
-            "in order=tp-cp-ep-dp-pp"},
+            "--parallel order=tp-etp: \"etp\" is not a part of an order; write the order as in "
+            "order=tp-cp-ep-dp-pp"},
            {std::string(257, 't'),
             "--parallel tttttttttttttttt: the text has 257 bytes; at most 256 bytes are read"},
            {"tp=8,pp=3",
@@ -120,10 +120,12 @@ TEST(Layout, Refuses) {
             "number of ranks, 64; "
             "change ep or etp"},
            {"tp=8,order=tp-pp",
-            "--parallel order: dp is missing, although its size is 8; list every kind with a size "
+            "--parallel order: dp is missing in the order, although its size is 8; list every kind "
+            "with a size "
             "above 1"},
            {"tp=8,ep=2,order=tp-dp-pp",
-            "--parallel order: ep is missing, although its size is 2; list every kind with a size "
+            "--parallel order: ep is missing in the order, although its size is 2; list every kind "
+            "with a size "
             "above 1"},
            {"tp=2,cp=2,pp=2,order=tp-cp-ep-pp-dp",
             "--parallel order: in this order the experts' layers would get a different pipeline "

@@ -174,7 +174,7 @@ Result<double> parse_model(std::string_view text) {
       unit == units.npos ? std::nullopt : parse_double(text.substr(0, text.size() - 1));
   if (!number || !std::isfinite(*number) || *number <= 0) {
     return usage(fmt::format("--model {}", printable(text)), "not a valid number of parameters",
-                 "write it with M, B or T, as in 70B");
+                 "write the number with M, B or T, as in 70B");
   }
   return *number * std::pow(1e3, static_cast<double>(unit) + 2);
 }

@@ -33,7 +33,7 @@ TEST(ParseModel, Table) {
     } else {
       EXPECT_EQ(parsed.error().line(), "--model " + text +
                                            ": not a valid number of parameters; "
-                                           "write it with M, B or T, as in 70B");
+                                           "write the number with M, B or T, as in 70B");
     }
   }
 }

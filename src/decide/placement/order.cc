@@ -184,7 +184,8 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
     placement.nodes.push_back(std::move(node));
     rank += host.nproc;
     if (rank > std::numeric_limits<int>::max()) {
-      return usage("too many ranks", fmt::format("more than {}", std::numeric_limits<int>::max()));
+      return usage("too many ranks",
+                   fmt::format("there are more than {} ranks", std::numeric_limits<int>::max()));
     }
   }
   return {};
@@ -439,7 +440,7 @@ Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map 
   for (std::size_t n = 0; n < hosts_of.size(); ++n) {
     if (hosts_of[n].empty()) {
       return usage(listed.where[n], fmt::format("host {} is not in the job", listed.names[n]),
-                   "remove it");
+                   "remove this host");
     }
     order.insert(order.end(), hosts_of[n].begin(), hosts_of[n].end());
   }

@@ -204,7 +204,7 @@ TEST(Order, AsListedInAFile) {
 
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"n0\nn1\n", "o.txt lacks 1 of the job's hosts: n2.c; add these hosts to the order"},
-      {"n[0-2]\nn7\n", "o.txt:2: host n7 is not in the job; remove it"},
+      {"n[0-2]\nn7\n", "o.txt:2: host n7 is not in the job; remove this host"},
       {"n0\nn[0-2]\n", "o.txt:2: host n0 appears twice, first at o.txt:1"},
       {"n0\nn[1-\n", "o.txt:2:2: '[' is never closed"},
   };

@@ -27,7 +27,9 @@ class Docker final : public Runtime {
       case ImageKind::archive:
         return usage(
             what, "docker cannot run an archive directly",
-            fmt::format("load it with docker load -i {}, then name the image", image.path));
+            fmt::format(
+                "load the archive with `docker load -i {}`, then give the name of the image",
+                image.path));
       case ImageKind::folder:
         return usage(what, "docker cannot run a folder", "use --container-runtime podman");
     }

@@ -60,8 +60,8 @@ Result<void> check_sif(const std::string& header, const std::string& what,
   if (machine.empty() || built == machines.end() || built->uname == machine) return {};
   return fail(what,
               fmt::format("the image is for {}, but this machine is {}", built->name, machine),
-              "build the image on a machine with the architecture of this one: toprun setup builds "
-              "it in a job");
+              "build the image on a machine with the architecture of this one: `toprun setup` "
+              "builds the image in a job");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(ImageFile, WhatIsLookedAt) {
       {"text.sif", "hello", "is not a SIF file"},
       {"a.sqsh", "hsqs....", ""},
       {"empty.sqsh", "", "is not a squashfs file"},
-      {"image", "x", "the name does not show the kind of image; rename it"},
+      {"image", "x", "the name does not show the kind of image; rename the image"},
       {"a.tar", "", ""},
   };
   for (const Case& test : cases) {

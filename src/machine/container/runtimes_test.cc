@@ -252,7 +252,7 @@ TEST(Runtimes, WhatTheyTake) {
       {"./a", "use --container-runtime podman", "use --container-runtime podman", "", "",
        "use --container-runtime podman"},
       {"a.tar", "use --container-runtime podman", "use --container-runtime podman", "", "",
-       "load it with docker load -i a.tar, then name the image"},
+       "load the archive with `docker load -i a.tar`, then give the name of the image"},
       {"oras://a.b/c", "use --container-runtime podman", "use --container-runtime podman", "",
        "use --container-runtime apptainer", "use --container-runtime apptainer"},
       {"dockerd://a", "use --container-runtime podman", "", "use --container-runtime enroot",

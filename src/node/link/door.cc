@@ -88,7 +88,7 @@ std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
 void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
-    say(fmt::format("rejected the agent at {}: it has a different {}", peer_of(channel),
+    say(fmt::format("rejected the agent at {}: the agent has a different {}", peer_of(channel),
                     why == Turned::version ? "version of toprun" : "secret"));
   }
   channel.write(TurnedAway{why, identity_.version}.line());
@@ -105,7 +105,7 @@ void Door::tell_of_long_frame(const Channel& channel) {
   long_reported_at_ = now;
   say(
       fmt::format("rejected the agent at {}: its first message has {} bytes, and the maximum is "
-                  "{}; check that it is the same toprun build{}",
+                  "{}; check that the agent is the same toprun build{}",
                   peer_of(channel), channel.too_long_bytes(), max_first_frame_bytes,
                   before == 0 ? "" : fmt::format(" ({} more were rejected before)", before)));
 }

@@ -119,8 +119,8 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
   if (!loaded) return fail(what, loaded.error().why);  // its `what` is the whole script
   if (loaded->code == no_module_command) {
     return fail(what, "there is no command `module`",
-                "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to the folder where it "
-                "is installed");
+                "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to the folder of the "
+                "installation");
   }
   if (loaded->code == 0) return adopted_environment(loaded->out, environment);
   const std::string said = first_error(loaded->err);

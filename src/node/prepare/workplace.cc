@@ -81,8 +81,9 @@ Result<void> check_script(const plan::Job& job, const Sight& sight) {
     return usage(what, "is a directory, and has no __main__.py", "name the file to run");
   }
   if (!seen.readable) {
-    return usage(what, fmt::format("it cannot be read in {}", where(job)),
-                 "check its permissions, and which user the container runs as (--container-root)");
+    return usage(
+        what, fmt::format("the script cannot be read in {}", where(job)),
+        "check the script's permissions, and which user the container runs as (--container-root)");
   }
   return {};
 }

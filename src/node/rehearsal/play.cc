@@ -233,7 +233,7 @@ void Play::check_credit(Process& process, std::size_t delivered) {
     const bool is_open = root.lives && process.lives && process.wire->is_open();
     if (!is_open || process.taken >= delivered) return;
     if (stands_ || now() < goes_on_since_ + credit_limit) return check_credit(process, delivered);
-    expect(false, "of {} bytes of output that n{} has sent only {} are taken", delivered,
+    expect(false, "{} bytes of output were sent by n{}, but only {} bytes were taken", delivered,
            process.index, process.taken);
   });
 }

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Server>> Server::start(Fd listener, Clients clients, Limi
   if (!server) return server;
   (*server)->loop_->start();
   if ((*server)->has_thread()) return server;
-  return fail("the store cannot start", "the system gives it no thread",
+  return fail("the store cannot start", "the system gives the store no thread",
               "raise the limits on processes (ulimit -u) and on memory (ulimit -v)");
 }
 

@@ -18,7 +18,7 @@ Result<ShimDoor> ShimDoor::open(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return fail("cannot listen at " + path, "the path is too long", "set TMPDIR to a shorter one");
+    return fail("cannot listen at " + path, "the path is too long", "set TMPDIR to a shorter path");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

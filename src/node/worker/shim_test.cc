@@ -160,7 +160,7 @@ TEST(ShimWithoutAnAgent, SaysSo) {
 TEST(ShimDoor, ItsPathMayBeTooLong) {
   const auto door = ShimDoor::open("/tmp/" + std::string(200, 'x'));
   ASSERT_FALSE(door);
-  EXPECT_EQ(door.error().fix, "set TMPDIR to a shorter one");
+  EXPECT_EQ(door.error().fix, "set TMPDIR to a shorter path");
 }
 
 // The bytes that one end of a socket pair receives after the other wrote `bytes`.

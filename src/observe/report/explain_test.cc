@@ -64,8 +64,12 @@ TEST(Explain, WhatIsKnownInPart) {
       placed({"block", "rack"}, {{"n0", {"b", std::nullopt}}, {"n1", {std::nullopt, "r"}}});
   explain(placement, {});
   const std::string text = explanation_text(placement);
-  EXPECT_NE(text.find("rack: not known for n0: it counts as alone"), std::string::npos) << text;
-  EXPECT_NE(text.find("block: not known for n1: it counts as alone"), std::string::npos) << text;
+  EXPECT_NE(text.find("rack: not known for n0: it counts as a domain of its own"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("block: not known for n1: it counts as a domain of its own"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("n0 is 1st of 2 (ranks 0-7): rack unknown of block b, no more is known"),
             std::string::npos)
       << text;

@@ -150,7 +150,7 @@ class AwsReader {
   // Handles a value that is neither a text nor null.
   bool other() {
     if (skipping()) return true;
-    if (depth_ == top) return refuse(file_, "it is not a JSON object with \"Instances\"");
+    if (depth_ == top) return refuse(file_, "this is not a JSON object with \"Instances\"");
     if (depth_ == root) return key_ != "Instances" || refuse(here(), "it is not a list");
     if (depth_ == list) return refuse(here(), "it is not an object");
     if (depth_ == nodes) return refuse(here(), "an entry is not a string");

@@ -79,7 +79,7 @@ class AzslurmReader {
     above_.resize(std::min(above_.size(), drawn.depth));
     if (above_.size() != drawn.depth || (id.empty() && above_.empty())) {
       return usage(where, "this is not a line of azslurm's drawing of switches",
-                   "give the complete output");
+                   "give the complete output of azslurm");
     }
     if (id.empty()) {
       switches_[above_.back()].nodes.emplace_back(drawn.name);
@@ -96,7 +96,7 @@ class AzslurmReader {
     if (line.starts_with("|-") || line.starts_with("ClusterUUID")) return {};
     if (!line.starts_with('|')) {
       return usage(where, "this is not a row of azslurm's table of a block",
-                   "give the complete output");
+                   "give the complete output of azslurm");
     }
     for (const std::string_view cell : split(line, '|')) {
       const std::string_view host = trim(cell);

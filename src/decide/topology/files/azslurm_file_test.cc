@@ -29,7 +29,8 @@ TEST(AzslurmFile, RefusesWithThePlace) {
            std::pair{"Switch 5 (root)\n        ├── n1\n", "t:2:1: this is not a line of azslurm's"},
            {"Switch 5 (root)\n├── Switch 5 (1 nodes)\n", "t:2:1: switch switch5 appears twice"},
            {"n1\n",
-            "t:1:1: this is not a line of azslurm's drawing of switches; give the complete output"},
+            "t:1:1: this is not a line of azslurm's drawing of switches; give the complete output "
+            "of azslurm"},
            {"block 1 : # of Nodes = 1\nn1\n", "t:2:1: this is not a row of azslurm's table"},
            {"block 1 : # of Nodes = 1\n| n1 | n1 |\n", "host n1 appears twice"},
        }) {

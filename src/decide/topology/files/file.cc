@@ -84,7 +84,7 @@ Result<Content> read_content(const TopologyFile& file) {
   Content content{
       path == standard_input ? "standard input" : path, {file.name}, std::move(text), {}, {}};
   if (is_utf16(content.text)) {
-    return usage("cannot read " + content.name, "it is UTF-16", "save it as UTF-8");
+    return usage("cannot read " + content.name, "the file is UTF-16", "save the file as UTF-8");
   }
   if (is_binary(content.text)) {
     return usage("cannot read " + content.name, "it is not a text file",

@@ -170,7 +170,7 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
        "file?"},
       {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is not a text file"},
       {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is not a text file"},
-      {"t", "\xff\xfen0", "error: cannot read t: it is UTF-16; save it as UTF-8"},
+      {"t", "\xff\xfen0", "error: cannot read t: the file is UTF-16; save the file as UTF-8"},
       {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},
       {"t", "\xef\xbb\xbf{\"hosts\": {\"n0\": \"/r\"}}", "rack\nn0 r t:1\n"},
       {"t", "$ scontrol show topology\nSwitchName=s0 Level=0 Nodes=n0\n",
@@ -285,7 +285,7 @@ TEST(TomlFile, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"[hosts]\nn0 = \"/c/b\n", "t.toml:2:"},
       {"[hosts\nn0 = \"/c/b\"\n", "t.toml:1:"},
-      {"hosts = 1\n", "t.toml:1:9: hosts is a table"},
+      {"hosts = 1\n", "t.toml:1:9: hosts must be a table"},
       {"levels = \"a\"\n[hosts]\nn0=\"/a/b/c\"\n",
        "t.toml:3:1: the path has 3 levels, but `levels` has 1"},
       {"levels = [1]\n", "t.toml:1:10: levels must be a list"},

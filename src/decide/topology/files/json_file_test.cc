@@ -77,7 +77,7 @@ TEST(JsonFile, RefusesWithThePlace) {
        "t:2:3: host n0 appears twice, first at t:1"},
       {"{\"hosts\": {\"n0\": 7}}", "t:1:18: a host's path must be a string"},
       {"{\"hosts\": {\"n0\": 17\n}}", "t:1:18: a host's path must be a string"},
-      {"{\"hosts\": []}", "t:1:11: hosts is a table"},
+      {"{\"hosts\": []}", "t:1:11: hosts must be a table"},
       {"{\"hosts\": {\"n[0-999999999]\": \"/r\"}}", "column 3: the range 0-999999999"},
       {"{\"hosts\": {\"n0\": \"/r\"}",
        "t:1:22: this is not JSON: syntax error while parsing object - unexpected end"},

@@ -71,8 +71,8 @@ class PlainReader {
     if (key.name == "levels") return take_levels(value);
     if (value.kind != Kind::table) {
       return refuse(
-          value.where, fmt::format("{} is a table", key.name),
-          "expected hosts and their paths, domains and their hosts, or levels and their links");
+          value.where, fmt::format("{} must be a table", key.name),
+          "write hosts and their paths, domains and their hosts, or levels and their links");
     }
     if (key.name == "hosts") return take_hosts(value);
     if (key.name == "links") return take_links(value);

@@ -151,7 +151,8 @@ class SlurmLineReader {
     const std::size_t start = i;
     while (i < text.size() && (quoted ? text[i] != '"' : !is_blank(text[i]))) ++i;
     if (quoted && i == text.size()) {
-      return refuse(line, start - 1, "the quotation mark is never closed", "close it");
+      return refuse(line, start - 1, "the quotation mark is never closed",
+                    "close the quotation mark");
     }
     if (line.find(key)) {
       return refuse(line, key_start, fmt::format("{} appears twice in this line", key),

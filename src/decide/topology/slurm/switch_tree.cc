@@ -193,7 +193,8 @@ class SwitchTree {
         if (leaves.empty()) leaves.push_back(nodes_[node].leaf);
         if (leaves.back() == leaf) {
           return usage(switches_[leaf].where,
-                       fmt::format("host {} appears twice in this line", name), "remove one");
+                       fmt::format("host {} appears twice in this line", name),
+                       "remove one of the two");
         }
         leaves.push_back(leaf);
       }

@@ -228,7 +228,8 @@ class TopologyYamlReader {
     const DataNode* value = table.find(key);
     if (!value) return all;
     if (value->kind == Kind::table) {
-      return refuse(value->where, fmt::format("{} must be a host list", key), "as in n[0-3]");
+      return refuse(value->where, fmt::format("{} must be a host list", key),
+                    "write it as in n[0-3]");
     }
     const std::span<const DataNode> lists =
         value->kind == Kind::list ? std::span(value->items) : std::span(value, 1);

@@ -151,8 +151,9 @@ asio::awaitable<void> Notifier::finish() {
     co_await state_->rests.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   if (state_->tells)
-    say(fmt::format("--notify: not finished after {} s: toprun stops waiting for it",
-                    notify_limit.count()));
+    say(fmt::format(
+        "--notify: the notification is not finished after {} s: toprun stops waiting for it",
+        notify_limit.count()));
 }
 
 }  // namespace toprun::publish

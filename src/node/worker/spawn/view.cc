@@ -104,7 +104,7 @@ std::unexpected<Error> explain(const Outcome& outcome, const std::string& path) 
   }
   if (outcome.step == Step::user_namespace || outcome.code == EPERM || outcome.code == EACCES) {
     return fail("cannot make a mount that only the ranks see", errno_text(outcome.code),
-                "it needs root or user namespaces (sysctl user.max_user_namespaces)");
+                "such a mount needs root or user namespaces (sysctl user.max_user_namespaces)");
   }
   return fail_errno(outcome.code, "cannot mount over " + path);
 }
