@@ -459,7 +459,7 @@ class Machines(support.TestCase):
 
     def test_mistakes_are_said(self):
         for build, options, env, said in (
-                (empty, ["--fabric", "slingshot"], {}, "HPE Slingshot (cxi): /sys/class/cxi is not there"),
+                (empty, ["--fabric", "slingshot"], {}, "HPE Slingshot (cxi): /sys/class/cxi does not exist"),
                 (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
                 (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not contain chassis_asset_tag=OracleCloud.com"),
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
@@ -480,7 +480,7 @@ class Machines(support.TestCase):
 
     def test_a_fabric_that_was_asked_for_has_no_marks(self):
         line = self.net(self.tree(empty), "show", "--fabric", "slingshot").splitlines()[0]
-        self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (asked for; /sys/class/cxi is not there)")
+        self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (asked for; /sys/class/cxi does not exist)")
         line = self.net(self.tree(slingshot), "show").splitlines()[0]
         self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (/sys/class/cxi is there)")
 

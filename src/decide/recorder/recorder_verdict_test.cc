@@ -155,8 +155,8 @@ TEST(Verdict, BlamesTheNetworkWhereAllHaveCalled) {
   const auto hangs = dump({{}, {}}, 1);
   const auto found = judge({{0, hangs}, {1, hangs}, {2, dump({{}, {}}, 2)}, {3, hangs}});
   EXPECT_EQ(texts(found), (std::vector<std::string>{
-                              "0: all came to call 2 (nccl:all_reduce), and it has not ended on "
-                              "ranks 0-1,3: the network or a GPU"}));
+                              "0: all came to call 2 (nccl:all_reduce), but the call has not "
+                              "ended on ranks 0-1,3: perhaps because of the network or a GPU"}));
   const auto done = dump({{}}, 1);
   EXPECT_TRUE(judge({{0, done}, {1, done}, {2, done}, {3, done}}).empty());
 }
@@ -293,8 +293,8 @@ TEST(Verdict, KnowsWhatARecorderHasForgotten) {
   const auto found = judge({{2, waits}, {3, full}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(text_of(found[0]),
-            "rank 2 waits in call 9 (nccl:all_reduce), and rank 3 may or may not have come: the "
-            "recorder has forgotten it");
+            "rank 2 waits in call 9 (nccl:all_reduce), and perhaps rank 3 came to this call, "
+            "perhaps not: the recorder has forgotten this");
 }
 
 TEST(Verdict, KeepsGroupsOfOneNameApart) {
@@ -345,9 +345,11 @@ TEST(Verdict, DoesNotCountCallsAheadOfTheOneThatHangs) {
       {{0, "0", 2}, {0, "0", 3, "nccl:all_reduce", false}, {0, "0", 4, "nccl:all_reduce", false}},
       all);
   const auto less = rank_of({{0, "0", 2}, {0, "0", 3, "nccl:all_reduce", false}}, all);
-  EXPECT_EQ(texts(judge({{0, far}, {1, less}})),
-            (std::vector<std::string>{"0: all came to call 3 (nccl:all_reduce), and it has not "
-                                      "ended on ranks 0-1: the network or a GPU"}));
+  EXPECT_EQ(
+      texts(judge({{0, far}, {1, less}})),
+      (std::vector<std::string>{"0: all came to call 3 (nccl:all_reduce), but the call has not "
+                                "ended on ranks 0-1: perhaps because of the network or a "
+                                "GPU"}));
 }
 
 TEST(Verdict, KnowsThatOnlyARootHasOutputsOrInputs) {

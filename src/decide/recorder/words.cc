@@ -86,9 +86,9 @@ std::string unclear_text(const Finding& finding) {
     return fmt::format("{} has not ended on {}; {}", call_of(finding), who(finding.ranks),
                        finding.note);
   }
-  return fmt::format("{} {} in {}, and {} may or may not have come: the recorder has forgotten it",
-                     who(finding.others), wait(finding.others), call_of(finding),
-                     who(finding.ranks));
+  return fmt::format(
+      "{} {} in {}, and perhaps {} came to this call, perhaps not: the recorder has forgotten this",
+      who(finding.others), wait(finding.others), call_of(finding), who(finding.ranks));
 }
 
 }  // namespace
@@ -106,15 +106,17 @@ std::string text_of(const Finding& finding) {
     case Kind::silent:
       return silence_text(finding);
     case Kind::not_finished:
-      return fmt::format("all came to {}, and it has not ended on {}: the network or a GPU{}",
-                         call_of(finding), who(finding.ranks),
-                         finding.note.empty() ? "" : ", or sizes: " + finding.note);
+      return fmt::format(
+          "all came to {}, but the call has not ended on {}: perhaps because of the network or a "
+          "GPU{}",
+          call_of(finding), who(finding.ranks),
+          finding.note.empty() ? "" : ", or sizes: " + finding.note);
     case Kind::held:
       return held_text(finding);
     case Kind::left:
       return fmt::format(
-          "{} never came to {}, which has ended on {}: it failed there, or the dumps are of "
-          "different moments",
+          "{} never came to {}, and this call has ended on {}: the call failed there, or the dumps "
+          "are of different moments",
           who(finding.ranks), call_of(finding), others_of(finding));
     case Kind::unclear:
       return unclear_text(finding);

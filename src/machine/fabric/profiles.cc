@@ -192,7 +192,7 @@ std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
   if (absent == profile.clues.end()) return {};
   switch (absent->kind) {
     case ClueKind::path:
-      return fmt::format("/{} is not there", absent->text);
+      return fmt::format("/{} does not exist", absent->text);
     case ClueKind::dmi:
       return fmt::format("/sys/class/dmi/id does not contain {}", absent->text);
     case ClueKind::vendor:

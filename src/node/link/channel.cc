@@ -243,7 +243,7 @@ void Channel::process() {
     while (!closed_ && take_one()) {
     }
   } catch (...) {
-    lose({model::Loss::Kind::malformed, "what it sent could not be handled"});
+    lose({model::Loss::Kind::malformed, "toprun could not handle what it sent"});
   }
   processing_ = false;
   drop(buffer_, used_);

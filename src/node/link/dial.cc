@@ -279,8 +279,8 @@ Round Dialer::turned_away(const TurnedAway& turned) const {
   switch (turned.why) {
     case Turned::version:
       return {Round::End::unproved,
-              fmt::format("an agent of toprun {} answers, this one is toprun {}", turned.version,
-                          identity_.version),
+              fmt::format("the agent that answers is toprun {}, but this agent is toprun {}",
+                          turned.version, identity_.version),
               "run the same toprun on all nodes",
               {}};
     case Turned::secret:

@@ -301,7 +301,7 @@ Outcome Play::run() {
   bool goes_on = true;
   while (goes_on && broken_.empty()) {
     for (std::uint64_t turns = 0; poll() && broken_.empty(); ++turns) {
-      expect(turns < most_turns_of_an_instant, "an event loop turns for ever");
+      expect(turns < most_turns_of_an_instant, "an event loop never ends");
     }
     if (is_over()) break;
     goes_on = timeline_.step(began + longest_run);

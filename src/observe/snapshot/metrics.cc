@@ -90,9 +90,11 @@ void add_job(Text& text, const Run& run) {
                                        "asking", "telling", "parting", "over"}) {
     text.sample({{"toprun_stage", stage}}, run.stage == stage ? 1 : 0);
   }
-  text.family("toprun_start_time_seconds", Type::gauge, "seconds", "The start, in Unix time.");
+  text.family("toprun_start_time_seconds", Type::gauge, "seconds",
+              "The start of the run, in Unix time.");
   text.sample({}, seconds(record.started.time_since_epoch()));
-  text.family("toprun_attempts", Type::counter, "", "Attempts so far, with the current one.");
+  text.family("toprun_attempts", Type::counter, "",
+              "Number of attempts so far, with the current attempt.");
   text.sample({}, record.attempts.empty() ? 0 : record.attempts.back().attempt + 1);
   text.family("toprun_restarts", Type::counter, "", "Attempts that followed a failure.");
   text.sample({}, record.restarts);
@@ -107,7 +109,7 @@ void add_job(Text& text, const Run& run) {
 
 void add_phases(Text& text, const model::Phases& phases) {
   text.family("toprun_phase_seconds", Type::gauge, "seconds",
-              "From the attempt's start to the end of each phase of the launch.");
+              "Time from the attempt's start to the end of each phase of the launch.");
   for (const auto& [name, phase] : model::phases_by_name()) {
     if (phases.*phase) text.sample({{"phase", name}}, seconds(*(phases.*phase)));
   }
@@ -145,13 +147,13 @@ std::optional<double> number(const std::optional<std::uint64_t>& value) {
 }
 
 constexpr std::array<Figure<meter::Host>, 6> node_figures = {{
-    {"toprun_node_cpus_busy", "", "CPUs of the host that are busy.",
+    {"toprun_node_cpus_busy", "", "Number of the host's CPUs that are busy.",
      [](const meter::Host& host) { return host.busy_cpus; }},
-    {"toprun_node_cpus", "", "CPUs of the host.",
+    {"toprun_node_cpus", "", "Number of the host's CPUs.",
      [](const meter::Host& host) { return std::optional<double>(host.cpus); }},
-    {"toprun_node_memory_bytes", "bytes", "Memory of the host that is in use.",
+    {"toprun_node_memory_bytes", "bytes", "The host's memory that is in use.",
      [](const meter::Host& host) { return number(host.memory_bytes); }},
-    {"toprun_node_memory_size_bytes", "bytes", "Memory of the host.",
+    {"toprun_node_memory_size_bytes", "bytes", "The host's memory.",
      [](const meter::Host& host) { return number(host.memory_total_bytes); }},
     {"toprun_node_receive_bytes_per_second", "", "By all network and RDMA adapters.",
      [](const meter::Host& host) { return host.received_bytes_per_s; }},
@@ -160,7 +162,7 @@ constexpr std::array<Figure<meter::Host>, 6> node_figures = {{
 }};
 
 constexpr std::array<Figure<meter::Rank>, 5> rank_figures = {{
-    {"toprun_rank_cpus_busy", "", "CPUs that the rank and its children keep busy.",
+    {"toprun_rank_cpus_busy", "", "Number of CPUs that the rank and its children keep busy.",
      [](const meter::Rank& rank) { return rank.cpus; }},
     {"toprun_rank_memory_bytes", "bytes", "Resident memory of the rank and its children.",
      [](const meter::Rank& rank) { return number(rank.memory_bytes); }},
@@ -168,12 +170,12 @@ constexpr std::array<Figure<meter::Rank>, 5> rank_figures = {{
      [](const meter::Rank& rank) {
        return rank.silence ? std::optional(seconds(*rank.silence)) : std::nullopt;
      }},
-    {"toprun_rank_gpu_busy_ratio", "ratio", "Share of the time in which its GPU was busy.",
+    {"toprun_rank_gpu_busy_ratio", "ratio", "Share of the time in which the rank's GPU was busy.",
      [](const meter::Rank& rank) {
        const bool is_known = rank.gpu && rank.gpu->percent;
        return is_known ? std::optional(*rank.gpu->percent / 100.0) : std::nullopt;
      }},
-    {"toprun_rank_gpu_memory_bytes", "bytes", "Memory of its GPU that is in use.",
+    {"toprun_rank_gpu_memory_bytes", "bytes", "Memory of the rank's GPU that is in use.",
      [](const meter::Rank& rank) {
        return rank.gpu ? number(rank.gpu->memory_bytes) : std::nullopt;
      }},

@@ -25,7 +25,7 @@ void World::check_message(const run::Send& send) {
     const bool run_is_over = coordinator_->stage() >= run::Stage::telling;
     expect(finish->summary.empty() != run_is_over, "{} gets a wrong end", send.agent);
     expect(!run_is_over || finish->exit_code == coordinator_->course().verdict.exit_code,
-           "{} gets another exit code than the run's", send.agent);
+           "{} gets an exit code that is not the run's exit code", send.agent);
   } else if (std::holds_alternative<model::Notice>(what)) {
     expect(notice_is_due_, "{} gets a notice that no one gave", send.agent);
     expect(notified_.insert(send.agent).second, "{} gets a notice twice", send.agent);

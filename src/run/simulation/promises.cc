@@ -75,7 +75,7 @@ void World::check_phases(const run::AttemptCourse& attempt) {
          "attempt {}: the last rank came before the first", attempt.number);
   const auto& awaited = attempt.awaited;
   expect(!awaited || (awaited->arrived < awaited->of && !phases.met),
-         "attempt {}: ranks are awaited that have come", attempt.number);
+         "attempt {}: the root waits for ranks that have come", attempt.number);
   for (const auto& spread : {attempt.spreads.import, attempt.spreads.first_collective}) {
     if (!spread || !spread->rank) continue;
     const bool is_there = std::ranges::any_of(attempt.nodes, [&](const model::NodeRecord& node) {
@@ -139,22 +139,22 @@ bool is_of_a_rank(const run::Verdict& verdict) {
 void World::check_cause(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   const auto first = first_failures(attempt.number);
-  expect(verdict.kind || first.empty(), "attempt {}: it is said to be well, but a rank failed",
-         attempt.number);
+  expect(verdict.kind || first.empty(),
+         "attempt {}: the verdict says that no rank failed, but a rank failed", attempt.number);
   const bool is_stopped_by_it = stopped_by_a_failure_.contains(attempt.number);
   expect(verdict.exit || !is_stopped_by_it, "attempt {}: a rank's failure was first, but: {}",
          attempt.number, verdict.message);
   if (!verdict.exit || (first.empty() && other_faults_)) return;
   if (verdict.kind == CauseKind::ended_early) {
-    return expect(first.empty(), "attempt {}: it is said that {}, but {} failed by itself",
+    return expect(first.empty(), "attempt {}: the verdict says that {}, but {} failed by itself",
                   attempt.number, verdict.message, first.empty() ? "none" : first.front()->host);
   }
   const bool right = std::ranges::any_of(first, [&](const model::WorkerExit* exit) {
     return exit->host == verdict.node && exit->rank == verdict.exit->rank &&
            exit->exit_code == verdict.exit->exit_code && exit->signal == verdict.exit->signal;
   });
-  expect(right, "attempt {}: the cause is said to be: {}, but first was {}", attempt.number,
-         verdict.message, first.empty() ? "nothing" : first.front()->host);
+  expect(right, "attempt {}: the verdict says that the cause is: {}, but the first failure was {}",
+         attempt.number, verdict.message, first.empty() ? "nothing" : first.front()->host);
 }
 
 // Checks what ended an attempt.
@@ -217,7 +217,8 @@ void World::check_end() {
   expect((code == 0) == !course.verdict.kind || course.verdict.ordered_to_end,
          "exit code {} with the cause \"{}\"", code, course.verdict.message);
   if (course.verdict.exit && course.verdict.kind == CauseKind::exit) {
-    expect(code == model::cause_code(*course.verdict.exit), "the exit code is not the cause's");
+    expect(code == model::cause_code(*course.verdict.exit),
+           "the exit code does not belong to the cause");
   }
 }
 

@@ -62,7 +62,7 @@ void World::alarm_is_known(const run::Said& said) {
     const run::AttemptCourse& now = coordinator_->course().attempts.back();
     const bool acts = root().lives() && !root().was_disturbed();
     const bool is_open = acts && now.number == attempt && !now.ended && !stopped_at_;
-    expect(!is_open || now.hang, "attempt {}: a rank's alarm is passed over", attempt);
+    expect(!is_open || now.hang, "attempt {}: the root takes no notice of a rank's alarm", attempt);
   });
 }
 

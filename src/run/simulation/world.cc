@@ -145,7 +145,7 @@ void World::happened(run::Event&& event) {
   carry_out();
   check_notices();
   expect(fails.empty() || stopped_at_ || coordinator_->stage() != run::Stage::running,
-         "it is passed over that {}", fails);
+         "the root takes no notice that {}", fails);
   is_asked_to_grow_ = false;
   expect(shown_bytes_ - shown_before >= printed, "{} bytes of output are dropped", printed);
 }
