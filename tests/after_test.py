@@ -48,7 +48,7 @@ class After(SubmitCase):
     def test_a_job_that_nobody_knows_is_refused(self):
         folder = self.folder()
         finished = self.submit("--follow", "--after", "99999", "--no-python", "touch", "begun", cwd=folder)
-        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; list yours with toprun jobs, or use --dependency afterok:99999 to leave the check to Slurm", folder)
+        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; toprun jobs lists your jobs; --dependency afterok:99999 leaves the check to Slurm", folder)
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
     def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_record(self):
@@ -62,14 +62,14 @@ class After(SubmitCase):
         self.assert_not_begun(self.submit("--after", bad, *words, cwd=folder),
                               rf"--after {bad}: job {bad} failed: {CAUSE}; .*", folder)
         self.assert_not_begun(self.submit("--after", f"{good}:notok", *words, cwd=folder),
-                              rf"--after {good}:notok: job {good} ended with 0; .*", folder)
+                              rf"--after {good}:notok: job {good} ended with exit code 0; .*", folder)
         self.assert_not_begun(self.submit("--after", lost, *words, cwd=folder),
                               rf"--after {lost}: it is not known how job {lost} ended: .*", folder)
         finished = self.submit("--wait", "--after", good, "--after", f"{bad}:notok", "--after",
                                f"{lost}:any", *words, cwd=folder)
         self.assert_ok(finished)
         self.assertTrue((folder / "begun").exists())
-        for after, end in (good, "ended with 0"), (f"{bad}:notok", "failed"), (f"{lost}:any", "ended"):
+        for after, end in (good, "ended with exit code 0"), (f"{bad}:notok", "failed"), (f"{lost}:any", "ended"):
             self.assertIn(f"toprun: --after {after}: that job has {end} already\n", finished.err)
 
     def test_a_job_that_has_failed_is_refused_with_its_cause(self):
@@ -78,8 +78,7 @@ class After(SubmitCase):
         self.wait_for_state(bad, "FAILED")
         finished = self.submit("--after", bad, "--no-python", "touch", "begun", cwd=folder)
         self.assert_not_begun(
-            finished, rf"--after {bad}: job {bad} failed: {CAUSE}; start it again, or start "
-                      rf"regardless with --after {bad}:any", folder)
+            finished, rf"--after {bad}: job {bad} failed: {CAUSE}; start that job again, or start this job regardless with --after {bad}:any", folder)
 
     def test_a_job_that_fails_while_it_is_waited_for(self):
         folder, bad = self.failing()

@@ -77,7 +77,7 @@ class Here(support.TestCase):
             done = self.bench("all_reduce", "--nproc-per-node", "2", "-b", "64K", "-n", "2",
                               "--history", env={"XDG_STATE_HOME": str(folder)})
             self.assert_ok(done)
-            self.assertIn(f"added to {folder}/toprun/bench.jsonl", done.err)
+            self.assertIn(f"added the results to {folder}/toprun/bench.jsonl", done.err)
         picture = folder / "history.svg"
         done = self.bench("history", "--plot", str(picture), env={"XDG_STATE_HOME": str(folder)})
         self.assert_ok(done)
@@ -89,7 +89,7 @@ class Here(support.TestCase):
     def test_no_history_yet(self):
         done = self.bench("history", env={"XDG_STATE_HOME": str(self.folder())})
         self.assertEqual(done.code, 2)
-        self.assertIn("create it with toprun bench COLLECTIVE --history", done.err)
+        self.assertIn("toprun bench COLLECTIVE --history creates the history file", done.err)
 
     def test_backends_of_different_programs(self):
         done = self.bench("all_reduce", "--backend", "gloo,nccl")
@@ -143,7 +143,7 @@ class Here(support.TestCase):
 
     def test_what_bisect_does_not_go_with(self):
         for words, said in [(["--save", "x.json"], "--save"), (["--nodes", "1,2"], "--nodes"),
-                            ([], "the job has one node only")]:
+                            ([], "the job has only one node")]:
             with self.subTest(words=words):
                 done = self.bench("all_reduce", "--nproc-per-node", "2", "--bisect", *words)
                 self.assertEqual(done.code, 2, done)
@@ -395,7 +395,7 @@ class Files(support.TestCase):
         done = self.toprun("bench", "compare", before, after)
         self.assertEqual(done.code, 2, done)
         self.assertIn("only after: 32 MiB of all_reduce", done.out)
-        self.assertRegex(done.err, r"\Atoprun: .*before\.log and .*after\.log: no measurement is in both")
+        self.assertRegex(done.err, r"\Atoprun: .*before\.log and .*after\.log: the two files have no measurement in common")
 
     def test_the_help_has_the_exit_codes_of_compare(self):
         done = self.toprun("help", "bench", "compare")

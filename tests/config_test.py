@@ -188,7 +188,7 @@ class Local(support.TestCase):
     def test_errors_are_one_line_with_the_place(self):
         for text, line in [
                 ("nproc-per-nod = 2\n", "1:1: unknown key nproc-per-nod; did you mean nproc-per-node?"),
-                ("\nfold = 'x'\n", "2:8: fold cannot be a text; write true or false"),
+                ("\nfold = 'x'\n", "2:8: fold cannot be a string; write true or false"),
                 ("tee = 9\n", "1: tee = 9: must be 0 (none), 1 (stdout)"),
                 ("tee = \n", "1:7: Error while parsing")]:
             with self.subTest(text):
@@ -209,7 +209,7 @@ class Local(support.TestCase):
         finished = self.call("--no-python", "true")
         self.assertEqual(finished.code, 2)
         self.assert_one_line(finished, f"cannot read {path}: larger than 1048576 bytes; "
-                                       "--no-config ignores it")
+                                       "--no-config ignores the file")
 
     def test_no_project_has_a_say_under_torchruns_name(self):
         self.project_file("no such key = 1")

@@ -69,7 +69,7 @@ class World(SleepingJob):
         self.assertEqual(column(shown(finished.out), "ON_POD"), ["job-master-0", "job-worker-0"])
         refused = self.launch("run", "--in", JOB, "--container", "docker://a", "--no-python", "true", cwd=project)
         self.assertEqual(refused.code, 2, refused)
-        self.assert_one_line(refused, "--in with --container: the script runs in the pods of that job; .*")
+        self.assert_one_line(refused, "--in with --container: with --in, the script runs in the pods of a job; .*")
 
     def test_the_dry_run_shows_the_commands(self):
         self.sleeping(2)

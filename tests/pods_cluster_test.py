@@ -172,7 +172,7 @@ class Progress(Stand):
         for verb in ("status", "eta"):
             finished = self.call(verb, "train")
             self.assert_ok(finished)
-            self.assertRegex(finished.out, r"42 % done, 1:03:00 left, loss 0\.31; told at 2026-11-24 ")
+            self.assertRegex(finished.out, r"42 % done, 1:03:00 left, loss 0\.31; reported at 2026-11-24 ")
         told = json.loads(self.call("status", "--json", "train").out)["jobs"][0]["progress"]
         self.assertEqual(told, {"percent": 42, "remaining_s": 3780, "metrics": {"loss": "0.31"},
                                 "told": "2026-11-24T17:30:00.000Z"})

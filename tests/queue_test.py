@@ -112,7 +112,7 @@ class Waiting(Queue):
                               told)
         told = self.toprun("eta", waiting).out
         self.assertIn("Resources: the nodes or GPUs that it asks for are in use", told)
-        self.assertRegex(told, f"first of the running ones to reach its time limit is "
+        self.assertRegex(told, f"next running job to reach its time limit is "
                                rf"{self.running} on n\[0-3\], in \d+ min")
         everything = json.loads(self.toprun("eta", "--json").out)
         self.assertEqual({job["id"] for job in everything["jobs"]},
@@ -265,7 +265,7 @@ class Logs(Queue):
         self.assert_ok(finished)
         self.assertEqual(finished.out, "late\n")
         self.assertRegex(finished.err, "(?m)^toprun: cannot ask Slurm: scontrol failed: no answer "
-                                       "within 3.0 s; .*; still following the job and trying again$")
+                                       "within 3.0 s; .*; toprun still follows the job and tries again$")
         self.assertIn("toprun: the engine answers again\n", finished.err)
 
     def test_an_array(self):
@@ -442,8 +442,7 @@ class Words(Queue):
         self.in_state(first, "RUNNING")
         second = self.submit("-N4", "--exclusive", "-t", "10")
         run = self.start("ctl", TOPRUN, "logs", "-f", second)
-        run.says(f"job {second}: no waiting job of its partition has a higher priority; the first of the running "
-                 rf"ones to reach its time limit is {first} .*; expected to start at \d+-")
+        run.says(f"job {second}: no waiting job of its partition has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
         run.kill_all()
 
     def failed_job(self, folder):

@@ -119,10 +119,10 @@ class Local(support.TestCase):
         (self.work / "mine/thesis.tex").touch()
         for words in (["--venv", "mine"], ["--force", "--venv", "mine/"]):
             self.assert_fails(self.setup(*words), rf"--venv {self.work}/mine: it already exists, and "
-                              "toprun setup has not built it; name another, or remove it", code=2)
+                              "toprun setup has not built it; name another path, or remove this one", code=2)
         self.assertTrue((self.work / "mine/thesis.tex").exists())
         (self.work / "file").touch()
-        self.assert_fails(self.setup("--venv", "file"), ".*it is not a folder; name another", code=2)
+        self.assert_fails(self.setup("--venv", "file"), ".*it is not a folder; name another path", code=2)
 
     def test_what_pip_refuses_is_said_in_its_words(self):
         wheel = self.work / "wheels/demo-1.2-py3-none-any.whl"
@@ -170,8 +170,7 @@ class Local(support.TestCase):
     def test_one_that_was_killed_is_incomplete(self):
         run = self.start("--venv", "env", "slow")
         wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
-        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup is building there "
-                          "now; wait for its end", code=2)
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup is building in this folder now; wait until it ends", code=2)
         run.signal(signal.SIGKILL)
         run.process.wait()
         self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup is building .*", code=2)
@@ -349,7 +348,7 @@ class AsJob(SubmitCase):
         self.assertRegex(record["host"], r"\An[01]\Z")
         later = self.use("--after", "setup", "--dry-run")
         self.assert_ok(later)
-        self.assertIn("--after setup: it has been built already", later.err)
+        self.assertIn("--after setup: toprun setup has already finished", later.err)
         self.assertNotIn("--dependency", later.out)
 
     def test_names_that_a_shell_would_take_apart(self):
@@ -385,7 +384,7 @@ class AsJob(SubmitCase):
 
     def test_after_none(self):
         for words, pattern in [(["--venv", "env"], "--after setup: toprun setup was never started for .*"),
-                               ([], "--after setup: no --venv or --container says which; .*")]:
+                               ([], "--after setup: neither --venv nor --container is given; .*")]:
             finished = self.submit("--after", "setup", *words, "--no-python", "true", cwd=self.work)
             self.assertEqual(finished.code, 2, finished)
             self.assert_one_line(finished, pattern)

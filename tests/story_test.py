@@ -278,7 +278,7 @@ class List(submitting.SubmitCase):
             self.assertIn(f"toprun: job {last}, your latest in this folder\n", finished.err)
         nothing = self.login(TOPRUN, "status", cwd=self.folder())
         self.assertEqual(nothing.code, 1, nothing)
-        self.assert_one_line(nothing, "no job of yours was submitted from this folder.*; give the job's id.*")
+        self.assert_one_line(nothing, "you have submitted no job from this folder.*; give the job's id.*")
 
 
 class OfMpi(submitting.SubmitCase):

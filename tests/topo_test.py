@@ -82,7 +82,7 @@ class Order(cluster.SlurmCase):
                 self.assertEqual(finished.out.split(), BY_TOPOLOGY)
         refused = self.on("ctl", "bash", "-c", f"{TOPRUN} --topology <(true) --no-python true")
         self.assertEqual(refused.code, 2, refused)
-        self.assertIn("save it in a file", refused.err)
+        self.assertIn("save the topology in a file", refused.err)
 
     # Open MPI starts its daemons over what it takes for ssh: a command on the virtual host.
 

@@ -141,7 +141,7 @@ Result<int> BenchOutput::finish() {
   }
   if (request_.history) {
     const auto added = TRY(add_to_history(report_, environment_));
-    say("added to " + added);
+    say("added the results to " + added);
   }
   return judge();
 }

@@ -101,17 +101,18 @@ Result<void> check_bisect(const options::Call& call, const BenchRequest& request
   for (const FlagId id : excluded) {
     const auto argument = call.argument(id);
     if (argument)
-      return usage(argument->label(), "--bisect runs one collective and does not compare");
+      return usage(argument->label(),
+                   "this option does not work with --bisect, which only runs one collective");
   }
   if (request.measured.backends.size() > 1) {
-    return usage("--backend", "--bisect works with one backend only");
+    return usage("--backend", "--bisect works with only one backend");
   }
   return {};
 }
 
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment) {
-  if (group.self.nodes < 2) return usage(std::string(bisect_word), "the job has one node only");
+  if (group.self.nodes < 2) return usage(std::string(bisect_word), "the job has only one node");
   const std::chrono::milliseconds stall = request.measured.stall_limit;
   measure::TrialCommand command{argv, environment, stall, limit_in_stalls * stall};
   command.argv.front() = process::own_program;

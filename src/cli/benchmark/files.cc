@@ -78,7 +78,8 @@ Result<int> run_bench_compare(const Call& call) {
   const bench::Comparison comparison = bench::compare(before, after);
   const int code = print(bench::comparison_text(comparison));
   if (comparison.rows.empty())
-    return usage(call.operand(0) + " and " + call.operand(1), "no measurement is in both",
+    return usage(call.operand(0) + " and " + call.operand(1),
+                 "the two files have no measurement in common",
                  "compare files of the same collectives, ranks and sizes");
   if (share) {
     const bench::Verdict verdict = bench::gate(comparison, *share);

@@ -27,7 +27,8 @@ constexpr int most_shown = 1000;
 Result<fs::path> own_file(const Environment& environment) {
   const auto state = environment.non_empty("XDG_STATE_HOME");
   const auto home = environment.non_empty("HOME");
-  if (!state && !home) return fail("the history's file", "neither HOME nor XDG_STATE_HOME is set");
+  if (!state && !home)
+    return fail("cannot find the history file", "neither HOME nor XDG_STATE_HOME is set");
   return (state ? fs::path(*state) : fs::path(*home) / ".local/state") / "toprun/bench.jsonl";
 }
 
@@ -46,7 +47,7 @@ Result<std::string> add_to_history(const bench::Report& report, const Environmen
   if (written < 0) return fail_errno("cannot write " + file.string());
   if (static_cast<std::size_t>(written) < line.size()) {
     return fail("cannot write " + file.string(), "only a part of the line could be written",
-                "free some space there");
+                "free some space on that file system");
   }
   return file.string();
 }
@@ -61,12 +62,12 @@ Result<int> run_bench_history(const Call& call) {
   const auto text = read_file(file, most_bytes);
   if (!text) {
     return usage(text.error().what, text.error().why,
-                 "create it with toprun bench COLLECTIVE --history");
+                 "toprun bench COLLECTIVE --history creates the history file");
   }
   const bench::History history = bench::read_history(*text, file);
   for (const std::string& line : history.unreadable) say(file + ", " + line);
   const auto kinds = bench::kinds_of(history.reports);
-  if (kinds.empty()) return usage(file, "it holds no measurement");
+  if (kinds.empty()) return usage(file, "the file contains no measurement");
   if (const auto plot = call.text(FlagId::plot)) {
     const auto svg = TRY(drawn(kinds));
     TRY(picture::write_picture(*plot, svg, call.environment));

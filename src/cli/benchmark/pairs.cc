@@ -152,10 +152,11 @@ void take_speed_for_places(pairs::Cluster& cluster, const std::vector<Measured>&
   if (groups.size() > named.size()) {
     named.push_back(fmt::format("and {} more", groups.size() - named.size()));
   }
-  say(fmt::format(
-      "no racks are known (--topology FILE names them), so toprun treats groups of nodes that are "
-      "faster among themselves as racks: {}; {:.2g} Gbps inside, {:.2g} between",
-      join(named, ", "), bench::median(inside), bench::median(outside)));
+  say(
+      fmt::format("no racks are known (--topology FILE names them), so toprun treats groups of "
+                  "nodes with faster links among themselves as racks: {}; {:.2g} Gbps inside a "
+                  "group, {:.2g} Gbps between groups",
+                  join(named, ", "), bench::median(inside), bench::median(outside)));
 }
 
 // What both passes say: findings in words, and hosts to leave out.
@@ -223,8 +224,9 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
       std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
   if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");
   if (missed > 0) {
-    say(fmt::format("nothing is known about {}: a rank of each was still busy with an earlier pair",
-                    counted(missed, "pair")));
+    say(fmt::format(
+        "{} not measured, because a rank of the pair was still busy with an earlier pair",
+        counted(missed, "pair")));
   }
   for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {
     print("  " + line + "\n");
@@ -301,7 +303,7 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
   }
   if (left > 0) {
     say(
-        fmt::format("measuring again what looks slow took longer than {} s ({} times "
+        fmt::format("the second measurement of what looks slow took longer than {} s ({} times "
                     "--stall-timeout): {} not measured",
                     std::chrono::duration_cast<std::chrono::seconds>(most).count(),
                     second_look_stalls, counted(left, "round") + (left == 1 ? " was" : " were")));
@@ -318,7 +320,7 @@ Result<void> check_pairs(const Call& call) {
 
 Result<int> run_pairs(const Call& call, Group& group) {
   const auto requested = TRY(request_of(call));
-  if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
+  if (group.self.size < 2) return usage("bench pairs", "the job has only one rank");
   TRY(measure::check_memory(2 * requested.terms.bytes, group.ranks_here()));
   pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;

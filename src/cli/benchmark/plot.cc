@@ -189,7 +189,7 @@ std::vector<chart::Frame> frames_of(const pairs::Cluster& cluster,
 }  // namespace
 
 Result<std::string> drawn(const bench::Report& report) {
-  if (report.series.empty()) return fail("a picture", "nothing was measured");
+  if (report.series.empty()) return fail("cannot draw a picture", "nothing was measured");
   chart::LineChart chart;
   chart.y = {"busbw", "GB/s", chart::Scale::log10};
   const bool has_sizes = std::ranges::any_of(
@@ -213,7 +213,8 @@ Result<std::string> drawn(const bench::Report& report) {
   });
   if (has_spread) {
     chart.notes.emplace_back(
-        "Bars: from the slowest iteration (1 in 100 left out) to the fastest.");
+        "Each bar reaches from the slowest iteration (without the slowest 1 in 100) to the fastest "
+        "one.");
   }
   return chart::svg(chart);
 }
@@ -233,8 +234,8 @@ Result<std::string> drawn(std::span<const bench::Kind> kinds) {
   }
   chart.x = {"days since " + first, "", chart::Scale::linear};
   if (kinds.size() > chart::most_series) {
-    chart.notes.push_back(
-        fmt::format("{} more kinds are not drawn", kinds.size() - chart::most_series));
+    chart.notes.push_back(fmt::format("{} more kinds of measurements are not drawn",
+                                      kinds.size() - chart::most_series));
   }
   return chart::svg(chart);
 }

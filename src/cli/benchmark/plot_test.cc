@@ -116,7 +116,7 @@ TEST(BenchPlot, SaysWhatWasRunAndNamesOnlyWhatDiffers) {
 
 TEST(BenchPlot, ShowsTheSpreadAndSaysWhatItIs) {
   const std::string picture = drawn_of({series_of("topology", 4, {1024, 2048})});
-  EXPECT_EQ(count(picture, ">Bars: "), 1u);
+  EXPECT_EQ(count(picture, ">Each bar "), 1u);
   for (const char* label : {">0.8</text>", ">0.9</text>", ">1</text>", ">1.2</text>"}) {
     EXPECT_EQ(count(picture, label), 1u) << label;
   }

@@ -31,9 +31,11 @@ Result<std::string_view> program_of_all(const std::vector<std::string>& backends
     const auto of_backend = backend_of(backend).program;
     if (of_backend.empty() || of_backend == name) continue;
     if (!name.empty()) {
-      return usage(fmt::format("--backend {}", join(backends, ",")),
-                   fmt::format("{} and {} are different programs", name, of_backend),
-                   "measure twice, then toprun bench compare");
+      return usage(
+          fmt::format("--backend {}", join(backends, ",")),
+          fmt::format("{} and {} are different programs, and a job can run only one of them", name,
+                      of_backend),
+          "measure in two jobs, then compare the results with toprun bench compare");
     }
     name = of_backend;
   }
@@ -49,16 +51,18 @@ bool is_program(const std::filesystem::path& path) {
 }
 
 std::string absence_of(const std::vector<std::string>& backends) {
-  return fmt::format("--backend {} needs it, because a static program cannot open libraries",
-                     join(backends, ","));
+  return fmt::format(
+      "--backend {} needs this program, because toprun is a static program and cannot open "
+      "libraries",
+      join(backends, ","));
 }
 
 // The wheel has no program for Gloo, which needs Debian's library.
 std::string way_to(std::string_view name) {
   const bool is_of_gloo = name == backend_of("gloo").program;
   return fmt::format("put the {} of the same build beside toprun{}", name,
-                     is_of_gloo ? " (the wheel has none; a build with libgloo-dev makes it), or "
-                                  "measure with --backend tcp"
+                     is_of_gloo ? " (the wheel does not contain it; a build with libgloo-dev "
+                                  "creates it), or measure with --backend tcp"
                                 : "");
 }
 
@@ -80,7 +84,8 @@ Result<std::string> from_rank_0(const Self& self, std::string_view name, millise
   }
   const std::string_view keys[] = {key};
   const auto arrived = TRY(store.wait(keys, limit));
-  if (!arrived) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  if (!arrived)
+    return fail("rank 0", fmt::format("it sent no answer within {} s", limit.count() / 1000));
   return store.get(key);
 }
 
@@ -91,8 +96,9 @@ std::string backend_by_hardware(const Environment& environment) {
   if (vendor == engines::GpuVendor::none || gpus < ranks) return "tcp";
   const std::string backend = vendor == engines::GpuVendor::nvidia ? "nccl" : "rccl";
   if (!is_program(beside_toprun(backend_of(backend).program))) return "tcp";
-  say(fmt::format("{} here, so --backend {}; --backend tcp measures the network without them",
-                  counted(static_cast<std::size_t>(gpus), "GPU"), backend));
+  say(fmt::format(
+      "{} here, so toprun uses --backend {}; --backend tcp measures the network without GPUs",
+      counted(static_cast<std::size_t>(gpus), "GPU"), backend));
   return backend;
 }
 
@@ -121,7 +127,7 @@ std::unexpected<Error> run_from_memory(const std::string& bytes, const std::stri
                                        Words words) {
   const auto file = TRY(process::memory_file(bytes, name.c_str()));
   ::fexecve(file.get(), words.get(), environ);
-  return fail_errno(fmt::format("running {} from memory", name));
+  return fail_errno(fmt::format("cannot run {} from memory", name));
 }
 
 }  // namespace
@@ -167,7 +173,7 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
     }
   }
   ::execv(own.c_str(), words_for(argv, own.string(), backends).get());
-  return fail_errno(fmt::format("--backend {}: running {}", join(backends, ","), own.string()));
+  return fail_errno(fmt::format("--backend {}: cannot run {}", join(backends, ","), own.string()));
 }
 
 }  // namespace toprun::benchmark

@@ -26,7 +26,7 @@ constexpr std::string_view usual_busbw = "usual";
 Result<std::optional<double>> expected_busbw(const Argument& argument) {
   if (argument.value == usual_busbw) return std::optional<double>();
   const auto value = positive(argument);
-  if (!value) return usage(argument.label(), "it must be GB/s above 0, or `usual`");
+  if (!value) return usage(argument.label(), "it must be a bandwidth above 0 in GB/s, or `usual`");
   return std::optional(*value);
 }
 
@@ -84,7 +84,8 @@ Result<void> check(const Request& request) {
   if (request.stable_cv &&
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
                 request.backends.size(), request.fabrics.size()}) > 1) {
-    return usage("--until-cv", "it repeats one measurement, not a comparison",
+    return usage("--until-cv",
+                 "this option repeats one measurement, and cannot repeat a comparison",
                  "leave --orders, --nodes and --ranks out, and name one --backend");
   }
   TRY(measure::sizes(request));
@@ -101,7 +102,7 @@ Result<bench::Collective> collective_named(const std::string& word) {
   for (const char* command : {"pairs", "compare", "import", "history"}) names.emplace_back(command);
   const auto meant = did_you_mean(word, names);
   return usage(
-      "bench " + word, "is not a collective, and not a command of bench",
+      "bench " + word, "is neither a collective nor a verb of bench",
       meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(names, ", "));
 }
 

@@ -43,12 +43,12 @@ Result<void> check_plot(const BenchRequest& request, std::span<const Cell> cells
   const std::string what = "--plot " + *request.plot;
   if (request.measured.collective == bench::Collective::barrier) {
     return usage(what, "a barrier does not transfer data, so it does not have a busbw",
-                 "leave it out");
+                 "leave --plot out");
   }
   const auto is_alone = [](const Cell& cell) { return cell.ranks.size() < 2; };
   if (!std::ranges::all_of(cells, is_alone)) return {};
   return usage(what, "a single rank does not have a busbw",
-               "start more ranks, as with --nproc-per-node 2, or leave it out");
+               "start more ranks, as with --nproc-per-node 2, or leave --plot out");
 }
 
 // Before anything is measured: what only the started job tells.
@@ -64,7 +64,7 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   for (const Cell& cell : cells) {
     if (!cell.position_of(request.measured.root)) {
       return usage(fmt::format("--root {}", request.measured.root),
-                   "it is not among the ranks that are compared");
+                   "this rank is not among the compared ranks");
     }
   }
   return {};

@@ -98,13 +98,13 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
     return usage(label, "no configuration file was read",
                  "toprun config show lists the places that were searched");
   }
-  return usage(
-      label,
-      fmt::format("{} {} no profile {}", join(labels, " and "), labels.size() == 1 ? "has" : "have",
-                  name),
-      known.empty()
-          ? fmt::format("add one there: a line [profile.{}], followed by its options", name)
-          : nearest_or_all(name, known));
+  return usage(label,
+               fmt::format("{} {} no profile {}", join(labels, " and "),
+                           labels.size() == 1 ? "has" : "have", name),
+               known.empty() ? fmt::format("add the profile to the file: a line [profile.{}], "
+                                           "followed by the profile's options",
+                                           name)
+                             : nearest_or_all(name, known));
 }
 
 // A job runs on the nodes from its engine, so it ignores the project's hosts, which are for
@@ -214,7 +214,8 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
     const auto argument = options::argument_of(options::flag_of(id), split, environment);
     if (!argument || argument->from_variable) continue;
     return usage(fmt::format("{} and {}", none->source, argument->source),
-                 "the first reads no file, and the second needs files", "leave one of them out");
+                 "the first option forbids configuration files, and the second option needs them",
+                 "leave one of them out");
   }
   return false;
 }

@@ -89,7 +89,7 @@ std::string_view type_of(const toml::node& node) {
   if (node.is_table()) return "a table";
   if (node.is_array()) return "an array";
   if (node.is_boolean()) return "true or false";
-  if (node.is_string()) return "a text";
+  if (node.is_string()) return "a string";
   return node.is_number() ? "a number" : "a date or time";
 }
 
@@ -137,7 +137,7 @@ Result<ConfigFile> Reader::file(const toml::table& root) {
 Result<void> Reader::take_profiles(ConfigFile& file, const toml::node& node) {
   const toml::table* profiles = node.as_table();
   if (profiles == nullptr) {
-    return usage(where(node.source()), "profile is a table of tables", "write [profile.NAME]");
+    return usage(where(node.source()), "profile must be a table of tables", "write [profile.NAME]");
   }
   for (const auto& [name, content] : *profiles) {
     const toml::table* options = content.as_table();
@@ -156,7 +156,7 @@ Result<void> Reader::take_profiles(ConfigFile& file, const toml::node& node) {
 Result<void> Reader::take_default_profile(ConfigFile& file, const toml::node& node) {
   const auto* name = node.as_string();
   if (name == nullptr) {
-    return usage(where(node.source()), "default-profile is the name of a profile",
+    return usage(where(node.source()), "default-profile must be the name of a profile",
                  "write default-profile = \"NAME\"");
   }
   file.default_profile = name->get();
@@ -175,9 +175,9 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
                    "the first section");
     }
     return usage(where(key.source()), fmt::format("unknown key {}", name),
-                 near
-                     ? fmt::format("did you mean {}?", *near)
-                     : "keys are long options without dashes: toprun --help, toprun submit --help");
+                 near ? fmt::format("did you mean {}?", *near)
+                      : "keys are long options without dashes; toprun --help and toprun submit "
+                        "--help list them");
   }
   if (!is_key(*flag)) {
     return usage(where(key.source()), fmt::format("{} cannot be set in a file", name),
@@ -187,7 +187,7 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
       std::ranges::find(table, options::key_of(*flag), &ConfigEntry::key) != table.end();
   if (is_twice) {
     return usage(where(key.source()), fmt::format("{} is given twice", options::key_of(*flag)),
-                 "dashes and underscores mean the same: leave one of them out");
+                 "a dash and an underscore mean the same in a key: remove one of the two lines");
   }
   if (flag->id == options::FlagId::env && node.is_table()) return take_variables(table, node);
   auto values = TRY(values_of(*flag, node));
@@ -247,8 +247,8 @@ Values Reader::values_of(const options::Flag& flag, const toml::node& node) {
 Result<std::string> Reader::text_of(const options::Flag& flag, const toml::node& node) {
   if (const auto* text = node.as_string()) {
     if (text->get().contains('\0')) {
-      return usage(where(node.source()), options::key_of(flag) + " holds a zero byte",
-                   "leave it out");
+      return usage(where(node.source()), options::key_of(flag) + " contains a zero byte",
+                   "remove the zero byte");
     }
     return with_path(flag, text->get());
   }
@@ -256,8 +256,8 @@ Result<std::string> Reader::text_of(const options::Flag& flag, const toml::node&
   if (const auto* number = node.as_floating_point()) return fmt::to_string(number->get());
   const std::string_view form = flag.value;
   return refuse(flag, node,
-                node.is_array() || node.is_table() ? fmt::format("write a text: \"{}\"", form)
-                                                   : "write it in quotes");
+                node.is_array() || node.is_table() ? fmt::format("write a string: \"{}\"", form)
+                                                   : "write the value in quotes");
 }
 
 std::string Reader::with_path(const options::Flag& flag, std::string value) const {
@@ -320,7 +320,7 @@ Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place)
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
     return usage(at(place.label, {begin.line, begin.column}), std::string(error.description()),
-                 has_bare_text(text, begin) ? "write texts in quotes" : "see https://toml.io");
+                 has_bare_text(text, begin) ? "write strings in quotes" : "see https://toml.io");
   }
 }
 

@@ -146,23 +146,24 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"node-rank = 1", "toprun.toml:1:1: node-rank cannot be set in a file"},
       {"no-config = true", "toprun.toml:1:1: no-config cannot be set in a file"},
       {"logs-specs = 'x'", "toprun.toml:1:1: logs-specs cannot be set in a file"},
-      {"fold = 'yes'", "toprun.toml:1:8: fold cannot be a text; write true or false"},
+      {"fold = 'yes'", "toprun.toml:1:8: fold cannot be a string; write true or false"},
       {"fold = 1", "toprun.toml:1:8: fold cannot be a number; write true or false"},
       {"nodes = true", "toprun.toml:1:9: nodes cannot be true or false; write a value: N|MIN-MAX"},
       {"nodes = [1]", "toprun.toml:1:9: nodes cannot be an array; write one value: N|MIN-MAX"},
-      {"time = 02:00:00", "toprun.toml:1:8: time cannot be a date or time; write it in quotes"},
+      {"time = 02:00:00",
+       "toprun.toml:1:8: time cannot be a date or time; write the value in quotes"},
       {"parallel = { tp = 8 }",
-       "toprun.toml:1:12: parallel cannot be a table; write a text: \"tp=N,pp=N,...\""},
-      {"modules = ['a', ['b']]", "toprun.toml:1:17: modules cannot be an array; write a text"},
+       "toprun.toml:1:12: parallel cannot be a table; write a string: \"tp=N,pp=N,...\""},
+      {"modules = ['a', ['b']]", "toprun.toml:1:17: modules cannot be an array; write a string"},
       {"env = 1", "no error"},  // as -e 1, whose name parse_variable() refuses
       {"env = { A = true }",
        "toprun.toml:1:13: env.A is not of the form NAME = \"VALUE\"; write the value in"},
       {"env = { A = [1] }", "toprun.toml:1:13: env cannot be an array"},
-      {"role = \"a\\u0000\"", "toprun.toml:1:8: role holds a zero byte"},
-      {"profile = 'big'", "toprun.toml:1:11: profile is a table of tables"},
+      {"role = \"a\\u0000\"", "toprun.toml:1:8: role contains a zero byte"},
+      {"profile = 'big'", "toprun.toml:1:11: profile must be a table of tables"},
       {"[profile]\nbig = 1", "toprun.toml:2:1: profile.big is not a table"},
       {"[profile.big]\nnods = 1", "toprun.toml:2:1: unknown key nods; did you mean nodes?"},
-      {"default-profile = 1", "toprun.toml:1:19: default-profile is the name of a profile"},
+      {"default-profile = 1", "toprun.toml:1:19: default-profile must be the name of a profile"},
   };
   for (const Row& row : rows) {
     EXPECT_TRUE(error_of(row.text).starts_with(row.error)) << row.text << '\n'
@@ -172,7 +173,7 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
 
 // Only a value can be a text whose quotes are missing.
 TEST(ConfigFile, QuotesAreNamedWhereTheyAreMissing) {
-  const std::string_view quotes = "; write texts in quotes", any = "; see https://toml.io";
+  const std::string_view quotes = "; write strings in quotes", any = "; see https://toml.io";
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"script = train.py", quotes},
       {"time = 2:00:00", quotes},

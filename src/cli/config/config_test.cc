@@ -102,8 +102,8 @@ TEST(Config, AProfileThatNoFileHas) {
   EXPECT_EQ(added(files, "s", {{"TOPRUN_PROFILE", "x"}}),
             "TOPRUN_PROFILE=x: p and u have no profile x; choose one of: big, debug");
   EXPECT_EQ(added({{"p", "tee = 1\ndefault-profile = 'x'"}}, "s"),
-            "p:2: default-profile = x: p has no profile x; add one there: a line [profile.x], "
-            "followed by its options");
+            "p:2: default-profile = x: p has no profile x; add the profile to the file: a line "
+            "[profile.x], followed by the profile's options");
   EXPECT_EQ(added({}, "--profile x s"),
             "--profile x: no configuration file was read; toprun config show lists the places that "
             "were searched");
@@ -200,7 +200,8 @@ TEST(Config, WhoReadsNone) {
       {"--no-config s", {{"TOPRUN_PROFILE", "p"}}, "no"},
       {"--no-config --profile p s",
        {},
-       "--no-config and --profile: the first reads no file, and the second needs files; leave one "
+       "--no-config and --profile: the first option forbids configuration files, and the second "
+       "option needs them; leave one "
        "of "
        "them out"},
   };

@@ -35,11 +35,11 @@ Result<std::vector<Build>> builds_for(const options::Split& split, const Environ
   }
   if (!builds.empty()) return builds;
   if (labels.empty()) {
-    return usage("--after setup", "no --venv or --container says which",
-                 "give the one that toprun setup builds");
+    return usage("--after setup", "neither --venv nor --container is given",
+                 "name the environment or image that toprun setup builds");
   }
   return usage("--after setup", "toprun setup was never started for " + join(labels, " or "),
-               "start it first");
+               "start toprun setup first");
 }
 
 // The job that is still to end. Empty: it has been built.
@@ -67,7 +67,7 @@ Result<AwaitedSetup> after_setup(const options::Split& split, const Environment&
   for (const auto& [path, record] : builds) {
     const auto job = TRY(awaited_job(record, environment));
     if (job.empty()) {
-      out.note = "--after setup: it has been built already, at " + record.ended;
+      out.note = "--after setup: toprun setup has already finished, at " + record.ended;
     } else {
       out.split.options.push_back(option);
       out.split.options.back().value = job;

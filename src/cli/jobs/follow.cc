@@ -80,7 +80,7 @@ class Announcer {
     if (watch.trouble() == trouble_) return;
     trouble_ = watch.trouble();
     say(trouble_.empty() ? "the engine answers again"
-                         : trouble_ + "; still following the job and trying again");
+                         : trouble_ + "; toprun still follows the job and tries again");
   }
 
  private:

@@ -25,7 +25,7 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
                                  const Setups& setups) {
   const auto id = engines::parse_job_id(text);
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
-  std::string words = "did not end as asked";
+  std::string words = "did not end as required";
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
     if (exit_code_of(job).value_or(0) != 0) words = ending_of(queue, job, setups).words;
   }

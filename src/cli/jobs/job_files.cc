@@ -149,7 +149,7 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
   if (!found.empty()) return found;
   if (hosts.empty()) {
     return fail("no output of node " + node, "there is no HOST.out in " + files.folder,
-                "jobs from toprun submit write one such file per host; leave out --node to see the "
+                "jobs from toprun submit write one such file per host; leave --node out to see the "
                 "output that the engine kept");
   }
   const auto meant = did_you_mean(node, hosts);
@@ -212,7 +212,8 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   }
   return fail(fmt::format("no output of rank {} alone", rank),
               "the job keeps no file per rank in " + files.folder,
-              "submit it with --redirects 3 or --tee 3; leave out --rank to see all output");
+              "to have such files, submit the job with --redirects 3 or --tee 3; leave --rank out "
+              "to see all output");
 }
 
 }  // namespace

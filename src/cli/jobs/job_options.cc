@@ -103,11 +103,13 @@ std::string_view name_of_letter(char letter) {
 Result<void> check_raw(const std::string& word, const std::string& label,
                        options::Command command) {
   if (!word.starts_with('-') || word.size() < 2) {
-    return usage(label, "is not an option of sbatch", "write it as --slurm-arg=--nice=100");
+    return usage(label, "is not an option of sbatch",
+                 "write the option with its dashes, as in --slurm-arg=--nice=100");
   }
   const std::string_view name = std::string_view(word).substr(0, word.find('='));
   if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
-    return usage(label, "toprun writes the script and reads sbatch's answer", "leave it out");
+    return usage(label, "toprun itself writes the batch script and reads sbatch's answer",
+                 "leave it out");
   }
   std::string_view known;
   if (const options::Flag* flag = options::find_flag(name, command)) known = flag->name;
@@ -150,9 +152,10 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   if (argument == request.options.end()) {
     request.options.push_back({"--dependency", join(all, ","), "--after"});
   } else if (argument->value->find('?') != std::string::npos) {
-    return usage("--after and --dependency",
-                 "one requires all of its jobs, the other (with ?) only one of them",
-                 "put everything into --dependency");
+    return usage(
+        "--after and --dependency",
+        "--after requires all of its jobs, but --dependency with ? requires only one of its jobs",
+        "put all jobs into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
   }
@@ -174,7 +177,7 @@ Result<DryRun> dry_run_of(const options::Split& split, options::Command command)
   }
   return usage("--dry-run=" + argument->value,
                command == options::Command::shell
-                   ? "salloc cannot check a job, so only client is possible"
+                   ? "salloc cannot check a job, so only --dry-run=client is possible"
                    : "must be client");
 }
 
@@ -212,7 +215,8 @@ Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   const std::string number =
       run.min_nodes ? fmt::format("{}:{}", least, *run.nnodes.value) : fmt::format("{}", least);
   return usage(fmt::format("{} {}", run.nnodes.source, number),
-               fmt::format("the job has {} nodes by --nodes", *most), "use only --nodes");
+               fmt::format("--nodes requests only {} nodes for the job", *most),
+               "use only --nodes");
 }
 
 bool has_idle_nodes(const JobRequest& request, const plan::Options& run) {
@@ -225,8 +229,8 @@ bool has_spares(const JobRequest& request, const plan::Options& run) {
 
 std::string idle_note(const JobRequest& request, const plan::Options& run) {
   return fmt::format(
-      "{} {} of {} nodes: the others stay idle; with --max-restarts 1 they are spares, which "
-      "replace a lost node",
+      "{} {} of {} nodes: the other nodes stay idle; with --max-restarts 1 they are spares, which "
+      "replace lost nodes",
       run.nnodes.source, *run.nnodes.value, *most_nodes(request));
 }
 
@@ -257,7 +261,7 @@ Result<void> choose_name(JobRequest& request, const plan::Options& run) {
     return {};
   }
   if (argument->value->find('/') == std::string::npos) return {};
-  return usage("--job-name " + *argument->value, "it is part of the names of the job's files",
+  return usage("--job-name " + *argument->value, "the name becomes part of file names",
                "leave the / out");
 }
 
@@ -318,16 +322,16 @@ std::string note_of_options_behind(const plan::Options& run) {
   if (found.empty()) return {};
   const bool is_one = found.size() == 1;
   return fmt::format(
-      "{} {} after the script, so {} the script's; write options of the job before the script",
-      join(found, ", "), is_one ? "stands" : "stand", is_one ? "it is" : "they are");
+      "{} {} after the script, so {} to the script; write options of the job before the script",
+      join(found, ", "), is_one ? "stands" : "stand", is_one ? "it belongs" : "they belong");
 }
 
 // The job keeps one report, and the verbs look for it in the job's folder.
 std::string report_note(const std::string& path) {
   return fmt::format(
-      "--report {0}: toprun report, status and jobs --recent do not find this file by the job's "
-      "id; give the file, as in toprun status {0}, or leave --report out: the job then writes a "
-      "report in its own folder",
+      "--report {0}: toprun report, status and jobs --recent cannot find this file by the job's "
+      "id; give them the file, as in toprun status {0}, or leave --report out to have the report "
+      "in the job's folder",
       path);
 }
 
@@ -410,7 +414,7 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
 Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment) {
   if (split.script) {
     return usage("toprun shell " + *split.script, "a shell takes no script",
-                 "run it in the shell, or use toprun submit");
+                 "run the script in the shell, or use toprun submit");
   }
   auto out = common_options(split, options::Command::shell, environment);
   if (!out) return out;
@@ -418,7 +422,7 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
           last_of(split, options::flag_of(options::FlagId::attach))) {
     if (!is_job_id(attach->value)) {
       return usage("--attach " + attach->value, "is not a job's number",
-                   "list yours with squeue --me");
+                   "squeue --me lists your jobs");
     }
     out->attach = attach->value;
   }

@@ -44,7 +44,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
     std::string_view line;
   };
   const std::vector<Case> cases = {
-      {{}, "no script given; toprun submit -h shows how"},
+      {{}, "no script given; toprun submit -h shows the usage"},
       {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
       {{"--nodes", "two", "a.py"}, "--nodes two: must be a number of nodes, as 4 or 2-4"},
       {{"--mem", "all", "a.py"}, "--mem all: must be a size, as 64G"},
@@ -63,15 +63,16 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--slurm-arg=--nodes=2", "a.py"},
        "--slurm-arg=--nodes=2: toprun has an option for this; use --nodes"},
       {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun has an option for this; use --nodes"},
-      {{"--slurm-arg=--wrap=id", "a.py"}, "--slurm-arg=--wrap=id: toprun writes the script"},
+      {{"--slurm-arg=--wrap=id", "a.py"},
+       "--slurm-arg=--wrap=id: toprun itself writes the batch script"},
       {{"--node-rank", "0", "a.py"}, "--node-rank: the same command runs on every node"},
       {{"--nodes", "2", "--hosts", "n0,n1", "a.py"},
        "--hosts n0,n1: it lists hosts for ssh, but Slurm chooses the nodes of this job; leave it "
        "out, or choose nodes with --nodelist"},
       {{"--hostfile", "f", "a.py"}, "--hostfile f: it lists hosts for ssh"},
-      {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: the job has 2 nodes by --nodes"},
-      {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: the job has 4 nodes by --nodes"},
-      {{"--job-name", "a/b", "a.py"}, "--job-name a/b: it is part of the names"},
+      {{"--nodes", "2", "--nnodes", "4", "a.py"}, "--nnodes 4: --nodes requests only 2 nodes"},
+      {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: --nodes requests only 4 nodes"},
+      {{"--job-name", "a/b", "a.py"}, "--job-name a/b: the name becomes part of file names"},
       {{"--dry-run=later", "a.py"}, "--dry-run=later: must be client or server"},
       {{"-"}, "script -: a batch job has no standard input"},
   };
@@ -122,11 +123,12 @@ TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {
   };
   const Behind rows[] = {
       {{"a.py", "-N", "2"},
-       "-N 2 stands after the script, so it is the script's; write options of the job before the "
+       "-N 2 stands after the script, so it belongs to the script; write options of the job before "
+       "the "
        "script"},
       {{"a.py", "--nodes=2", "--lr", "1", "--partition", "gpu", "--exclusive"},
-       "--nodes=2, --partition gpu, --exclusive stand after the script, so they are the script's; "
-       "write options of the job before the script"},
+       "--nodes=2, --partition gpu, --exclusive stand after the script, so they belong to the "
+       "script; write options of the job before the script"},
       {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 stands after the script, "},
       {{"-m", "pkg.train", "-t", "30"}, "-t 30 stands after the script, "},
       {{"a.py", "-c", "config.yaml", "-t", "text", "-p", "x", "-v", "-m", "8", "-"}, ""},
@@ -157,7 +159,7 @@ TEST(JobOptions, AShellHasAllocationsOnly) {
   EXPECT_EQ(shell({"--attach", "12_3"})->attach, "12_3");
   EXPECT_EQ(shell({"--attach", "12+1"})->attach, "12+1");
   EXPECT_EQ(shell({"--attach", "x"}).error().line(),
-            "--attach x: is not a job's number; list yours with squeue --me");
+            "--attach x: is not a job's number; squeue --me lists your jobs");
   EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");
   EXPECT_EQ(shell({"train.py"}).error().what, "toprun shell train.py");
   EXPECT_FALSE(shell({"--dry-run=server"}));
@@ -206,10 +208,10 @@ TEST(JobOptions, ErrorsOfAJobNameTheFilesLine) {
 
 TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
   const auto notes = [](std::vector<std::string> words) { return submit(words).value().notes; };
-  EXPECT_EQ(
-      notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
-      std::vector<std::string>{"--nnodes 2 of 3 nodes: the others stay idle; with --max-restarts 1 "
-                               "they are spares, which replace a lost node"});
+  EXPECT_EQ(notes({"--nodes", "3", "--nnodes", "2", "a.py"}),
+            std::vector<std::string>{
+                "--nnodes 2 of 3 nodes: the other nodes stay idle; with --max-restarts 1 "
+                "they are spares, which replace lost nodes"});
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2", "--max-restarts", "1", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2:3", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "3", "a.py"}).empty());

@@ -37,7 +37,7 @@ constexpr std::array phases = {
     Phase{&Phases::spawn, "spawn", "its ranks run"},
     Phase{&Phases::stage, "stage", "its ranks are being started"},
     Phase{&Phases::order, "order", "its ranks are being started"},
-    Phase{&Phases::join, "join", "its nodes are being put in order"},
+    Phase{&Phases::join, "join", "the order of its nodes is being determined"},
 };
 
 // mpirun starts the ranks by itself, and no phase has a time.
@@ -73,7 +73,7 @@ Result<JobReport> parse_report(std::string_view text) {
   report.document = json_in(text);
   if (text.empty()) return fail("it is not a report of toprun", "it is empty");
   if (report.document.is_discarded()) {
-    return fail("it is not a report of toprun", "it is not JSON, or not all of it is there");
+    return fail("it is not a report of toprun", "it is not JSON, or it is incomplete");
   }
   if (!model::is_report(report.document)) {
     return fail("it is not a report of toprun",
@@ -98,8 +98,10 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   if (!report) return usage("cannot read the report " + path, report.error().why);
   const model::RunRecord& run = report->run;
   if (run.root_pid == 0 || run.root_host.empty() || !model::if_known(run.started)) {
-    return fail(what, "the report does not say where the job's root agent is, and since when",
-                "give the file that --report names");
+    return fail(
+        what,
+        "the report does not contain the host, process and start time of the job's root agent",
+        "give the file that the job's --report names");
   }
   if (model::reported_code(run)) return fail(what, "the job has ended");
   return report;

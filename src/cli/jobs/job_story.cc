@@ -110,7 +110,7 @@ Result<void> add_to_story(const std::string& folder, const std::string& line) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) return fail_errno(folder);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
-    return fail(folder, "it is not a folder of this user's");
+    return fail(folder, "it is not a folder that you own");
   }
   const std::string path = (fs::path(folder) / story_name).string();
   const Fd file(::open(path.c_str(),

@@ -36,7 +36,7 @@ Result<void> make_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (!error) return {};
   return fail("cannot make the log directory " + folder.string(), error.message(),
-              "choose another with --log-dir");
+              "choose another directory with --log-dir");
 }
 
 std::string name_of(const JobRequest& request) {
@@ -58,9 +58,10 @@ void keep_script(const std::string& script, const fs::path& folder) {
 Result<void> check_secrets(const JobRequest& request) {
   for (const auto& words : {engines::option_words(request), request.run_options, request.program}) {
     if (const auto word = word_with_secret(words)) {
-      return usage(*word, "other users may be able to read the job's script, and with it a secret",
-                   "put the secret into a variable: -e NAME passes it on without showing it "
-                   "(TOPRUN_NOTIFY for --notify)");
+      return usage(*word,
+                   "perhaps other users can read the job's script, which would contain this secret",
+                   "put the secret into a variable: -e NAME passes the variable on without showing "
+                   "its value (for --notify: TOPRUN_NOTIFY)");
     }
   }
   return {};
@@ -81,7 +82,9 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 Result<void> make_paths_absolute(JobRequest& request) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  if (error) return fail("the working directory", error.message(), "change to another");
+  if (error)
+    return fail("cannot find the working directory", error.message(),
+                "change to another directory");
   const auto chdir = std::ranges::find(request.options, "--chdir", &JobOption::name);
   if (chdir == request.options.end()) {
     request.options.push_back({"--chdir", here.string(), "the current directory"});

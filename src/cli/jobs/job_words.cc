@@ -151,7 +151,7 @@ std::string progress_text(const engines::Progress& progress) {
   }
   if (parts.empty()) return {};
   return join(parts, ", ") +
-         (progress.reported ? "; told at " + time_text(*progress.reported) : "");
+         (progress.reported ? "; reported at " + time_text(*progress.reported) : "");
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
@@ -166,7 +166,7 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
   auto jobs = queue.find(id);
   if (!jobs || !jobs->empty()) return jobs;
   return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
-              "list yours with toprun jobs");
+              "toprun jobs lists your jobs");
 }
 
 std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,

@@ -77,9 +77,9 @@ Result<std::string> latest_job_here(const Environment& environment) {
   }
   const std::string id = latest_of({submitted.begin(), submitted.end()});
   if (id.empty()) {
-    return fail("no job of yours was submitted from this folder, according to its files",
+    return fail("you have submitted no job from this folder, according to the files in it",
                 queue ? "" : queue.error().line(),
-                "give the job's id; list yours with toprun jobs");
+                "give the job's id; toprun jobs lists your jobs");
   }
   say(fmt::format("job {}, your latest in this folder", id));
   return id;

@@ -30,7 +30,7 @@ std::optional<int> code_of(const KnownJob& known) {
 }
 
 std::string_view requested(Demand demand) {
-  return demand == Demand::ok ? "ended with 0" : "failed";
+  return demand == Demand::ok ? "ended with exit code 0" : "failed";
 }
 
 std::string words_of(const std::vector<KnownJob>& known) {
@@ -38,7 +38,7 @@ std::string words_of(const std::vector<KnownJob>& known) {
     if (lives(one) || code_of(one).value_or(0) == 0) continue;
     return summary_of(one).words;
   }
-  return "ended with 0";
+  return "ended with exit code 0";
 }
 
 std::unexpected<Error> cannot_begin(const std::string& label, const After& after,
@@ -46,10 +46,9 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   const std::string& id = after.job.text;
   const Fate fate = fate_of(known);
   if (fate == Fate::unknown) {
-    return fail(
-        label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
-        fmt::format("list yours with toprun jobs, or use --dependency {} to leave the check to {}",
-                    dependency_text(after), (*queue)->engine_in_words()));
+    return fail(label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
+                fmt::format("toprun jobs lists your jobs; --dependency {} leaves the check to {}",
+                            dependency_text(after), (*queue)->engine_in_words()));
   }
   if (fate == Fate::ended) {
     return fail(
@@ -57,12 +56,14 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
         fmt::format(
             "it is not known how job {} ended: {} has forgotten it, and its files do not say how",
             id, (*queue)->engine_in_words()),
-        fmt::format("see toprun status {}; --after {}:any accepts any end", id, id));
+        fmt::format("toprun status {} shows more; --after {}:any accepts any end", id, id));
   }
-  return fail(label, fmt::format("job {} {}", id, words_of(known)),
-              after.demand == Demand::ok
-                  ? fmt::format("start it again, or start regardless with --after {}:any", id)
-                  : "leave --after out");
+  return fail(
+      label, fmt::format("job {} {}", id, words_of(known)),
+      after.demand == Demand::ok
+          ? fmt::format("start that job again, or start this job regardless with --after {}:any",
+                        id)
+          : "leave --after out");
 }
 
 }  // namespace

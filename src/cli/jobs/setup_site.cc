@@ -34,10 +34,10 @@ Result<void> check_unknown(const std::string& built) {
   if (!fs::exists(fs::symlink_status(built, error))) return {};
   const bool is_folder = fs::is_directory(built, error);
   if (!setup::is_image(built) && !is_folder)
-    return taken(built, "it is not a folder", "name another");
+    return taken(built, "it is not a folder", "name another path");
   if (is_folder && fs::is_empty(built, error)) return {};
   return taken(built, "it already exists, and toprun setup has not built it",
-               "name another, or remove it");
+               "name another path, or remove this one");
 }
 
 Result<Site> compare(const std::string& built, const Record& known,
@@ -99,8 +99,9 @@ Result<Site> look_at_site(const std::string& built, const std::vector<std::strin
                              alive.error().line()),
                  "--force builds it anyway");
   }
-  return taken(built, fmt::format("job {} is about to build it", known.job),
-               fmt::format("toprun status {0}; toprun cancel {0} ends it", known.job));
+  return taken(
+      built, fmt::format("job {} is about to build it", known.job),
+      fmt::format("toprun status {0} shows the job; toprun cancel {0} ends it", known.job));
 }
 
 Result<void> note_submission(const std::string& built, const std::string& job) {
@@ -120,7 +121,8 @@ Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built) {
   Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file) return fail_errno("cannot open " + folder);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return taken(built, "another toprun setup is building there now", "wait for its end");
+    return taken(built, "another toprun setup is building in this folder now",
+                 "wait until it ends");
   }
   return std::make_unique<SiteLock>(std::move(file));
 }

@@ -74,7 +74,7 @@ std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now)
     if (first == nullptr || *other.ended < *first->ended) first = &other;
   }
   if (first == nullptr) return {};
-  return fmt::format("the first of the running ones to reach its time limit is {} on {}, in {}",
+  return fmt::format("the next running job to reach its time limit is {} on {}, in {}",
                      printable(first->id), printable(first->node_list),
                      duration_text(std::max(*first->ended - now, WallTime::duration(0))));
 }
@@ -94,12 +94,12 @@ std::string start_text(const Waiting& waiting, WallTime now) {
   }
   if (waiting.start) {
     return fmt::format(
-        "expected to start at {}, {}; earlier if others end early{}", time_text(*waiting.start),
+        "expected to start at {}, {}; earlier if other jobs end early{}", time_text(*waiting.start),
         *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now",
         is_delayed ? fmt::format(", not before {}{}", time_text(*waiting.not_before), wish) : "");
   }
   return waiting.needs_room
-             ? "no start is planned yet: the scheduler plans for the next jobs in line only"
+             ? "no start is planned yet: the scheduler plans only for the first jobs in the queue"
              : "no start is planned yet";
 }
 

@@ -43,10 +43,12 @@ TEST(WaitingJobs, AStartThatWasAskedForIsNoExpectation) {
            {"Reason=BeginTime StartTime=Unknown EligibleTime=1795321800",
             "not before 2026-11-22 04:30:00, in 1 h 00 min (--begin)"},
            {"Reason=BeginTime StartTime=1795325400 EligibleTime=1795321800",
-            "expected to start at 2026-11-22 05:30:00, in 2 h 00 min; earlier if others end early, "
+            "expected to start at 2026-11-22 05:30:00, in 2 h 00 min; earlier if other jobs end "
+            "early, "
             "not before 2026-11-22 04:30:00 (--begin)"},
            {"Reason=Resources StartTime=1795321800 EligibleTime=1795318000",
-            "expected to start at 2026-11-22 04:30:00, in 1 h 00 min; earlier if others end early"},
+            "expected to start at 2026-11-22 04:30:00, in 1 h 00 min; earlier if other jobs end "
+            "early"},
            {"Reason=Dependency StartTime=Unknown EligibleTime=Unknown", "no start is planned yet"},
        }) {
     EXPECT_EQ(start_of(one.record), one.start) << one.record;

@@ -36,7 +36,7 @@ Result<std::string> parse_image_option(const Argument& argument) {
 
 Result<std::string> parse_workdir(const Argument& argument) {
   if (argument.value.starts_with('/') && is_printable(argument.value)) return argument.value;
-  return usage(argument.label(), "must be an absolute path, of a folder inside");
+  return usage(argument.label(), "must be the absolute path of a folder in the container");
 }
 
 // The name becomes a folder's name and the name of a runtime's container.
@@ -47,11 +47,9 @@ Result<std::string> parse_container_name(const Argument& argument) {
                       return is_word_character(c) || c == '.' || c == '-';
                     });
   if (good) return name;
-  return usage(
-      argument.label(),
-      fmt::format("must be letters, digits, '_', '.' and '-', at most {}, and begin with a "
-                  "letter, a digit or '_'",
-                  max_container_name));
+  return usage(argument.label(), fmt::format("must consist of at most {} letters, digits, '_', '.' "
+                                             "and '-', and begin with a letter, a digit or '_'",
+                                             max_container_name));
 }
 
 Result<void> add_container_variables(RunDraft& draft, const Flag&, const Argument& argument) {
@@ -62,7 +60,7 @@ Result<void> add_container_variables(RunDraft& draft, const Flag&, const Argumen
     if (!good) {
       return usage(argument.label(),
                    fmt::format("'{}' is not the name of a variable", printable(name)),
-                   name.contains('=') ? "to set one use -e" : "");
+                   name.contains('=') ? "-e sets a variable" : "");
     }
     draft.container.host_wins.emplace_back(name);
   }
@@ -94,7 +92,7 @@ Result<Request> container_options(const Split& split, const Environment& environ
   if (!request.image.empty() || !request.environment.empty() || sources.empty()) {
     return std::move(request);
   }
-  notes.push_back(fmt::format("{} without effect: no --container and no --environment",
+  notes.push_back(fmt::format("without --container or --environment, this has no effect: {}",
                               fmt::join(sources, ", ")));
   return Request{};
 }
@@ -111,7 +109,9 @@ Result<void> complete(Request& request, const Environment& environment,
   if (request.empty()) return {};
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
-  if (error) return fail("the working directory", error.message(), "change to another");
+  if (error)
+    return fail("cannot find the working directory", error.message(),
+                "change to another directory");
   container::make_absolute(request, here.native());
   return {};
 }

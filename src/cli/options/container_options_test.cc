@@ -72,8 +72,9 @@ TEST(ContainerOptions, WithoutAnImageANote) {
   const auto request = parse("--bind /a --no-gpu", {}, notes);
   ASSERT_TRUE(request);
   EXPECT_TRUE(request->empty() && request->binds.empty());
-  EXPECT_EQ(notes, std::vector<std::string>{
-                       "--bind, --no-gpu without effect: no --container and no --environment"});
+  EXPECT_EQ(notes,
+            std::vector<std::string>{
+                "without --container or --environment, this has no effect: --bind, --no-gpu"});
 }
 
 // The names that --container-runtime lists, and those that its help says were never run.
@@ -106,11 +107,11 @@ TEST(ContainerOptions, Errors) {
        "--bind /a:b: the path inside must be absolute; the form is SRC[:DST[:ro|rw]]"},
       {"--container a --bind /a,,/b", "--bind /a,,/b: the folder to bind is missing"},
       {"--container a --container-workdir w",
-       "--container-workdir w: must be an absolute path, of a folder inside"},
+       "--container-workdir w: must be the absolute path of a folder in the container"},
       {"--container a --container-env A=1",
-       "--container-env A=1: 'A=1' is not the name of a variable; to set one use -e"},
+       "--container-env A=1: 'A=1' is not the name of a variable; -e sets a variable"},
       {"--container a --container-env *", "--container-env *: '*' is not the name of a variable"},
-      {"--container a --container-name ../x", "--container-name ../x: must be letters, digits"},
+      {"--container a --container-name ../x", "--container-name ../x: must consist of at most"},
       {"--container a --environment=", "--environment '': must not be empty"},
   };
   for (const Case& test : cases) {

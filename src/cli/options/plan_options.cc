@@ -14,8 +14,9 @@ Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
     const std::size_t equals = part.find('=');
     const auto kind = cost::find_kind(trim(part.substr(0, equals)));
     if (!kind || equals == std::string_view::npos) {
-      return usage(label, "it must contain kinds of parallelism and their bytes",
-                   "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M");
+      return usage(
+          label, "each entry must be a kind of parallelism and its number of bytes",
+          "write KIND=SIZE, where KIND is tp, cp, ep, etp, dp, edp or pp, as in dp=2G,tp=512M");
     }
     const auto bytes =
         TRY(parse_size({"--traffic", std::string(trim(part.substr(equals + 1))), false}));

@@ -25,7 +25,7 @@ TEST(PlanOptions, Refuse) {
     std::string message;
   };
   const std::string form =
-      "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M";
+      "write KIND=SIZE, where KIND is tp, cp, ep, etp, dp, edp or pp, as in dp=2G,tp=512M";
   for (const auto& [options, message] : std::vector<Case>{
            {{"", {}, {}, {}},
             "--parallel : this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
@@ -42,9 +42,11 @@ TEST(PlanOptions, Refuse) {
             "--model 7: not a valid number of parameters; write the number with M, B or T, as in "
             "70B"},
            {{"tp=8", {}, "dp", {}},
-            "--traffic dp: it must contain kinds of parallelism and their bytes; " + form},
+            "--traffic dp: each entry must be a kind of parallelism and its number of bytes; " +
+                form},
            {{"tp=8", {}, "xp=1G", {}},
-            "--traffic xp=1G: it must contain kinds of parallelism and their bytes; " + form},
+            "--traffic xp=1G: each entry must be a kind of parallelism and its number of bytes; " +
+                form},
            {{"tp=8", {}, "dp=1G,dp=2G", {}}, "--traffic dp=2G: dp is given twice; give it once"},
            {{"tp=8", {}, "dp=2GB", {}},
             "--traffic 2GB: must be a number of bytes, at least 1; K, M or G may follow it, as in "

@@ -95,11 +95,11 @@ Read read(const Key& key, std::string_view text) {
 
 // A hint for a key that no backend has.
 std::string advice_on(const std::string& name) {
-  if (name == "rank") return "--node-rank says which node this is";
+  if (name == "rank") return "--node-rank gives the rank of this node";
   std::vector<std::string> names;
   for (const Key& key : rendezvous_keys) names.emplace_back(key.name);
   const auto near = did_you_mean(name, names);
-  return near ? fmt::format("did you mean {}?", *near) : "known are " + join(names, ", ");
+  return near ? fmt::format("did you mean {}?", *near) : "the known keys are " + join(names, ", ");
 }
 
 // Settings without effect, and what to do about the first of them.

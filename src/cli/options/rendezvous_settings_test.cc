@@ -30,9 +30,9 @@ TEST(RendezvousSettings, WhatHasNone) {
     const char* note;
   } rows[] = {
       {"join_timout=1", "c10d", "--flag: join_timout has no effect; did you mean join_timeout?"},
-      {"rank=0", "c10d", "--flag: rank has no effect; --node-rank says which node this is"},
+      {"rank=0", "c10d", "--flag: rank has no effect; --node-rank gives the rank of this node"},
       {"rank=0,is_host=1,x=2", "c10d",
-       "--flag: rank, x have no effect; --node-rank says which node this is"},
+       "--flag: rank, x have no effect; --node-rank gives the rank of this node"},
       {"'join_timeout=5,last_call_timeout=1,timeout=5'", "c10d",
        "--flag: 'join_timeout, timeout=5' have no effect; did you mean join_timeout?"},
       {"timeout=0", "static", "--flag: timeout=0 has no effect; the value must be at least 1"},
@@ -48,7 +48,8 @@ TEST(RendezvousSettings, WhatHasNone) {
     ASSERT_TRUE(settings) << row.text << ": " << settings.error().line();
     EXPECT_EQ(settings->note, row.note);
   }
-  EXPECT_TRUE(parsed("zzz=1")->note.starts_with("--flag: zzz has no effect; known are is_host"));
+  EXPECT_TRUE(
+      parsed("zzz=1")->note.starts_with("--flag: zzz has no effect; the known keys are is_host"));
   EXPECT_TRUE(
       parsed("overlap_timeout=600")->note.starts_with("--flag: overlap_timeout has no effect; "));
 }

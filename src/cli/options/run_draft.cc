@@ -70,9 +70,9 @@ Result<std::string> parse_fabric(const Argument& argument) {
   std::vector<std::string> names = {"auto", "off"};
   for (const fabric::Profile& profile : fabric::profiles()) names.emplace_back(profile.name);
   const auto meant = did_you_mean(argument.value, names);
-  return usage(argument.label(), "no such fabric",
+  return usage(argument.label(), "there is no fabric with this name",
                meant ? fmt::format("did you mean {}?", *meant)
-                     : fmt::format("it is one of {}", join(names, ", ")));
+                     : fmt::format("choose one of: {}", join(names, ", ")));
 }
 
 Result<plan::FabricProof> parse_fabric_proof(const Argument& argument) {
@@ -88,10 +88,10 @@ Result<void> set_topology(RunDraft& draft, const Flag&, const Argument& argument
   if (!topology::names_source(argument.value) && is_pipe) {
     return usage(argument.label(),
                  "a launch reads the topology several times, and this input can be read only once",
-                 "save it in a file");
+                 "save the topology in a file");
   }
   if (!topology::names_source(argument.value) && !draft.is_file(path)) {
-    return usage(argument.label(), "it is neither a file nor a source of topology",
+    return usage(argument.label(), "it is neither a file nor the name of a topology source",
                  fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }
   draft.options.topology = argument.value;

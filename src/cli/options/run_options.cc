@@ -61,7 +61,7 @@ std::vector<std::string> option_variables(const Environment& environment) {
 Result<void> set_program(RunDraft& draft, const Split& split) {
   Options& options = draft.options;
   if (!split.script || split.script->empty()) {
-    return usage("no script given", {}, full_name(line_of(split.command)) + " -h shows how");
+    return usage("no script given", {}, full_name(line_of(split.command)) + " -h shows the usage");
   }
   options.script = *split.script;
   options.arguments = split.arguments;
@@ -155,8 +155,8 @@ Result<void> check_pods(const Options& options) {
                                        {"--launcher", !options.launcher.value.empty()},
                                        {"--container", !options.container.empty()}}) {
     if (!is_given) continue;
-    return usage(fmt::format("--in with {}", name), "the script runs in the pods of that job",
-                 "leave one of them out");
+    return usage(fmt::format("--in with {}", name),
+                 "with --in, the script runs in the pods of a job", "leave one of them out");
   }
   return {};
 }
@@ -178,7 +178,7 @@ Result<void> check_launcher(Options& options) {
   const std::string& ranks = options.nproc_per_node.source;
   if (options.launcher.value.empty()) {
     if (ranks != "--ranks-per-node" && ranks != "TOPRUN_RANKS_PER_NODE") return {};
-    return usage(ranks, "it is for --launcher mpirun", "give --nproc-per-node");
+    return usage(ranks, "this option is only for --launcher mpirun", "use --nproc-per-node");
   }
   if (options.max_restarts > 0) {
     return usage("--max-restarts with --launcher mpirun",
@@ -195,8 +195,8 @@ Result<void> check_node_rank(const Options& options) {
   const auto rank = options.node_rank.value;
   if (!nodes || !rank || *rank < *nodes || plan::node_rank_is_a_hint(options)) return {};
   return usage(fmt::format("--node-rank {}", *rank),
-               fmt::format("{} says {} nodes, so it must be from 0 to {}", options.nnodes.source,
-                           *nodes, *nodes - 1));
+               fmt::format("{} says {} nodes, so the node rank must be from 0 to {}",
+                           options.nnodes.source, *nodes, *nodes - 1));
 }
 
 // If the kernel chooses a port on one node, the other nodes do not know it.
@@ -229,10 +229,10 @@ Result<void> fill(RunDraft& draft, const Split& split, const Environment& enviro
 void note_what_is_idle(RunDraft& draft) {
   const Options& options = draft.options;
   if (options.on_hang != run::OnHang::report && !options.hang_timeout) {
-    draft.notes.push_back("--on-hang without effect: no --hang-timeout");
+    draft.notes.push_back("--on-hang has no effect without --hang-timeout");
   }
   if (options.stage_to && options.stage.empty()) {
-    draft.notes.push_back("--stage-to without effect: no --stage");
+    draft.notes.push_back("--stage-to has no effect without --stage");
   }
 }
 

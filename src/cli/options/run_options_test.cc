@@ -141,7 +141,7 @@ TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
   EXPECT_EQ(variable.node_index.value, 3);
   EXPECT_EQ(variable.node_index.source, "PET_NODE_RANK");
   EXPECT_EQ(error_of("toprun --nnodes 4 --node-rank 4 s"),
-            "--node-rank 4: --nnodes says 4 nodes, so it must be from 0 to 3");
+            "--node-rank 4: --nnodes says 4 nodes, so the node rank must be from 0 to 3");
 }
 
 TEST(RunOptions, WhatTheOrderIsToServe) {
@@ -226,11 +226,12 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(good_options("toprun --topology gcp s").topology, "gcp");
   EXPECT_EQ(good_options("toprun --topology azure s").topology, "azure");
   EXPECT_EQ(error_of("toprun --topology ibm s"),
-            "--topology ibm: it is neither a file nor a source of topology; the sources are auto, "
+            "--topology ibm: it is neither a file nor the name of a topology source; the sources "
+            "are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
   EXPECT_EQ(error_of("toprun --topology - s"),
             "--topology -: a launch reads the topology several times, and this input can be read "
-            "only once; save it in a file");
+            "only once; save the topology in a file");
   EXPECT_EQ(good_options("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 
@@ -291,8 +292,8 @@ TEST(RunOptions, WhatIsRun) {
   EXPECT_EQ(good_options("toprun --run-path --no-python -m a").program, plan::Program::script);
   EXPECT_EQ(error_of("toprun -m --no-python a"),
             "-m and --no-python contradict each other; give only one of them");
-  EXPECT_EQ(error_of("toprun --nnodes 2"), "no script given; toprun -h shows how");
-  EXPECT_EQ(error_of("torchrun"), "no script given; torchrun -h shows how");
+  EXPECT_EQ(error_of("toprun --nnodes 2"), "no script given; toprun -h shows the usage");
+  EXPECT_EQ(error_of("torchrun"), "no script given; torchrun -h shows the usage");
 }
 
 TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
@@ -433,12 +434,12 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
             Notes{"--event-log-handler console has no effect: toprun writes events to the file "
                   "of --report instead"});
   EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
-            Notes{"--rdzv-conf: rank has no effect; --node-rank says which node this is"});
+            Notes{"--rdzv-conf: rank has no effect; --node-rank gives the rank of this node"});
   EXPECT_EQ(parse("toprun --rdzv-conf timeout=5' --rdzv-backend c10d s")->notes,
             Notes{"--rdzv-conf: timeout=5' has no effect; the value must be a whole number"});
   EXPECT_EQ(parse("toprun --on-hang abort --stage-to /x s")->notes,
-            (Notes{"--on-hang without effect: no --hang-timeout",
-                   "--stage-to without effect: no --stage"}));
+            (Notes{"--on-hang has no effect without --hang-timeout",
+                   "--stage-to has no effect without --stage"}));
   EXPECT_EQ(parse("toprun --on-hang abort --hang-timeout 9 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
             Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
@@ -466,8 +467,9 @@ TEST(RunOptions, PluginsAreRefusedByName) {
             "--logs-specs mine: toprun does not load Python code as torchrun does; "
             "leave it out: --log-dir, --tee and --redirects decide where the output goes");
   EXPECT_EQ(error_of("toprun --rdzv-backend zeus s"),
-            "--rdzv-backend zeus: toprun supports static and c10d, and not a rendezvous in Python; "
-            "use one of the two");
+            "--rdzv-backend zeus: toprun supports the backends static and c10d, but no rendezvous "
+            "code in Python; "
+            "use static or c10d");
 }
 
 }  // namespace

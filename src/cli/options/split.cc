@@ -115,10 +115,8 @@ std::string instead_of_slurms(std::string_view name, Command command) {
   }
   if (word == "--wrap") return "give the command itself: toprun submit --no-python COMMAND";
   if (std::ranges::find(passed_to_slurm, word) == passed_to_slurm.end()) return {};
-  return fmt::format(
-      "it is an option of Slurm alone: write --slurm-arg={0} or "
-      "--slurm-arg={0}=VALUE",
-      word);
+  return fmt::format("only Slurm knows this option: write --slurm-arg={0} or --slurm-arg={0}=VALUE",
+                     word);
 }
 
 // What shows the same of a launch. Empty: no such option.
@@ -133,7 +131,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
   std::string what = fmt::format("unknown option {}", name);
   if (flag != nullptr && command == Command::torchrun) {
     return usage(std::move(what), "under the name torchrun, toprun accepts only torchrun's options",
-                 "call it toprun");
+                 "start the program as toprun");
   }
   if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
     return usage(std::move(what), {}, instead);
@@ -222,7 +220,7 @@ class Splitter {
     const bool repeats = !operands.empty() && operands.back().repeats();
     if (argument <= operands.size() || repeats) return {};
     return wrong_operands(line_,
-                          fmt::format("{} is a word too many", out_.arguments[operands.size()]));
+                          fmt::format("unexpected argument {}", out_.arguments[operands.size()]));
   }
 
   // As in argparse, `SCRIPT -- ARGS` ends the options once more; later separators belong to the
@@ -241,7 +239,7 @@ class Splitter {
     std::vector<std::string> names;
     for (const Flag* flag : candidates) names.emplace_back(flag->name);
     return usage(fmt::format("ambiguous option {}", name), "it could be " + join(names, ", "),
-                 "write it in full");
+                 "write the full name of the option");
   }
 
   Result<void> take_long(std::string_view word) {

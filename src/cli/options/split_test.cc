@@ -96,13 +96,13 @@ TEST(Split, AbbreviationsAmongTorchrunsOptionsOnly) {
       {"toprun --he s", "run --help | (none) |"},
       {"toprun --no s",
        "error: ambiguous option --no: it could be --node-rank, --no-python; "
-       "write it in full"},
+       "write the full name of the option"},
       {"toprun --rdzv x s",
        "error: ambiguous option --rdzv: it could be --rdzv-endpoint, "
-       "--rdzv-backend, --rdzv-id, --rdzv-conf; write it in full"},
+       "--rdzv-backend, --rdzv-id, --rdzv-conf; write the full name of the option"},
       {"toprun --log x s",
        "error: ambiguous option --log: it could be --log-dir, --log-line-prefix-template, "
-       "--logs-specs; write it in full"},
+       "--logs-specs; write the full name of the option"},
       {"toprun --np 2 s", "run --nproc-per-node=2 | s |"},
       {"toprun --no-p s", "run --no-python | s |"},  // our --no-preflight does not count
       {"toprun --virtual s", "run --virtual-local-rank | s |"},
@@ -172,15 +172,13 @@ TEST(Split, CalledTorchrunThereIsOnlyTorchrun) {
       {"my-torchrun version", "run | version |"},
       {"torchrun --order name s",
        "error: unknown option --order: under the name torchrun, toprun accepts only torchrun's "
-       "options; call it toprun"},
+       "options; start the program as toprun"},
       {"torchrun -v s",
        "error: unknown option -v: under the name torchrun, toprun accepts only torchrun's options; "
-       "call it toprun"},
+       "start the program as toprun"},
       {"torchrun --version s",
        "error: unknown option --version: under the name torchrun, toprun accepts only torchrun's "
-       "options; call "
-       "it "
-       "toprun"},
+       "options; start the program as toprun"},
       {"torchrun --zebra s", "error: unknown option --zebra; torchrun --help lists the options"},
   });
   EXPECT_TRUE(split({"torchrun", "s"})->called_torchrun());
@@ -272,8 +270,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
   };
   const std::vector<Refused> cases = {
       {Command::cancel, {}, "cancel: ID is required; see toprun cancel --help"},
-      {Command::status, {"1", "2"}, "status: 2 is a word too many; see toprun status --help"},
-      {Command::topo_show, {"x"}, "topo show: x is a word too many; see toprun topo show --help"},
+      {Command::status, {"1", "2"}, "status: unexpected argument 2; see toprun status --help"},
+      {Command::topo_show, {"x"}, "topo show: unexpected argument x; see toprun topo show --help"},
       {Command::topo_draw,
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},
@@ -295,7 +293,7 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        "unknown option --ntasks; toprun starts the ranks: give --nodes and --nproc-per-node"},
       {Command::submit,
        {"--nice=100", "a.py"},
-       "unknown option --nice; it is an option of Slurm alone: write --slurm-arg=--nice or "
+       "unknown option --nice; only Slurm knows this option: write --slurm-arg=--nice or "
        "--slurm-arg=--nice=VALUE"},
       {Command::submit,
        {"--wrap=x", "a.py"},
@@ -303,7 +301,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
       {Command::jobs, {"--nice"}, "unknown option --nice; toprun jobs --help lists the options"},
       {Command::submit,
        {"--node", "2", "a.py"},
-       "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; write it in full"},
+       "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; write the full name "
+       "of the option"},
       {Command::topo_order,
        {"--order", "name"},
        "unknown option --order; this verb shows the order by topology; toprun --dry-run --order "

@@ -38,8 +38,8 @@ Result<void> only_one_host(const Argument& argument) {
   const auto hosts = words(argument.value);
   if (hosts.size() < 2) return {};
   return refuse(argument,
-                fmt::format("there is a blank in it, so these are {} hosts", hosts.size()),
-                fmt::format("give one of them, as in {}", hosts.front()));
+                fmt::format("the value contains a blank, so it names {} hosts", hosts.size()),
+                fmt::format("give one host, as in {}", hosts.front()));
 }
 
 // Joins names: "a, b or c".
@@ -140,7 +140,8 @@ Result<NodeCount> parse_node_count(const Argument& argument) {
   };
   if (!least) return bad_end("MIN", parts.front());
   if (!most) return bad_end("MAX", parts.back());
-  if (*least > *most) return refuse(argument, "MIN is greater than MAX", "write MIN:MAX");
+  if (*least > *most)
+    return refuse(argument, "MIN is greater than MAX", "write the smaller number first: MIN:MAX");
   return NodeCount{*least, *most};
 }
 
@@ -152,7 +153,8 @@ Result<std::string> parse_processes_per_node(const Argument& argument) {
     return std::to_string(*number);
   }
   if (argument.value == "xpu")
-    return refuse(argument, "toprun cannot detect the number of XPUs", "give the number");
+    return refuse(argument, "toprun cannot detect the number of XPUs",
+                  "give the number of processes");
   return refuse(argument, fmt::format("must be a number from 1 to {}, cpu, gpu or auto",
                                       max_processes_per_node));
 }
@@ -161,10 +163,11 @@ Result<std::string> parse_backend(const Argument& argument) {
   if (argument.value == "static" || argument.value == "c10d") return argument.value;
   if (argument.value == "etcd" || argument.value == "etcd-v2") {
     return refuse(argument, "toprun needs no etcd",
-                  "use c10d, with --rdzv-endpoint naming one of the nodes");
+                  "use c10d, and name one of the nodes with --rdzv-endpoint");
   }
-  return refuse(argument, "toprun supports static and c10d, and not a rendezvous in Python",
-                "use one of the two");
+  return refuse(argument,
+                "toprun supports the backends static and c10d, but no rendezvous code in Python",
+                "use static or c10d");
 }
 
 Result<plan::Endpoint> parse_endpoint(const Argument& argument) {
@@ -237,8 +240,9 @@ Result<plan::StreamMap> parse_streams(const Argument& argument) {
   }
   constexpr std::string_view form = "0 (none), 1 (stdout), 2 (stderr) or 3 (both)";
   if (argument.value.find(':') == std::string::npos) {
-    return refuse(argument,
-                  fmt::format("must be {}, or one of them per local rank as in 0:3,1:1", form));
+    return refuse(
+        argument,
+        fmt::format("must be {}, or one of these for each local rank, as in 0:3,1:1", form));
   }
   for (const std::string_view part : toprun::split(argument.value, ',')) {
     const auto pair = toprun::split(part, ':');
@@ -284,8 +288,8 @@ Result<std::vector<std::string>> parse_filters(const Argument& argument) {
     }
   }
   if (std::ranges::find(filters, "") != filters.end()) {
-    return refuse(argument, "one of the texts is empty, and would match every line",
-                  "double a comma that is part of a text");
+    return refuse(argument, "one of the filters is empty and would match every line",
+                  "if a comma is part of a filter, write two commas");
   }
   return filters;
 }
@@ -312,7 +316,7 @@ Result<std::string> parse_prefix_template(const Argument& argument) {
     }
     if (std::ranges::find(prefix_macros, name) == prefix_macros.end()) {
       return refuse(argument, fmt::format("unknown macro ${{{}}}", name),
-                    fmt::format("known are ${{{}}}", fmt::join(prefix_macros, "}, ${")));
+                    fmt::format("the known macros are ${{{}}}", fmt::join(prefix_macros, "}, ${")));
     }
     out += fmt::format("${{{}}}", name);
   }

@@ -32,7 +32,7 @@ TEST(Values, ProcessesPerNode) {
     EXPECT_EQ(result.error().why, "must be a number from 1 to 100000, cpu, gpu or auto");
   }
   EXPECT_EQ(parse_processes_per_node(argument("xpu")).error().line(),
-            "--flag xpu: toprun cannot detect the number of XPUs; give the number");
+            "--flag xpu: toprun cannot detect the number of XPUs; give the number of processes");
 }
 
 TEST(Values, NodeCount) {
@@ -79,7 +79,7 @@ TEST(Values, Backend) {
   }
   for (const char* plugin : {"", "zeus", "C10D"}) {
     EXPECT_EQ(parse_backend(argument(plugin)).error().why,
-              "toprun supports static and c10d, and not a rendezvous in Python");
+              "toprun supports the backends static and c10d, but no rendezvous code in Python");
   }
 }
 
@@ -108,14 +108,14 @@ TEST(Values, Endpoint) {
       {"host:-1", "the port \"-1\" is not a number from 0 to 65535"},
       {"[::1]:99999", "the port \"99999\" is not a number from 0 to 65535"},
       {"::1", "an IPv6 address needs brackets"},
-      {"10.1.1.1 fd00::5:29500", "there is a blank in it, so these are 2 hosts"},
+      {"10.1.1.1 fd00::5:29500", "the value contains a blank, so it names 2 hosts"},
       {"fe80::1:29500", "an IPv6 address needs brackets"},
       {"[::1", "a ] is missing after the ["},
       {"[::1]29500", "must be [ADDRESS]:PORT"},
       {"[]:1", "must be HOST:PORT, with a host name or an address"},
       {":29500", "must be HOST:PORT, with a host name or an address"},
       {"", "must be HOST:PORT, with a host name or an address"},
-      {"ho st:1", "there is a blank in it, so these are 2 hosts"},
+      {"ho st:1", "the value contains a blank, so it names 2 hosts"},
       {"tcp://host:1", "must be HOST:PORT, not a URL"},
   };
   for (const auto& [text, why] : bad) {
@@ -147,7 +147,7 @@ TEST(Values, Streams) {
     const auto result = parse_streams(argument(bad));
     ASSERT_FALSE(result) << bad;
     EXPECT_EQ(result.error().why,
-              "must be " + form + ", or one of them per local rank as in 0:3,1:1");
+              "must be " + form + ", or one of these for each local rank, as in 0:3,1:1");
   }
   const std::vector<std::pair<std::string, std::string>> bad_entries = {
       {"0:4", "0:4"},     {"0:", "0:"},     {":1", ":1"},       {"0:1,", ""},
@@ -182,7 +182,7 @@ TEST(Values, Filters) {
   for (const char* bad : {",", "a,", ",a", ",,,"}) {
     ASSERT_FALSE(parse_filters(argument(bad))) << bad;
     EXPECT_EQ(parse_filters(argument(bad)).error().why,
-              "one of the texts is empty, and would match every line");
+              "one of the filters is empty and would match every line");
   }
 }
 
@@ -209,7 +209,7 @@ TEST(Values, PrefixTemplate) {
     EXPECT_EQ(parse_prefix_template(argument(text)).error().why, why) << text;
   }
   EXPECT_EQ(parse_prefix_template(argument("$x")).error().fix,
-            "known are ${role_name}, ${local_rank}, ${rank}, ${hostname}");
+            "the known macros are ${role_name}, ${local_rank}, ${rank}, ${hostname}");
 }
 
 TEST(Values, Size) {

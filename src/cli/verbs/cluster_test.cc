@@ -115,7 +115,7 @@ TEST(JobWords, TellsProgress) {
   progress.metrics = {{"loss", "0.31"}};
   progress.reported = WallTime();
   EXPECT_EQ(jobs::progress_text(progress),
-            "42 % done, 1:03:00 left, loss 0.31; told at " + time_text(WallTime()));
+            "42 % done, 1:03:00 left, loss 0.31; reported at " + time_text(WallTime()));
 }
 
 TEST(JobWords, ColumnsAreAsWideAsTheirWidestCell) {
