@@ -166,7 +166,7 @@ class Secrets(SubmitCase):
         refused = self.submit("--slurm-arg=--export=NONE", *words, cwd=folder)
         self.assertEqual(refused.code, 2, refused)
         self.assert_one_line(refused, r"-e MY_TOKEN: secrets reach the job through the environment, and "
-                                      r"--export=NONE does not pass it on; .*")
+                                      r"--export=NONE does not pass the environment on; .*")
 
 
 if __name__ == "__main__":

@@ -242,14 +242,14 @@ class Local(support.TestCase):
         env = {"PATH": "/nowhere"}
         finished = self.call("config", "init", cwd=self.project, env=env)
         self.assert_ok(finished)
-        self.assertRegex(finished.err, r"\Atoprun: warning: .*\ntoprun: wrote toprun\.toml, a form to fill in: "
-                                       r"no cluster answered; toprun config show submit .*\n\Z")
+        self.assertRegex(finished.err, r"\Atoprun: warning: .*\ntoprun: wrote toprun\.toml, with examples to fill in, "
+                                       r"because no cluster answered; toprun config show submit .*\n\Z")
         self.assertEqual(self.options(), {})
         text = (self.project / "toprun.toml").read_text()
         self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
         again = self.call("config", "init", cwd=self.project, env=env)
         self.assertEqual(again.code, 2)
-        self.assert_one_line(again, "toprun.toml: it already exists; replace it with --force, or print it with -o -")
+        self.assert_one_line(again, "toprun.toml: it already exists; --force replaces the file; -o - prints the new text instead")
         printed = self.call("config", "init", "--output", "-", cwd=self.project, env=env)
         self.assertEqual(printed.out, text)
         (self.project / "toprun.toml").write_text("")

@@ -27,7 +27,7 @@ class Doctor(support.TestCase):
 
     def test_a_folder_without_a_machine_s_copy_is_not_a_healthy_machine(self):
         for words in (("doctor",), ("doctor", "--json"), ("net", "show"), ("net", "env")):
-            for root, why in (("/nowhere", "there is no such folder"), (self.folder(), "it has no sys, proc, etc or dev")):
+            for root, why in (("/nowhere", "there is no such folder"), (self.folder(), "this folder contains no sys, proc, etc or dev")):
                 with self.subTest(words, root=root):
                     done = self.toprun(*words, "--root", root)
                     self.assertEqual((done.code, done.out), (2, ""), done)

@@ -363,7 +363,7 @@ class Growing(Elastic):
                 first = self.root_agent("1:2", "--grow", "on-signal", "--node-log", self.logs)
                 self.expect(0, world_size=1, restarts=0)
                 report = self.root / "report.json"
-                self.assertIn(f"asked {report} to add the waiting nodes; its report names none: ",
+                self.assertIn(f"asked {report} to add the waiting nodes; the job's report names no waiting nodes: ",
                               self.toprun("grow", report).err)
                 self.told("the job was asked to take in more nodes, but no node waits")
                 late = self.agent("1:2")
@@ -386,19 +386,21 @@ class Growing(Elastic):
         first.signal(signal.SIGURG)
         self.told("the job was asked to take in more nodes, but this requires --grow on-signal")
         report = self.root / "report.json"
-        self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: it adds nodes at its next "
-                                                          r"restart \(--grow at-restart\); start it with --grow on-signal to decide yourself")
+        self.assert_one_line(self.toprun("grow", report), f"cannot grow {report}: the job adds nodes at its next "
+                                                          r"restart \(--grow at-restart\); to choose the time yourself, "
+                                                          "start the job with --grow on-signal")
         self.end(first)
 
     def test_a_report_that_is_not_there_cannot_grow(self):
         done = self.toprun("grow", "nosuch.json")
         self.assertEqual(done.code, 2, done)
         self.assert_one_line(done, "cannot grow nosuch.json: there is no such file; give the file of the job's --report, "
-                                   "or its id as squeue shows it")
+                                   "or the job's id as squeue shows it")
 
     def test_who_cannot_be_asked_to_grow_says_so(self):
-        for nnodes, options, why in (("1", [], "its number of nodes cannot change; start it with --nnodes MIN:MAX --grow on-signal to allow this"),
-                                     ("1:2", ["--grow", "now"], r"it adds nodes by itself .* \(--grow now\)")):
+        for nnodes, options, why in (("1", [], "the job's number of nodes cannot change; "
+                                                 "to allow this, start the job with --nnodes MIN:MAX --grow on-signal"),
+                                     ("1:2", ["--grow", "now"], r"the job adds nodes by itself .* \(--grow now\)")):
             with self.subTest(why):
                 self.setUp()
                 first = self.root_agent(nnodes, *options)

@@ -160,10 +160,10 @@ class Shell(SleepingJob):
                 run = self.begin(*self.cluster.on("ctl", "sh", "-c", line), env=self.env)
                 finished = run.wait(SOON_S)
                 self.assertEqual((finished.code, finished.out), (5, f"on {pod}\n"), finished)
-                self.assertIn(f"a shell in pod {pod}: its programs end with this connection", finished.err)
+                self.assertIn(f"this shell runs in pod {pod}: its programs end when the connection ends", finished.err)
         finished = self.launch("shell", "--attach", f"{JOB}/2")
         self.assertEqual(finished.code, 2)
-        self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and this is not one of them; .*")
+        self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and this number is not one of theirs; .*")
 
     def test_the_dry_run(self):
         self.sleeping(1)

@@ -142,7 +142,7 @@ class Hangs(cluster.TestCase):
         where = rf"(?m)^  hang       rank 3 on n1 sleeps at train\.py:{line_of('sleeps')} in sleeps, and 3 ranks wait for it"
         asked = self.on("n0", TOPRUN, "status", report)
         self.assert_ok(asked)
-        self.assertRegex(asked.out, where + rf", at \S+ \S+; toprun stacks {report} looks again$")
+        self.assertRegex(asked.out, where + rf", at \S+ \S+; toprun stacks {report} shows the current stacks$")
         root.signal(signal.SIGINT)
         for one in (root, other):
             self.assertEqual(one.wait(60).code, 130)
@@ -393,7 +393,7 @@ class InSlurm(cluster.SlurmCase):
         self.assertIn("2 ranks: 2 done", screen.wait(60).out)
         codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
         self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
-        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} are: it does not run: .*; .*")
+        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} are: the job does not run: .*; .*")
 
     def test_a_task_of_an_array_and_what_cannot_be_asked(self):
         folder = self.folder()
@@ -417,17 +417,17 @@ class InSlurm(cluster.SlurmCase):
             for verb, what in (("top", f"look at job {array}"), ("stacks", f"tell where the ranks of job {array} are")):
                 finished = self.begin(*self.cluster.on(where, TOPRUN, verb, array)).wait(60)
                 self.assertEqual(finished.code, 2, finished)
-                self.assert_one_line(finished, f".*cannot {what}: 2 of its tasks run; name one: {array}_0, {array}_1")
+                self.assert_one_line(finished, f".*cannot {what}: 2 of its tasks run; name one task: {array}_0, {array}_1")
         listed = self.begin(*self.cluster.on("n0", TOPRUN, "top")).wait(60)
         for task in f"{array}_0", f"{array}_1":
-            self.assertRegex(listed.err, rf"\d+ jobs of yours run here: .*\b{task} \(sleep, .*; name one")
-        says = rf"job {plain} does not run toprun, as far as n0 shows: no root agent of it is on that node"
+            self.assertRegex(listed.err, rf"\d+ of your jobs run on this host: .*\b{task} \(sleep, .*; name one job")
+        says = rf"job {plain} does not run toprun, as far as n0 shows: the job has no root agent on that node"
         self.assert_one_line(self.login(TOPRUN, "stacks", plain), rf".*cannot tell where .* job {plain} are: {says}")
         self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")
         cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
         for verb in "stacks", "top":
-            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( are)?: it does not run: failed, "
-                                                                  rf"exit code 3; toprun status {ended} says more")
+            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( are)?: the job does not run: failed, "
+                                                                  rf"exit code 3; toprun status {ended} shows more")
         forgotten = folder / "logs" / "999997"
         forgotten.mkdir(parents=True)
         (forgotten / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": 3, "attempts": []}))

@@ -134,7 +134,7 @@ class Mistyped(support.TestCase):
                              ("log 3", "logs"), ("statsu 3", "status"), ("toppo order", "topo")):
             with self.subTest(words):
                 said = self.refused(*words.split())
-                self.assertIn("there is no such verb and no such script here", said)
+                self.assertIn("toprun has no verb with this name, and there is no such script here", said)
                 self.assertIn(f"did you mean toprun {meant}?", said)
 
     def test_a_file_of_such_a_name_is_a_script(self):

@@ -160,7 +160,7 @@ class PodSecurity(KubernetesCase):
         for operator in ("auto", "trainjob", "jobset"):
             with self.subTest(operator):
                 done = self.runs(operator)
-                self.assertEqual("restricted pods: a PyTorchJob is not possible" in done.err, operator == "auto")
+                self.assertEqual("a PyTorchJob is not possible with restricted pods" in done.err, operator == "auto")
 
     def test_workers_of_a_pytorchjob_have_a_container_that_is_not_ours(self):
         name = self.submitted("--nodes", "2", *shows("RANK"))
@@ -286,7 +286,7 @@ class Verbs(KubernetesCase):
                 self.assert_one_line(late, "job train has already ended: ended well \\(at .*\\)")
                 gone = self.call("cancel", "train")
                 self.assert_ok(gone)
-                self.assert_one_line(gone, "had ended, and its pods and output are gone now: train")
+                self.assert_one_line(gone, "deleted the pods and the output of jobs that had already ended: train")
                 wait_for(lambda: not self.all_pods(), "the pods are gone")
 
 
@@ -463,7 +463,7 @@ class BadInput(KubernetesCase):
     def test_a_trial_by_the_cluster(self):
         done = self.submit("--operator", "auto", "--dry-run=server", *shows("RANK"))
         self.assert_ok(done)
-        self.assertEqual(done.err, "toprun: Kubernetes would accept it\n")
+        self.assertEqual(done.err, "toprun: Kubernetes would accept this job\n")
         self.assertEqual(self.objects.list("pytorchjobs"), [])
 
 

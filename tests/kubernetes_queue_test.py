@@ -255,7 +255,7 @@ class InKueue(KubernetesCase):
         name = self.submitted(*shows("RANK"))
         self.objects.find("pytorchjobs", "default", name)["spec"].setdefault("runPolicy", {})["suspend"] = True
         wait_for(lambda: "Suspended: its pods are deleted until it is resumed" in self.call("status", name).out, "suspended")
-        self.assertIn("no job of yours waits", self.call("eta").err)
+        self.assertIn("none of your jobs waits", self.call("eta").err)
 
 
 class KueueByItsObjects(ServerCase):

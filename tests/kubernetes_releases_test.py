@@ -196,12 +196,12 @@ class Namespaces(ReleasesCase):
 
     def test_a_pytorchjobs_workers_are_told_of(self):
         _, finished = self.made("pytorchjobs", "--operator", "pytorchjob", "-N", "2", "--restricted")
-        self.assertIn("a PyTorchJob's workers get an init container", finished.err)
+        self.assertIn("adds an init container to a PyTorchJob's workers", finished.err)
         for words in (("-N", "1"), ("-N", "1-2")):
             _, finished = self.made("pytorchjobs", "--operator", "pytorchjob", *words, "--restricted")
             self.assertNotIn("init container", finished.err)
         _, finished = self.made("trainjobs", "-N", "2", "--restricted")
-        self.assertIn("restricted pods: a PyTorchJob is not possible", finished.err)
+        self.assertIn("a PyTorchJob is not possible with restricted pods", finished.err)
         self.made("pytorchjobs", "-N", "2")
 
     def test_one_that_may_not_be_read(self):
@@ -232,14 +232,14 @@ class Sizes(ReleasesCase):
             with self.subTest(operator):
                 finished = self.submit("--operator", operator, script=("train.py", *words))
                 self.assertEqual(finished.code, 2, finished)
-                self.assert_one_line(finished, r"the job's object, of \d+ bytes: the cluster stores 1500000 at most; .*file")
+                self.assert_one_line(finished, r"the job's object is \d+ bytes long: the cluster stores at most 1500000 bytes; .*file")
 
     def test_a_word_that_no_program_can_be_given(self):
         words = self.folder() / "toprun.toml"
         words.write_text(f"before = '{'x' * 140_000}'\n")
         finished = self.submit("--operator", "jobset", "--config-file", words)
         self.assertEqual(finished.code, 2, finished)
-        self.assert_one_line(finished, r"an argument of \d+ bytes: Linux limits an argument to 131071 bytes; .*")
+        self.assert_one_line(finished, r"an argument is \d+ bytes long: Linux accepts at most 131071 bytes in an argument; .*")
 
     def test_a_patch(self):
         patch = self.folder() / "patch.yaml"

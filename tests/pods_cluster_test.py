@@ -201,7 +201,7 @@ class Logs(Stand):
                 self.kubectl.with_suffix(".said").write_text(said)
                 finished = self.call("logs", "train")
                 self.assertEqual(finished.code, 1, finished)
-                self.assert_one_line(finished, "the output of job train: (\\(NotFound\\): pods .* not found|the server is late)")
+                self.assert_one_line(finished, "cannot show the output of job train: (\\(NotFound\\): pods .* not found|the server is late)")
 
 
 if __name__ == "__main__":

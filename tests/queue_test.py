@@ -143,7 +143,7 @@ class Waiting(Queue):
         both = self.toprun("cancel", f"{array}_[2-3]", "999999", self.running)
         self.assertEqual(both.code, 1, both)
         self.assertIn("job 999999 is unknown", both.err)
-        self.assertIn(f"asked to end: {array}_[2-3], {self.running}", both.err)
+        self.assertIn(f"asked these jobs to end: {array}_[2-3], {self.running}", both.err)
         cluster.wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-o", "%T", "-j",
                                                          f"{array}_1").out, "the one left")
         again = cluster.wait_for(lambda: (tried := self.toprun("cancel", self.running)).code and tried,

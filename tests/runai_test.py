@@ -49,7 +49,7 @@ class Runs(RunaiCase):
                 kept = self.kept(claim)
                 self.assertEqual(sorted(kept), [f"sums-{version}-master-0.out", f"sums-{version}-worker-0.out"])
                 self.assertEqual("".join(kept.values()).count("sum=6"), 4, kept)
-                self.assertIn(f"{claim}/toprun/sums-{version}.%j, where %j stands for its JOB_UUID", finished.err)
+                self.assertIn(f"{claim}/toprun/sums-{version}.%j, where %j stands for the job's JOB_UUID", finished.err)
                 report = json.loads((claim / f"toprun/sums-{version}.{UUID}/report.json").read_text())
                 self.assertEqual(report["exit_code"], 0)
 
@@ -240,9 +240,10 @@ class Commands(RunaiCase):
                               "--toprun", "/scratch/bin/toprun", "--job-name", "a", "/scratch/train.py")
         self.assert_ok(finished)
         self.assertIn(" --command -- /scratch/bin/toprun ", finished.out)
-        self.assertNotIn("has no toprun", finished.err)
+        self.assertNotIn("does not contain toprun", finished.err)
         finished = self.runai("submit", "--dry-run", "--container", "docker://nvcr.io/nvidia/pytorch:1", "train.py")
-        self.assertIn("toprun: image nvcr.io/nvidia/pytorch:1 has no toprun unless you have put it there: --toprun PATH names one "
+        self.assertIn("toprun: image nvcr.io/nvidia/pytorch:1 does not contain toprun unless you have added it: "
+                      "--toprun PATH names a toprun "
                       "on a claim\n", finished.err)
 
     def test_a_dry_run_prints_the_command(self):
@@ -255,7 +256,7 @@ class Commands(RunaiCase):
         self.assertEqual(list(self.jobs_folder.iterdir()), [])
         without = self.toprun("submit", "--on", "runai", "--dry-run", *WITHOUT_GPUS, "--container", "docker://r.example/a", "train.py",
                               env={"PATH": "/usr/bin:/bin"})
-        self.assert_one_line(without, "there is no runai in PATH: this is the command of v2; --runai-cli v1 .*")
+        self.assert_one_line(without, "there is no runai in PATH: this is the command for runai v2; --runai-cli v1 .*")
 
 
 class Recipe(RunaiCase):

@@ -158,12 +158,12 @@ class Local(support.TestCase):
     def test_an_import_that_fails_is_named(self):
         self.assert_fails(self.setup("--venv", "env", "sick", "demo"),
                           r"importing in \S+ on host \S+: sick: ModuleNotFoundError: No module named "
-                          r"'no_such_library'; load what it needs .*")
+                          r"'no_such_library'; load what the environment needs .*")
         self.assertEqual(record_of(self.work / "env")["state"], "failed")
-        self.assert_fails(self.setup("--venv", "env", "dead"), r"importing in .*: it ended with exit code "
+        self.assert_fails(self.setup("--venv", "env", "dead"), r"importing in .*: Python ended with exit code "
                           r"134; its last line: .*")
         self.assert_fails(self.setup("--venv", "env", "--import", "json,nowhere", "sick"),
-                          "importing in [^;]*: nowhere: ModuleNotFoundError: [^;]*; load what it needs .*")
+                          "importing in [^;]*: nowhere: ModuleNotFoundError: [^;]*; load what the environment needs .*")
         self.assert_ok(self.setup("--venv", "env", "--import", "json,demo", "sick", "demo"))
         self.assertEqual(record_of(self.work / "env")["imports"]["demo"], "1.2")
 
@@ -250,8 +250,8 @@ class Local(support.TestCase):
     def test_images_that_cannot_be_built(self):
         (self.work / "there.sif").touch()
         for words, code, pattern in [
-            (["--from", "docker://demo"], 2, "--from docker://demo: --container FILE is missing, the image"
-                                             " to build; as in --container pytorch.sif"),
+            (["--from", "docker://demo"], 2, "--from docker://demo: --container FILE is missing: it names the "
+                                             "image to build; add the option, as in --container pytorch.sif"),
             (["--from", "docker://demo", "--container", "t.img"], 2,
              "--container t.img: must end in .sif or .sqsh; .*"),
             (["--from", "none.tar", "--container", "t.sif"], 2,
@@ -278,8 +278,8 @@ class Local(support.TestCase):
                           r"named 'torch'; .*")
         self.assert_fails(self.setup("--venv", "env", "--horovod=tcp"), "--horovod=tcp: must be nccl, gloo "
                           "or mpi", code=2)
-        self.assert_fails(self.setup("--venv", "env", "--nccl-home", "/opt"), "--nccl-home /opt: is for "
-                          "Horovod; use --horovod too", code=2)
+        self.assert_fails(self.setup("--venv", "env", "--nccl-home", "/opt"),
+                          "--nccl-home /opt: this option is for Horovod; add --horovod", code=2)
 
     def test_dry_run_prints_what_would_be_run(self):
         finished = self.setup("--dry-run", "--python", "python3", "--venv", "env", "demo")

@@ -39,8 +39,7 @@ class Shell(SubmitCase):
         self.assertTrue(finished.out.endswith(
             f" env TOPRUN_SHELL=/bin/bash {os.path.realpath(TOPRUN)} shell --modules=singularity\n"),
             finished.out)
-        self.assertRegex(finished.err, "(?m)^toprun: --modules singularity on host .*; the job's nodes "
-                                       "may have it$")
+        self.assertRegex(finished.err, "(?m)^toprun: --modules singularity on host .*; perhaps the job's nodes have it$")
 
     def environments(self):
         """A folder with a virtual environment and a module; the variables that find the module."""
@@ -89,8 +88,7 @@ class Shell(SubmitCase):
                                       cwd=folder, env=env)
                 self.assert_ok(finished)
                 self.assertRegex(finished.err, "(?m)^toprun: --modules singularity/3.12 on host ctl: .*; "
-                                               "did you mean singularity/3.11\\?; the job's nodes may "
-                                               "have it$")
+                                               "did you mean singularity/3.11\\?; perhaps the job's nodes have it$")
         later = self.login(TOPRUN, "submit", "--dry-run", "--after", self.sleeping(), "--venv",
                            "torch-evn", *rest, cwd=folder)
         self.assert_ok(later)
@@ -120,9 +118,9 @@ class Shell(SubmitCase):
                    cwd=self.folder())
         for id, code, pattern in [
             ("999", 1, "job 999 is unknown: .*"),
-            (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; toprun status {held}"),
+            (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; see toprun status {held}"),
             (ended, 1, f"--attach {ended}: the job does not run: failed, exit code 7; .*"),
-            (array, 2, f"--attach {array}: 2 of its tasks run; name one: {array}_1, {array}_2"),
+            (array, 2, f"--attach {array}: 2 of its tasks run; name one task: {array}_1, {array}_2"),
         ]:
             with self.subTest(pattern):
                 finished = self.login(TOPRUN, "shell", "--attach", id)
@@ -144,7 +142,7 @@ class Shell(SubmitCase):
     def test_nested_and_left_over(self):
         finished = self.on("ctl", "salloc", "-N1", TOPRUN, "shell")
         self.assertEqual(finished.code, 2, finished)
-        self.assertRegex(finished.err, r"toprun: inside job \d+ already: .*")
+        self.assertRegex(finished.err, r"toprun: this shell is already inside job \d+: .*")
         finished = self.login(TOPRUN, "shell", "--dry-run", env={"SLURM_JOB_ID": "99999",
                                                                  "SLURM_STEP_ID": "0"})
         self.assert_ok(finished)

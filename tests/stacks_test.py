@@ -104,7 +104,7 @@ class Stacks(support.TestCase):
         support.wait_until(program.with_name("again0").exists, 60, "it runs")
         asked = self.stacks(program)
         each = rf"\d+ \({program.name}, for \d[^,)]*\)"
-        self.assert_one_line(asked, rf"2 jobs of yours run here: {each}, {each}; name one: toprun stacks JOB")
+        self.assert_one_line(asked, rf"2 of your jobs run on this host: {each}, {each}; name one job: toprun stacks JOB")
         for one in (program.parent / "toprun").iterdir():
             self.assertIn("in waits", self.stacks(program, one.stem).out)
         for one in (run, again):
@@ -200,7 +200,7 @@ class Dumps(support.TestCase):
         told = done.err.splitlines()
         self.assertEqual(len(told), len(odd), done.err)
         for name, line in zip(sorted(odd), told):
-            self.assertRegex(line, rf"^toprun: passes over .*/{name}: ")
+            self.assertRegex(line, rf"^toprun: ignored .*/{name}: ")
         done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder, "--json")
         self.assertEqual(sorted(pathlib.Path(one["file"]).name for one in json.loads(done.out)["passed_over"]), sorted(odd))
 
@@ -222,7 +222,7 @@ class Dumps(support.TestCase):
         os.utime(stale, (1, 1))
         done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
         self.assertEqual(done.out, "all ranks made the same calls, and all calls have ended\n")
-        self.assertRegex(done.err, r"^toprun: passes over .*/nccl_trace_rank_1: rank 1 is in comm_lib_trace_rank_1 too\n$")
+        self.assertRegex(done.err, r"^toprun: ignored .*/nccl_trace_rank_1: for rank 1, toprun uses the dump in comm_lib_trace_rank_1\n$")
 
     def test_what_is_no_dump(self):
         folder = self.folder()

@@ -147,7 +147,7 @@ class Story(submitting.SubmitCase):
         folder = self.folder()
         id = self.submitted("-N", "1", "-J", "never", "--slurm-arg=--hold", "--no-python", "true", cwd=folder)
         self.assertRegex(self.told("logs", id, cwd=folder),
-                         rf"job {id} has printed nothing yet: waiting; it will be in .*/logs/never\.{id}\.out")
+                         rf"job {id} has printed nothing yet: waiting; its output will be in .*/logs/never\.{id}\.out")
         self.told("cancel", id, cwd=folder)
         self.forget(folder, id)
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
@@ -165,7 +165,7 @@ class Story(submitting.SubmitCase):
                             "sh", "-c", UNTIL_GO, cwd=folder)
         self.wait_for_ranks(folder, f"{id}_1")
         told = self.told("cancel", f"{id}_[2-3]", cwd=folder)
-        self.assertIn(f"asked to end: {id}_[2-3]", told)
+        self.assertIn(f"asked these jobs to end: {id}_[2-3]", told)
         for path in (folder / "logs").glob(f"{id}*/story.jsonl"):
             self.assertNotIn("_1", path.parent.name, path.read_text())
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"

@@ -94,7 +94,7 @@ class Top(support.TestCase):
         screen.expect("its local rank 2: runs")
         screen.expect("  process    pid ")
         screen.press("l")
-        screen.expect("it has no log file")
+        screen.expect("this rank has no log file")
         screen.press("q")
         shown = screen.expect("code 0")
         self.assertIn("before", shown, "the terminal is as it was")

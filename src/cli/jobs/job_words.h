@@ -27,7 +27,7 @@ enum class ExitCode { shown, left_out };
 std::string end_text(const engines::Queue& queue, const engines::Job& job,
                      ExitCode shown = ExitCode::shown);
 
-// "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
+// "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
 // The engine whose ids have this form. Error: `id` is not an id, or the engine is not available.

@@ -60,14 +60,14 @@ struct RunTarget {
 Result<RunTarget> target_of(const RunId& id, const Environment& environment) {
   auto found = TRY(plan::find_pods(text_of(id), id.job, environment));
   if (found.pods.empty()) {
-    return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
+    return fail(text_of(id), "the run's job has no pods", "see toprun status " + id.job);
   }
   const engines::JobPod& first = found.pods.front();
   if (!first.trouble.empty()) {
-    return fail(
-        text_of(id),
-        fmt::format("its files are in pod {}, which does not run: {}", first.name, first.trouble),
-        "toprun status " + id.job);
+    return fail(text_of(id),
+                fmt::format("the run's files are in pod {}, and this pod does not run: {}",
+                            first.name, first.trouble),
+                "see toprun status " + id.job);
   }
   auto command = found.queue->exec_command(found.job, first, engines::Terminal::no);
   return RunTarget{std::move(found), std::move(command)};
@@ -104,7 +104,7 @@ struct Said {
 // Runs it with its output on ours, until its end or ours.
 Result<Said> show(const std::vector<std::string>& words, const Environment& environment) {
   const auto program = process::find_program(words.front(), environment);
-  if (!program) return fail(words.front(), "it is not in PATH");
+  if (!program) return fail(words.front(), "the program is not in PATH");
   auto in = process::make_pipe();
   auto err = TRY(in ? process::make_pipe() : std::unexpected(in.error()));
   const auto pid =
@@ -134,8 +134,9 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
   const bool good = !id.job.empty() && id.run.size() <= longest_run &&
                     id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (good) return id;
-  return usage(fmt::format("run {}", printable(text)), "it is not of the form JOB/RUN",
-               "toprun run --in JOB --detach prints the id");
+  return usage(fmt::format("run {}", printable(text)),
+               "the run's id does not have the form JOB/RUN",
+               "toprun run --in JOB --detach prints the id of its run");
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {
@@ -146,8 +147,8 @@ Result<int> show_run(const RunId& id, bool follow, const Environment& environmen
   if (said.code == no_such_run) return std::unexpected(no_run(id, target));
   if (said.code == 0 && !follow) return 0;
   if (said.code == 0) {
-    return fail(text_of(id), "its agent was killed and could not report how the run ended",
-                "toprun status " + id.job);
+    return fail(text_of(id), "the run's agent was killed and could not report how the run ended",
+                "see toprun status " + id.job);
   }
   const engines::LoginTrouble trouble = engines::exec_trouble(said.lines);
   return fail(text_of(id), trouble.why,
@@ -170,8 +171,8 @@ Result<int> signal_run(const RunId& id, const std::string& signal, const Environ
 Result<std::string> report_of_run(const RunId& id, const Environment& environment) {
   auto text = answer(id, "[ ! -e \"$f/report.json\" ] || cat \"$f/report.json\"\n", environment);
   if (!text || !text->empty()) return text;
-  return fail(text_of(id), "its agents have not connected yet, so there is no report",
-              fmt::format("see their messages with toprun logs {}", id.job));
+  return fail(text_of(id), "the run's agents have not connected yet, so there is no report",
+              fmt::format("toprun logs {} shows the agents' messages", id.job));
 }
 
 }  // namespace toprun::pods

@@ -71,7 +71,7 @@ Result<std::string> image_of(const plan::Options& run) {
   if (!image) return std::unexpected(image.error());
   if (!image->is_path()) return container::registry_reference(*image);
   return usage("--container " + run.container.image, "pods need an image from a registry",
-               "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
+               "name an image in a registry, as in docker://nvcr.io/nvidia/pytorch:25.03-py3");
 }
 
 Result<engines::kubernetes::Claim> parse_claim(const Argument& argument) {
@@ -80,12 +80,12 @@ Result<engines::kubernetes::Claim> parse_claim(const Argument& argument) {
                     parts[1].starts_with('/') && (parts.size() == 2 || parts[2] == "ro");
   if (!good) {
     return usage(argument.label(), "is not NAME:PATH or NAME:PATH:ro",
-                 "write it as scratch:/scratch, the path absolute");
+                 "write an absolute path, as in scratch:/scratch");
   }
   if (!engines::kubernetes::is_object_name(parts[0])) {
     return usage(argument.label(),
                  fmt::format("'{}' is not the name of a claim", printable(parts[0])),
-                 "write it as kubectl get pvc lists it: a-z, 0-9, - and .");
+                 "write the name as kubectl get pvc lists it: a-z, 0-9, - and .");
   }
   engines::kubernetes::Claim claim;
   claim.name = parts[0];
@@ -104,7 +104,7 @@ Result<std::optional<std::string>> parse_memory(const Argument& argument) {
   const auto number = parse_int(has_unit ? text.substr(0, text.size() - 1) : text);
   const bool is_bare = argument.value.ends_with('i') && !has_unit;
   if (!number || *number < 0 || is_bare) {
-    return usage(argument.label(), "is not a size", "write it as 64G or 64Gi");
+    return usage(argument.label(), "is not a size", "write a size such as 64G or 64Gi");
   }
   if (*number == 0) return std::optional<std::string>();
   return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
@@ -146,8 +146,9 @@ void note_memory(std::vector<std::string>& notes, const OptionReader& reader) {
     const auto argument = reader.one(name);
     const auto memory = argument ? parse_memory(*argument) : Result<std::optional<std::string>>();
     if (!memory || !*memory || argument->value == **memory) continue;
-    notes.push_back(fmt::format("{} is {} here: Slurm's units are powers of 1024",
-                                argument->label(), **memory));
+    notes.push_back(
+        fmt::format("{} becomes {} in Kubernetes, because Slurm's units are powers of 1024",
+                    argument->label(), **memory));
   }
 }
 
@@ -174,7 +175,7 @@ Result<void> set_gpu_resource(Workload& job, const OptionReader& reader) {
   if (!argument) return {};
   if (!engines::kubernetes::is_label_key(argument->value) || !argument->value.contains('/')) {
     return usage(argument->label(), "is not the name of a resource",
-                 "write it as kubectl describe node prints it: amd.com/gpu");
+                 "write the name as kubectl describe node prints it, as in amd.com/gpu");
   }
   job.gpu_resource = argument->value;
   return {};
@@ -192,17 +193,18 @@ Result<void> set_resources(Workload& job, const OptionReader& reader) {
     const std::string label = label_of(all, pair);
     const auto count = parse_int(number);
     if (!count || *count < 1 || *count > max_resource) {
-      return usage(label, "is not NAME=N", "write it as rdma/rdma=1");
+      return usage(label, "is not NAME=N", "write a name and a number, as in rdma/rdma=1");
     }
     if (!is_extended_resource(name)) {
-      return usage(label,
-                   fmt::format("'{}' is not the name of an extended resource, which has a domain",
-                               printable(name)),
-                   "write it as kubectl describe node prints it: rdma/hca=1");
+      return usage(
+          label,
+          fmt::format("'{}' is not the name of an extended resource: such a name contains a domain",
+                      printable(name)),
+          "write the name as kubectl describe node prints it, as in rdma/hca=1");
     }
     if (job.gpus > 0 && name == job.gpu_resource) {
       return usage(label + " and --gpus-per-node", "both request the same resource",
-                   "give one of them");
+                   "give only one of them");
     }
     job.resources.emplace_back(name, static_cast<int>(*count));
   }
@@ -254,8 +256,8 @@ Result<void> set_runtime(Workload& job, const OptionReader& reader) {
   const bool is_kind = kind.empty() || is_of_space || kind == "clustertrainingruntime";
   if (!is_kind || !engines::kubernetes::is_label(job.runtime)) {
     return usage(argument->label(), "is not the name of a training runtime",
-                 "list them with kubectl get clustertrainingruntimes,trainingruntimes; write a "
-                 "namespaced one as trainingruntime/NAME");
+                 "kubectl get clustertrainingruntimes,trainingruntimes lists the runtimes; write a "
+                 "namespaced runtime as trainingruntime/NAME");
   }
   if (is_of_space) job.runtime_kind = "TrainingRuntime";
   return {};
@@ -332,7 +334,7 @@ Result<void> set_annotations(Workload& job, const OptionReader& reader) {
     if (engines::kubernetes::is_label_key(lower(pair.first))) continue;
     return usage(label_of(all, pair),
                  fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
-                 "write it as example.com/key=value");
+                 "write the annotation as in example.com/key=value");
   }
   job.annotations = std::move(pairs);
   return {};
@@ -378,10 +380,10 @@ void note_outputs(PodOptions& out, const options::Split& split) {
     if (claim == nullptr) {
       out.notes.push_back(
           argument->label() +
-          " is not on a claim of the job (--pvc): the files there are lost with the pods");
+          " is not on a claim of the job (--pvc): these files are lost when the pods are deleted");
     } else if (claim->read_only) {
       out.notes.push_back(argument->label() +
-                          " is on a claim that the pods may only read: leave :ro out of its --pvc");
+                          " is on a read-only claim: leave :ro out of the claim's --pvc");
     }
   }
 }
@@ -392,13 +394,13 @@ Result<void> set_path(PodOptions& out, const OptionReader& reader) {
   if (!argument) return {};
   if (!argument->value.starts_with('/') || argument->value.ends_with('/')) {
     return usage(argument->label(), "must be a file's absolute path in the pods",
-                 "write it as /scratch/bin/toprun, on a claim that --pvc mounts");
+                 "write a path such as /scratch/bin/toprun, on a claim that --pvc mounts");
   }
   Workload& job = out.job;
   if (job.command.front() == "toprun") job.command.front() = argument->value;
   if (claim_at(job, argument->value) == nullptr) {
     out.notes.push_back(argument->label() +
-                        " is not on a claim of the job (--pvc): the image must contain it");
+                        " is not on a claim of the job (--pvc): the image must contain this file");
   }
   return {};
 }
@@ -435,8 +437,9 @@ void note_image(PodOptions& out, const OptionReader& reader) {
   const std::string& image = out.job.image;
   if (!is_published(image)) return;
   out.notes.push_back(fmt::format(
-      "image {} has no toprun unless you have put it there: --toprun PATH names one on a claim{}",
-      image, out.on_runai ? "" : ", --toprun-image IMAGE brings it"));
+      "image {} does not contain toprun unless you have added it: --toprun PATH names a toprun on "
+      "a claim{}",
+      image, out.on_runai ? "" : ", --toprun-image IMAGE copies it from another image"));
 }
 
 // A relative path begins in the folder of --chdir, else in the image's.
@@ -446,12 +449,12 @@ void note_script(PodOptions& out, const plan::Options& run) {
   const std::string path = run.script.starts_with('/') ? run.script : job.folder + "/" + run.script;
   if (claim_at(job, path) != nullptr) return;
   const std::string folder = job.claims.empty() ? "/PATH" : job.claims.front().path;
-  out.notes.push_back(
-      fmt::format("image {} has no {} unless you have put it there, and the pods do not see this "
-                  "machine's files: put it on a claim and give its path there, as in {}{}/{}",
-                  job.image, run.script, job.claims.empty() ? "--pvc NAME:/PATH " : "",
-                  folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder,
-                  std::filesystem::path(run.script).filename().string()));
+  out.notes.push_back(fmt::format(
+      "image {} does not contain {} unless you have added it, and the pods do not see this "
+      "machine's files: put the script on a claim and give its path in the pods, as in {}{}/{}",
+      job.image, run.script, job.claims.empty() ? "--pvc NAME:/PATH " : "",
+      folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder,
+      std::filesystem::path(run.script).filename().string()));
 }
 
 Result<void> set_toprun(Workload& job, const OptionReader& reader) {
@@ -497,7 +500,7 @@ Result<void> set_objects(PodOptions& out, const OptionReader& reader) {
   const auto take = [](const Argument& argument) -> Result<std::string> {
     if (engines::kubernetes::is_object_name(argument.value)) return argument.value;
     return usage(argument.label(), "is not the name of an object in Kubernetes",
-                 "write it as kubectl lists it: a-z, 0-9, - and .");
+                 "write the name as kubectl lists it: a-z, 0-9, - and .");
   };
   for (const auto& [option, names] : {std::pair{"--env-from", &job.env_from},
                                       std::pair{"--image-pull-secret", &job.pull_secrets}}) {
@@ -551,7 +554,7 @@ Result<void> check_names(const Workload& job) {
     const bool is_both = same != job.secret_variables.end();
     if (is_both) {
       return usage(fmt::format("-e {0} and --secret-env {0}", name), "both set the same variable",
-                   "give one of them");
+                   "give only one of them");
     }
   }
   return {};
@@ -584,8 +587,9 @@ Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
 // A job whose pods sleep has no script, but a name.
 Result<options::Split> without_script(options::Split split) {
   if (split.script) {
-    return usage("--interactive with " + *split.script, "its pods wait and do not run a script",
-                 "leave it out: toprun run --in JOB SCRIPT runs it in them");
+    return usage("--interactive with " + *split.script,
+                 "with --interactive, the pods wait and do not run a script",
+                 "leave the script out: toprun run --in JOB SCRIPT runs it in the pods");
   }
   split.script = interactive_name;
   return split;

@@ -242,8 +242,10 @@ TEST(PodOptions, WhereTheScriptIs) {
   const std::string brings = "--toprun-image=registry.example/toprun";
   for (const auto& [words, note] : std::vector<std::pair<Strings, std::string>>{
            {{"--container=python:3", "code/x.py"},
-            "image python:3 has no code/x.py unless you have put it there, and the pods do not see "
-            "this machine's files: put it on a claim and give its path there, as in --pvc "
+            "image python:3 does not contain code/x.py unless you have added it, and the pods do "
+            "not see "
+            "this machine's files: put the script on a claim and give its path in the pods, as in "
+            "--pvc "
             "NAME:/PATH /PATH/x.py"},
            {{"--container=python:3", "--pvc=s:/scratch", "x.py"}, "as in /scratch/x.py"},
            {{"--container=python:3", "--pvc=s:/scratch", "/home/me/x.py"}, "as in /scratch/x.py"},
@@ -378,15 +380,18 @@ TEST(PodOptions, WhatThePodsCannotHoldTwiceIsSaidInOneLine) {
            {"--pvc a:/toprun.io --toprun-image b x.py",
             "--pvc a:/toprun.io: --toprun-image puts the binary at this path; give another path"},
            {"--pvc Bad_Name:/s x.py",
-            "--pvc Bad_Name:/s: 'Bad_Name' is not the name of a claim; write it as kubectl get pvc "
+            "--pvc Bad_Name:/s: 'Bad_Name' is not the name of a claim; write the name as kubectl "
+            "get pvc "
             "lists it: a-z, 0-9, - and ."},
            {"--extended-resource rdma=1 x.py",
-            "--extended-resource rdma=1: 'rdma' is not the name of an extended resource, which has "
-            "a domain; write it as kubectl describe node prints it: rdma/hca=1"},
+            "--extended-resource rdma=1: 'rdma' is not the name of an extended resource: such a "
+            "name contains a domain; write the name as kubectl describe node prints it, as in "
+            "rdma/hca=1"},
            {"--node-selector a=b --node-selector a=c x.py",
-            "--node-selector a=b and --node-selector a=c: a label has one value; give one of them"},
+            "--node-selector a=b and --node-selector a=c: a label has one value; give only one of "
+            "them"},
            {"--annotation a=b --annotation a=c x.py",
-            "--annotation a=b and --annotation a=c: an annotation has one value; give one of "
+            "--annotation a=b and --annotation a=c: an annotation has one value; give only one of "
             "them"}}) {
     EXPECT_EQ(refused(line).line(), said);
   }
@@ -402,24 +407,23 @@ TEST(PodOptions, WhatIsGivenLastIsAVariablesValue) {
 TEST(PodOptions, OutputOnNoClaimIsNoted) {
   for (const auto& [line, note] : std::vector<std::pair<const char*, const char*>>{
            {"--pvc s:/s --log-dir /logs x.py",
-            "--log-dir /logs is not on a claim of the job (--pvc): the files there are lost with "
-            "the pods"},
+            "--log-dir /logs is not on a claim of the job (--pvc): these files are lost when the "
+            "pods are deleted"},
            {"--pvc s:/s --log-dir logs --chdir /opt x.py",
-            "--log-dir logs is not on a claim of the job (--pvc): the files there are lost with "
-            "the pods"},
+            "--log-dir logs is not on a claim of the job (--pvc): these files are lost when the "
+            "pods are deleted"},
            {"--pvc s:/s:ro --log-dir /s/logs x.py",
-            "--log-dir /s/logs is on a claim that the pods may only read: leave :ro out of its "
-            "--pvc"},
+            "--log-dir /s/logs is on a read-only claim: leave :ro out of the claim's --pvc"},
            {"--pvc s:/s --node-log /n x.py",
-            "--node-log /n is not on a claim of the job (--pvc): the files there are lost with the "
-            "pods"},
+            "--node-log /n is not on a claim of the job (--pvc): these files are lost when the "
+            "pods are deleted"},
            {"--pvc s:/s --report /r.json x.py",
-            "--report /r.json is not on a claim of the job (--pvc): the files there are lost with "
-            "the pods"},
+            "--report /r.json is not on a claim of the job (--pvc): these files are lost when the "
+            "pods are deleted"},
            {"--pvc s:/s --log-dir /s x.py", ""},
            {"--pvc s:/s --log-dir /s/../logs x.py",
-            "--log-dir /s/../logs is not on a claim of the job (--pvc): the files there are lost "
-            "with the pods"},
+            "--log-dir /s/../logs is not on a claim of the job (--pvc): these files are lost when "
+            "the pods are deleted"},
            {"--pvc s:/s --log-dir logs --chdir /s/me --report /s/r.json x.py", ""}}) {
     Strings argv{"--container=r.io/a", "--gpus-per-node=0"};
     for (const std::string_view word : words(line)) argv.emplace_back(word);

@@ -41,8 +41,9 @@ Result<void> set_name(std::string& out, const OptionReader& reader, std::string_
   if (!argument) return {};
   if (!kubernetes::is_object_name(argument->value) ||
       !kubernetes::is_label_value(argument->value)) {
-    return usage(argument->label(), "is not a name in Kubernetes",
-                 "write a-z, 0-9, - and ., 63 at most, as the cluster lists it");
+    return usage(
+        argument->label(), "is not a name in Kubernetes",
+        "write the name as the cluster lists it: at most 63 characters of a-z, 0-9, - and .");
   }
   out = argument->value;
   return {};
@@ -50,9 +51,9 @@ Result<void> set_name(std::string& out, const OptionReader& reader, std::string_
 
 Result<std::string> parse_label_key(const Argument& argument) {
   if (kubernetes::is_label_key(argument.value)) return argument.value;
-  return usage(
-      argument.label(), "is not the key of a label",
-      "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
+  return usage(argument.label(), "is not the key of a label",
+               "write the key as kubectl get nodes --show-labels prints it, as in "
+               "topology.kubernetes.io/zone");
 }
 
 Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader) {
@@ -60,7 +61,8 @@ Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader
   const auto preferred = reader.one("--preferred-topology-key");
   if (required && preferred) {
     return usage(required->label() + " and " + preferred->label(),
-                 "one requires what the other only prefers", "give one of them");
+                 "the first option requires what the second option only prefers",
+                 "give only one of them");
   }
   const auto& argument = required ? required : preferred;
   if (!argument) return {};
@@ -73,7 +75,7 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
   for (const Argument& argument : reader.all("--node-pool")) {
     if (!kubernetes::is_label_value(argument.value) || argument.value.empty()) {
       return usage(argument.label(), "is not the name of a node pool",
-                   "write it as the cluster lists it");
+                   "write the name as the cluster lists it");
     }
     out.pools.push_back(argument.value);
   }
@@ -82,7 +84,7 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
   for (const auto& label : labels) {
     if (kubernetes::is_label_key(label.first) && kubernetes::is_label_value(label.second)) continue;
     return usage(label_of(selectors, label), "is not a label of a node",
-                 "write it as kubectl get nodes --show-labels prints it");
+                 "write the label as kubectl get nodes --show-labels prints it");
   }
   out.selector = std::move(labels);
   for (const Argument& argument : reader.all("--toleration")) {
@@ -97,7 +99,7 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
 Result<std::pair<std::string, std::string>> parse_pair(const Argument& argument) {
   const std::size_t equals = argument.value.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    return usage(argument.label(), "is not KEY=VALUE", "write it as key=value");
+    return usage(argument.label(), "is not KEY=VALUE", "write a key and a value, as in key=value");
   }
   return std::pair{argument.value.substr(0, equals), argument.value.substr(equals + 1)};
 }
@@ -113,7 +115,7 @@ Result<Pairs> pairs_of(std::span<const Argument> all, std::string_view rule) {
     }
     if (same->second == pair.second) continue;
     return usage(fmt::format("{} and {}", label_of(all, *same), argument.label()),
-                 std::string(rule), "give one of them");
+                 std::string(rule), "give only one of them");
   }
   return out;
 }
@@ -131,14 +133,16 @@ Result<kubernetes::Toleration> parse_toleration(const Argument& argument) {
     rest = rest.substr(0, colon);
     if (std::ranges::find(effects, out.effect) == effects.end()) {
       return usage(argument.label(), "has an effect that Kubernetes does not know",
-                   "end it with :NoSchedule, :PreferNoSchedule or :NoExecute, or leave that out");
+                   "end the toleration with :NoSchedule, :PreferNoSchedule or :NoExecute, or leave "
+                   "the effect out");
     }
   }
   out.key = rest.substr(0, rest.find('='));
   if (out.key.size() < rest.size()) out.value = std::string(rest.substr(out.key.size() + 1));
   if (!kubernetes::is_label_key(out.key) || !kubernetes::is_label_value(out.value.value_or(""))) {
     return usage(argument.label(), "is not a taint",
-                 "write it as kubectl describe node prints it: nvidia.com/gpu=present:NoSchedule");
+                 "write the taint as kubectl describe node prints it, as in "
+                 "nvidia.com/gpu=present:NoSchedule");
   }
   return out;
 }

@@ -57,11 +57,11 @@ Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, c
                               const Environment& environment) {
   auto command = queue.log_command(job, follow, only);
   if (!command) {
-    return fail("the output of job " + job.id,
-                fmt::format("{} does not say where it is", queue.engine_in_words()));
+    return fail("cannot show the output of job " + job.id,
+                fmt::format("{} does not report where this output is", queue.engine_in_words()));
   }
   const auto program = process::find_program(command->front(), environment);
-  if (!program) return fail(command->front(), "it is not in PATH");
+  if (!program) return fail(command->front(), "the program is not in PATH");
   auto err = TRY(process::make_pipe());
   const auto pid = TRY(process::start(*program, *command, environment, {.err = err.write.get()}));
   return Reading{pid, *std::move(command), std::move(err.read)};
@@ -80,8 +80,9 @@ Result<void> await(const Reading& reading, const Job& job, std::string said) {
   const int code = process::exit_code(process::await_end(reading.pid));
   process::end_at_once(code);
   if (code == 0 || code == code_of_sigpipe) return {};
-  if (said.empty()) said = fmt::format("{} ended with {}", shell_quote(reading.command), code);
-  return fail(fmt::format("the output of job {}", job.id), std::move(said));
+  if (said.empty())
+    said = fmt::format("{} ended with exit code {}", shell_quote(reading.command), code);
+  return fail(fmt::format("cannot show the output of job {}", job.id), std::move(said));
 }
 
 bool is_coming(JobState state) {
@@ -244,7 +245,7 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   const auto job = TRY(job_of(*queue, id, {}));
   if (job.printers.empty() && is_coming(job.state)) {
     return fail(fmt::format("job {} has printed nothing yet", id),
-                "it waits: " + waiting_words(*queue, job));
+                "the job waits: " + waiting_words(*queue, job));
   }
   // One command for all fails where one of them has not begun. An engine that tells of no printers
   // of a job that runs has that command alone.

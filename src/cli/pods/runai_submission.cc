@@ -63,9 +63,10 @@ Result<runai::Client> client_of(const PodOptions& options, const Environment& en
   }
   if (options.dry_run == DryRun::no) {
     return fail("--on runai", "there is no runai in PATH",
-                "install it, or print the command with --dry-run");
+                "install runai, or print the command with --dry-run");
   }
-  say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows that of v1");
+  say("there is no runai in PATH: this is the command for runai v2; --runai-cli v1 shows the "
+      "command for runai v1");
   return runai::Client{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
 }
 
@@ -74,7 +75,7 @@ int after_submission(const PodOptions& options, const Workload& job, const std::
   const int printed = options.follow ? 0 : print(job.name + '\n');
   say(next_words(options, job.name));
   if (!folder.empty())
-    say(fmt::format("its output is in {}, where %j stands for its JOB_UUID", folder));
+    say(fmt::format("the job's output is in {}, where %j stands for the job's JOB_UUID", folder));
   if (options.follow) {
     const auto code = follow_pods(job.name, {}, environment);
     return code ? *code : give_up(code.error());
@@ -98,8 +99,9 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   if (!client) return give_up(client.error());
   Workload job = options.job;
   if (!options.patch.empty()) {
-    return give_up(
-        {"--patch " + options.patch, "runai makes the object itself", "leave it out", exit_usage});
+    return give_up({"--patch " + options.patch,
+                    "runai creates the job's object itself, so toprun cannot change it",
+                    "leave --patch out", exit_usage});
   }
   if (const auto word = word_with_secret(job.command)) {
     return give_up({*word, "everyone on this host and in the project would see the secret",

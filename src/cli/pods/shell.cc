@@ -26,13 +26,13 @@ Result<engines::JobPod> chosen(const plan::JobOfPods& found, const std::string& 
   const std::string option = "--attach " + found.job.id;
   if (pod == found.pods.end()) {
     return usage(which.empty() ? option : fmt::format("{}/{}", option, which),
-                 fmt::format("the job has {}, and this is not one of them",
+                 fmt::format("the job has {}, and this number is not one of theirs",
                              counted(std::ssize(found.pods), "pod")),
                  "pods are numbered from 0");
   }
   if (pod->trouble.empty()) return *pod;
   return fail(option, fmt::format("pod {} does not run: {}", pod->name, pod->trouble),
-              "toprun status " + found.job.id);
+              "see toprun status " + found.job.id);
 }
 
 }  // namespace
@@ -49,8 +49,8 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   words.insert(words.end(), {"sh", "-c", best_shell});
   if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(
-      fmt::format("a shell in pod {}: its programs end with this connection; a run of toprun run "
-                  "--in {} --detach continues",
+      fmt::format("this shell runs in pod {}: its programs end when the connection ends, but a run "
+                  "that toprun run --in {} --detach starts continues",
                   pod.name, job));
   const auto ended = TRY(engines::run_on_terminal(words, environment, {}));
   return ended.code;

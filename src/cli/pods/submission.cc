@@ -51,8 +51,9 @@ Result<std::vector<Operator>> operators_for(const PodOptions& options,
   if (options.which) return std::vector{*options.which};
   if (options.dry_run != DryRun::client) return kubernetes::find_operators(environment, limit);
   constexpr Operator assumed = Operator::pytorchjob;
-  say(fmt::format("no cluster was contacted, so a {} is assumed; --operator chooses another kind",
-                  kubernetes::kind_of(assumed)));
+  say(fmt::format(
+      "toprun did not contact a cluster, so it assumes a {}; --operator chooses another kind",
+      kubernetes::kind_of(assumed)));
   return std::vector{assumed};
 }
 
@@ -102,14 +103,14 @@ kubernetes::PodChanges changes_for(const kubernetes::Schema& schema) {
 Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::Workload& job) {
   for (const std::string& word : job.command) {
     if (word.size() <= longest_word) continue;
-    return usage(fmt::format("an argument of {} bytes", word.size()),
-                 fmt::format("Linux limits an argument to {} bytes", longest_word),
-                 "pass it in a file");
+    return usage(fmt::format("an argument is {} bytes long", word.size()),
+                 fmt::format("Linux accepts at most {} bytes in an argument", longest_word),
+                 "pass the argument in a file");
   }
   const std::size_t bytes = json_text(object).size();
   if (bytes <= most_object_bytes) return {};
-  return usage(fmt::format("the job's object, of {} bytes", bytes),
-               fmt::format("the cluster stores {} at most", most_object_bytes),
+  return usage(fmt::format("the job's object is {} bytes long", bytes),
+               fmt::format("the cluster stores at most {} bytes", most_object_bytes),
                "pass the script's arguments in a file");
 }
 
@@ -164,8 +165,8 @@ void look_at_the_namespace(kubernetes::Workload& job, const Environment& environ
                            std::chrono::milliseconds limit) {
   if (job.restricted || !kubernetes::asks_for_restricted(job.space, environment, limit)) return;
   job.restricted = true;
-  say("this namespace accepts only restricted pods, so these pods are restricted (not root, no "
-      "capabilities); --run-as UID sets their user if the image's user is root");
+  say("this namespace accepts only restricted pods, so the job's pods are restricted (not root, no "
+      "capabilities); if the image's user is root, --run-as UID sets another user");
 }
 
 // The training operator gives Workers beside a Master an init container of its own, which is
@@ -177,12 +178,12 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
   if (!job.restricted || !has_workers || found == operators.end()) return;
   if (operators.size() > 1) {
     operators.erase(found);
-    say("restricted pods: a PyTorchJob is not possible, because its operator adds an init "
-        "container that the restricted Pod Security level forbids");
+    say("a PyTorchJob is not possible with restricted pods: its operator adds an init container "
+        "that the restricted Pod Security level forbids");
   } else {
-    say("a PyTorchJob's workers get an init container from the training operator, and only the "
-        "operator's --pytorch-init-container-template-file can make it restricted; otherwise use "
-        "--operator jobset");
+    say("the training operator adds an init container to a PyTorchJob's workers, and only the "
+        "operator's --pytorch-init-container-template-file can make this container restricted; "
+        "otherwise use --operator jobset");
   }
 }
 
@@ -209,12 +210,12 @@ Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOp
     auto object = TRY(object_for(which, schema, options, job, unknown));
     if (!unknown) {
       if (!missing.empty())
-        say(fmt::format("this is a {}: {}", kubernetes::kind_of(which), missing));
+        say(fmt::format("toprun uses a {}: {}", kubernetes::kind_of(which), missing));
       return Chosen{which, std::move(object)};
     }
     if (!missing.empty()) continue;
-    missing = fmt::format("the cluster's version of {} has no {}{}", kubernetes::kind_of(which),
-                          *unknown, option_for(*unknown));
+    missing = fmt::format("the cluster's version of {} has no field {}{}",
+                          kubernetes::kind_of(which), *unknown, option_for(*unknown));
   }
   const std::string which = options.which ? lower(kubernetes::kind_of(*options.which)) : "auto";
   return fail("--operator " + which, missing,
@@ -233,11 +234,12 @@ Result<void> create_secret(const PodOptions& options, const kubernetes::Workload
   std::string after;
   if (owner != nullptr) {
     const auto taken = kubernetes::remove(*owner, job.space, environment, limit);
-    after = taken ? "; the job is deleted again"
-                  : "; the job waits for it: toprun cancel " + owner->name;
+    after = taken
+                ? "; the job is deleted again"
+                : "; the job waits for this Secret: end the job with toprun cancel " + owner->name;
   }
   return fail("--secret-env", made.error().why + after,
-              "have one created, and use --secret-env NAME=SECRET:KEY");
+              "ask an administrator to create the Secret, and use --secret-env NAME=SECRET:KEY");
 }
 
 int after_creation(const PodOptions& options, Operator which, const std::string& id,
@@ -258,7 +260,7 @@ int try_out(const PodOptions& options, const kubernetes::Workload& job,
   if (!made) return give_up(made.error());
   const auto secret = create_secret(options, job, nullptr, environment, limit);
   if (!secret) return give_up(secret.error());
-  say("Kubernetes would accept it");
+  say("Kubernetes would accept this job");
   return print_bytes(printed(options, object));
 }
 

@@ -92,8 +92,8 @@ int print_fixes(const std::string& fixes) {
 void tell_of_the_comparison(const OwnPlace& own) {
   if (own.host != own.all.front()) return;
   say(
-      fmt::format("each of the {} hosts prints its own report here; to compare them in one report, "
-                  "start toprun doctor without srun, as in salloc -N {} toprun doctor",
+      fmt::format("each of the {} hosts prints its own report here; to compare the hosts in one "
+                  "report, start toprun doctor without srun, as in salloc -N {} toprun doctor",
                   own.all.size(), own.all.size()));
 }
 
@@ -200,7 +200,7 @@ Result<void> check_hosts(const options::Call& call) {
     for (const FlagId here : one_machine) {
       if (const auto rival = call.argument(here)) {
         return usage(argument->source + " and " + rival->source,
-                     "the first names hosts, the second is for one machine",
+                     "the first option names hosts, and the second option is only for this machine",
                      "give only one of them");
       }
     }

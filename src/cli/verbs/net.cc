@@ -80,8 +80,8 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
     node.nccl = fabric::parse_nccl_version(version->value);
     if (!node.nccl) {
       return usage(
-          fmt::format("{}: '{}' is not a version of NCCL", version->source, version->value), "",
-          "write it as 2.27.3");
+          fmt::format("{}: '{}' is not a version number of NCCL", version->source, version->value),
+          "", "write a version such as 2.27.3");
     }
   }
   return node;

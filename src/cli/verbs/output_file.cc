@@ -33,11 +33,12 @@ Result<void> check_root(const options::Call& call) {
   const bool is_copy = std::ranges::any_of(
       copied, [&](const char* name) { return std::filesystem::is_directory(root / name, error); });
   if (is_copy) return {};
-  return usage(argument->label(),
-               std::filesystem::is_directory(root, error)
-                   ? "it has no sys, proc, etc or dev, so nothing can be read there"
-                   : "there is no such folder",
-               "name the folder above the copies of /sys, /proc, /etc and /dev");
+  return usage(
+      argument->label(),
+      std::filesystem::is_directory(root, error)
+          ? "this folder contains no sys, proc, etc or dev, so toprun can read nothing in it"
+          : "there is no such folder",
+      "name the folder above the copies of /sys, /proc, /etc and /dev");
 }
 
 }  // namespace toprun::cli

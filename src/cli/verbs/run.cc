@@ -46,7 +46,7 @@ Result<void> check_verb(const options::Split& split, const std::vector<std::stri
   if (!is_a_name || std::filesystem::exists(word, error)) return {};
   const auto verb = nearest_verb(word);
   if (!verb) return {};
-  return usage(word, "there is no such verb and no such script here",
+  return usage(word, "toprun has no verb with this name, and there is no such script here",
                fmt::format("did you mean toprun {}?", *verb));
 }
 

@@ -48,7 +48,8 @@ ClusterPicture ask(const Environment& environment) {
 }
 
 std::unexpected<Error> is_there_already(const std::string& path) {
-  return usage(path, "it already exists", "replace it with --force, or print it with -o -");
+  return usage(path, "it already exists",
+               "--force replaces the file; -o - prints the new text instead");
 }
 
 // The file is created in one step, so that only one of two calls at once succeeds, and then filled.
@@ -56,7 +57,7 @@ Result<void> write(const InitOptions& options, const std::string& text) {
   if (!options.force) {
     const Fd file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!file && errno == EEXIST) return is_there_already(options.output);
-    if (!file) return fail_errno("cannot write " + options.output, "print it with -o -");
+    if (!file) return fail_errno("cannot write " + options.output, "-o - prints the text instead");
   }
   auto written = write_named_file(options.output, text);
   if (!written && !options.force) ::unlink(options.output.c_str());
@@ -76,7 +77,8 @@ int init(const InitOptions& options, const Environment& environment) {
   if (const auto written = write(options, text); !written) return give_up(written.error());
   say(fmt::format(
       "wrote {}{}; toprun config show submit shows the effective settings", options.output,
-      cluster.machines.nodes.empty() ? ", a form to fill in: no cluster answered" : ""));
+      cluster.machines.nodes.empty() ? ", with examples to fill in, because no cluster answered"
+                                     : ""));
   return 0;
 }
 

@@ -50,7 +50,7 @@ std::unexpected<Error> no_such_verb(const std::vector<std::string>& names, std::
   std::vector<std::string> below;
   for (const Verb* one : verbs_of(verb)) below.emplace_back(last_word_of(*one));
   return usage("help " + join(names, " "),
-               fmt::format("there is no verb {} below {}", names[known], verb),
+               fmt::format("there is no verb {} in toprun {}", names[known], verb),
                below.empty() ? fmt::format("see toprun help {0}", verb)
                              : config::nearest_or_all(names[known], below));
 }

@@ -19,7 +19,7 @@ Result<void> check_activation(const plan::Activation& requested, const engines::
       !requested.modules.empty() || !requested.venv.empty() || !requested.before.empty();
   // Variables of a module or a command may be needed to find a conda environment.
   if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
-  notes.push_back(made.error().line() + "; the job's nodes may have it");
+  notes.push_back(made.error().line() + "; perhaps the job's nodes have it");
   return {};
 }
 

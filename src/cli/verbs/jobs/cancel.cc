@@ -99,7 +99,7 @@ std::string owner_of(const engines::Queue& queue, const std::string& text) {
   const auto id = engines::parse_job_id(text);
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
   if (!jobs || jobs->empty() || jobs->front().uid == ::getuid()) return {};
-  return fmt::format("job {} is {}'s", text, printable(jobs->front().user));
+  return fmt::format("job {} belongs to {}", text, printable(jobs->front().user));
 }
 
 std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<std::string>& ids,
@@ -136,10 +136,10 @@ std::string done_text(std::vector<std::string> ids, const std::vector<std::strin
   std::erase_if(
       ids, [&](const std::string& id) { return std::ranges::find(remains, id) != remains.end(); });
   std::vector<std::string> parts;
-  if (!ids.empty()) parts.push_back("asked to end: " + join(ids, ", "));
+  if (!ids.empty()) parts.push_back("asked these jobs to end: " + join(ids, ", "));
   if (!remains.empty()) {
-    parts.push_back(
-        fmt::format("had ended, and its pods and output are gone now: {}", join(remains, ", ")));
+    parts.push_back(fmt::format(
+        "deleted the pods and the output of jobs that had already ended: {}", join(remains, ", ")));
   }
   return join(parts, "; ");
 }
@@ -192,8 +192,10 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
 
 Result<int> signal_run(const pods::RunId& id, const Call& call, const std::string& signal) {
   if (call.has(FlagId::dry_run)) {
-    return usage("--dry-run", "toprun ends a run in pods with a signal to the first pod",
-                 "leave it out");
+    return usage(
+        "--dry-run",
+        "for a run in pods, there is no command to show: toprun sends a signal to the first pod",
+        "leave --dry-run out");
   }
   return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);
 }

@@ -97,7 +97,8 @@ Result<Dumps> read_dumps(const std::string& folder) {
       const fs::path& old = replaces ? other->second : file;
       const fs::path& kept = replaces ? file : other->second;
       dumps.passed_over.push_back(
-          {old.string(), fmt::format("rank {} is in {} too", rank, kept.filename().string())});
+          {old.string(),
+           fmt::format("for rank {}, toprun uses the dump in {}", rank, kept.filename().string())});
       if (!replaces) continue;
       other->second = file;
     }
@@ -107,16 +108,16 @@ Result<Dumps> read_dumps(const std::string& folder) {
   if (!dumps.passed_over.empty()) {
     const PassedOver& first = dumps.passed_over.front();
     return fail(first.file + " is not a dump of the flight recorder", first.why,
-                "and neither is any other file there");
+                "no other file in this folder is one");
   }
-  return usage(folder + ": no dump of PyTorch's flight recorder is there",
-               "their names end with a rank, as in comm_lib_trace_rank_17 or rank_17.json",
+  return usage(folder + ": this folder contains no dump of PyTorch's flight recorder",
+               "the names of dumps end with a rank, as in comm_lib_trace_rank_17 or rank_17.json",
                "see TORCH_FR_DUMP_TEMP_FILE in the job's environment");
 }
 
 void tell_passed_over(const std::vector<PassedOver>& files) {
   for (std::size_t i = 0; i < std::min(files.size(), most_reported); ++i) {
-    say(Error{.what = "passes over " + files[i].file, .why = files[i].why, .fix = {}}.line());
+    say(Error{.what = "ignored " + files[i].file, .why = files[i].why, .fix = {}}.line());
   }
   if (files.size() > most_reported) {
     say(fmt::format("ignored {} more files", files.size() - most_reported));

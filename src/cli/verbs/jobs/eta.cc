@@ -93,7 +93,7 @@ Result<int> run_eta(const options::Call& call) {
         {"schema", "toprun.eta/1"}, {"engine", queue->engine()}, {"jobs", std::move(list)}};
     return print_bytes(json_text(document, 2) + '\n');
   }
-  if (text.empty()) say("no job of yours waits");
+  if (text.empty()) say("none of your jobs waits");
   return print(text);
 }
 

@@ -33,14 +33,14 @@ Result<void> check_that_it_grows_when_asked(const std::string& what,
                                             const model::RunRecord& record) {
   if (!record.grow || record.grow->raw() == run::name_of(run::Grow::on_signal)) return {};
   if (record.grow->empty()) {
-    return fail(what, "its number of nodes cannot change",
-                "start it with --nnodes MIN:MAX --grow on-signal to allow this");
+    return fail(what, "the job's number of nodes cannot change",
+                "to allow this, start the job with --nnodes MIN:MAX --grow on-signal");
   }
   const bool now = record.grow->raw() == run::name_of(run::Grow::now);
   return fail(what,
-              now ? "it adds nodes by itself as soon as they connect (--grow now)"
-                  : fmt::format("it adds nodes at its next restart (--grow {})", *record.grow),
-              now ? "" : "start it with --grow on-signal to decide yourself");
+              now ? "the job adds nodes by itself as soon as they connect (--grow now)"
+                  : fmt::format("the job adds nodes at its next restart (--grow {})", *record.grow),
+              now ? "" : "to choose the time yourself, start the job with --grow on-signal");
 }
 
 // Whether nodes wait to be taken in, as a report says; unknown without a report.
@@ -56,9 +56,9 @@ Result<Waiting> grow_by_report(const std::string& path, const Environment& envir
   const auto job = TRY(job_of_report(path, what_cannot(path), environment));
   if (!job) {
     return fail(what_cannot(path),
-                fmt::format("the job's root agent is on {}, this is {}", report.run.root_host,
-                            hosts::host_name()),
-                fmt::format("run the same on {}", report.run.root_host));
+                fmt::format("the job's root agent is on {}, but this host is {}",
+                            report.run.root_host, hosts::host_name()),
+                fmt::format("run the same command on {}", report.run.root_host));
   }
   const pid_t root = job->pid;
   if (root != 0 && process::signal_process(root, run::grow_signal)) {
@@ -76,7 +76,7 @@ Result<Waiting> grow_by_id(const std::string& text, const Environment& environme
   const bool runs = std::ranges::any_of(
       *jobs, [](const engines::Job& job) { return job.state == JobState::running; });
   if (!runs) {
-    return fail(what_cannot("job " + text), "it does not run",
+    return fail(what_cannot("job " + text), "the job does not run",
                 fmt::format("toprun status {} says more", text));
   }
   const auto id = TRY(engines::parse_job_id(text));
@@ -99,7 +99,7 @@ Result<Waiting> grow_by_id(const std::string& text, const Environment& environme
 Result<void> check_named_file(const std::string& job) {
   if (!job.contains('/') && !job.ends_with(".json")) return {};
   return usage(what_cannot(job), "there is no such file",
-               "give the file of the job's --report, or its id as squeue shows it");
+               "give the file of the job's --report, or the job's id as squeue shows it");
 }
 
 }  // namespace
@@ -114,7 +114,8 @@ Result<int> run_grow(const options::Call& call) {
   std::string text = fmt::format("asked {} to add the waiting nodes", job);
   if (waiting == Waiting::none) {
     text +=
-        "; its report names none: a node waits once toprun has started on it and joined the job";
+        "; the job's report names no waiting nodes: a node waits after toprun has started on it "
+        "and has joined the job";
   }
   say(text);
   return 0;

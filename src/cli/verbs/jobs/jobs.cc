@@ -77,8 +77,8 @@ Result<int> print_jobs(const Call& call) {
   const int code = print(
       jobs::jobs_table(*queue, jobs->jobs, status, style_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
-    say("no job of yours waits or runs; --all shows all users' jobs, toprun status ID a job that "
-        "has ended");
+    say("none of your jobs waits or runs; --all shows all users' jobs, and toprun status ID shows "
+        "a job that has ended");
   }
   return code;
 }
@@ -106,8 +106,9 @@ Result<int> print_recent(const Call& call) {
 Result<int> run_jobs(const options::Call& call) {
   if (!call.has(FlagId::recent)) return print_jobs(call);
   if (!call.has(FlagId::all)) return print_recent(call);
-  return usage("--recent with --all", "--recent shows output, and that of other users is private",
-               "give one of them");
+  return usage("--recent with --all",
+               "--recent shows output, and the output of other users is private",
+               "give only one of them");
 }
 
 }  // namespace toprun::cli

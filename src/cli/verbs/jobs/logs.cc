@@ -43,15 +43,16 @@ struct Found {
 std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector<Job>& jobs,
                                      const Result<std::unique_ptr<engines::Queue>>& queue) {
   const std::string looked =
-      "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
+      "no files of this job were found below " + join(jobs::likely_folders(jobs), ", ");
   if (!jobs.empty()) {
-    return fail(fmt::format("no output of job {}", id.text),
-                "the scheduler no longer knows its path, and " + looked,
+    return fail(fmt::format("cannot find the output of job {}", id.text),
+                "the scheduler no longer knows the output's path, and " + looked,
                 "run this in the folder from which you submitted the job");
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
   return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
-              "see toprun jobs, or change to the folder that it was submitted from");
+              "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
+              "submitted");
 }
 
 Result<std::vector<Found>> find_files(const engines::JobId& id, const Environment& environment) {
@@ -146,7 +147,7 @@ void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
   const bool may_print = job.job && !has_ended(job.job->state);
   std::string where;
   if (may_print) {
-    where = "; it will be in " + file;
+    where = "; its output will be in " + file;
   } else if (jobs::is_there(files.folder)) {
     where = "; its folder is " + files.folder;
   }
@@ -244,7 +245,7 @@ Result<LogsOptions> logs_options_of(const Call& call) {
 Result<int> show_kept_output(const LogsOptions& options, const Environment& environment) {
   if (!options.choice.takes_all()) {
     return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
-                 "leave them out");
+                 "leave --rank and --node out");
   }
   const auto keeps = pods::keeps_a_run(options.id, environment);
   if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
@@ -260,7 +261,7 @@ Result<int> run_logs(const options::Call& call) {
     options.id = TRY(jobs::latest_job_here(call.environment));
   }
   if (options.choice.rank && !options.choice.node.empty()) {
-    return usage("--rank with --node", "a rank is on one node", "give one of them");
+    return usage("--rank with --node", "a rank is on only one node", "give only one of them");
   }
   if (const auto run = pods::parse_run_id(options.id)) {
     return *run ? pods::show_run(**run, options.follow, call.environment)

@@ -45,14 +45,15 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   const jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
-  if (all.empty()) return fail(what, "the job is unknown", "list yours with toprun jobs");
+  if (all.empty()) return fail(what, "the job is unknown", "toprun jobs lists your jobs");
   if (all.size() > 1) {
-    return fail(what, fmt::format("it is {} tasks of an array", all.size()),
-                fmt::format("name one of them, as in {}_1", name));
+    return fail(what, fmt::format("the job is an array with {} tasks", all.size()),
+                fmt::format("name one task, as in {}_1", name));
   }
   if (!all.front().report) {
-    return fail(what, "its run has written no report, or has written it to another folder",
-                "give the file that its --report names");
+    return fail(what,
+                "the job has written no report, or it has written the report to another folder",
+                "give the file that the job's --report names");
   }
   const jobs::JobSummary end = jobs::summary_of(all.front());
   json document = std::move(all.front().report->document);

@@ -79,8 +79,8 @@ Result<RunningJob> job_of_root(const Root& root, const std::string& what,
   for (RunningJob& job : jobs_here(environment)) {
     if (root.is_of(job)) return std::move(job);
   }
-  return fail(what, fmt::format("the job has ended: process {} of {} does not lead it", root.pid,
-                                hosts::host_name()));
+  return fail(what, fmt::format("the job has ended: process {} of {} is not its root agent",
+                                root.pid, hosts::host_name()));
 }
 
 // The job whose root agent is a fork of this process, its keeper: `$!` in a shell. No other process
@@ -166,12 +166,12 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
   if (jobs.empty()) {
     TRY(live::socket_folder(environment));
     return fail(
-        "no job of yours runs here",
-        fmt::format("toprun {} without a job asks the one whose root agent is on this host", verb),
-        "name it: " + fix);
+        "none of your jobs runs on this host",
+        fmt::format("without a job, toprun {} asks the job with its root agent on this host", verb),
+        "name the job: " + fix);
   }
-  return fail(fmt::format("{} jobs of yours run here", jobs.size()), names_of(jobs),
-              "name one: " + fix);
+  return fail(fmt::format("{} of your jobs run on this host", jobs.size()), names_of(jobs),
+              "name one job: " + fix);
 }
 
 std::optional<Job> first_in(JobState state, const std::vector<Job>& jobs) {
@@ -204,8 +204,8 @@ std::vector<std::string> waiting_lines(const engines::Queue& queue, const std::v
 
 std::unexpected<Error> does_not_run(const Asking& asking, const std::string& state,
                                     const std::string& id) {
-  return fail(asking.what, "it does not run: " + state,
-              fmt::format("toprun status {} says more", id));
+  return fail(asking.what, "the job does not run: " + state,
+              fmt::format("toprun status {} shows more", id));
 }
 
 Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::string& id,
@@ -227,7 +227,8 @@ std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::s
     tasks.resize(most_tasks_named);
     tasks.push_back(fmt::format("… ({} more)", all - most_tasks_named));
   }
-  return usage(what, fmt::format("{} of its tasks run", all), "name one: " + join(tasks, ", "));
+  return usage(what, fmt::format("{} of its tasks run", all),
+               "name one task: " + join(tasks, ", "));
 }
 
 std::string name_of(const RunningJob& job) {
@@ -265,7 +266,7 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
     return fail(
         fmt::format("job {} does not run toprun, as far as {} shows",
                     engines::slurm::own_job_id(environment).value_or(word), hosts::host_name()),
-        "no root agent of it is on that node");
+        "the job has no root agent on that node");
   }
   return std::nullopt;
 }

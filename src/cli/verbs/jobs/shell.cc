@@ -71,7 +71,7 @@ Result<std::vector<std::string>> words_for_srun(const std::string& text,
   }
   if (!running.empty()) return step_words(*running.front());
   return fail(what, "the job does not run: " + not_running_text(*queue, jobs.front()),
-              "toprun status " + text);
+              "see toprun status " + text);
 }
 
 int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
@@ -151,9 +151,9 @@ int open_shell(const options::Split& split, const Environment& environment) {
   }
   if (options->attach) return attach(*options, *shell, has_slurm, clean);
   if (const auto job = engines::surrounding_job(environment)) {
-    return give_up({fmt::format("inside job {} already", *job),
-                    "an allocation in an allocation would wait for itself",
-                    "toprun SCRIPT uses this job's nodes; leave this shell for another",
+    return give_up({fmt::format("this shell is already inside job {}", *job),
+                    "a second allocation would wait for this allocation to end",
+                    "toprun SCRIPT uses this job's nodes; for another allocation, leave this shell",
                     exit_usage});
   }
   const engines::SlurmFacts facts =

@@ -33,7 +33,8 @@ std::vector<std::string> options_for(const plan::Activation& activation) {
 // Returns only the reason why it could not.
 Error become(const std::vector<std::string>& argv, const Environment& environment) {
   const auto program = process::find_program(argv.front(), environment);
-  if (!program) return {argv.front(), "there is no such program", "set SHELL"};
+  if (!program)
+    return {argv.front(), "there is no such program", "set SHELL to the path of a shell"};
   const std::vector<std::string> entries = environment.entries();
   ::execve(program->c_str(), process::exec_pointers(argv).data(),
            process::exec_pointers(entries).data());

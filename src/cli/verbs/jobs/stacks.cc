@@ -43,9 +43,9 @@ std::string text_of(const json& places) {
 
 Result<int> show(const RunningJob& job, bool as_json) {
   const auto answer = TRY(live::ask(job.socket.path, {"GET", "/stacks"}, places_limit));
-  if (!answer) return fail(cannot_tell(name_of(job)), "it has ended");
+  if (!answer) return fail(cannot_tell(name_of(job)), "the job has ended");
   const json places = answer->status == 200 ? json_in(answer->body) : json();
-  if (!places.is_object()) return fail(cannot_tell(name_of(job)), "it did not answer in time");
+  if (!places.is_object()) return fail(cannot_tell(name_of(job)), "the job did not answer in time");
   return as_json ? print_bytes(json_text(places, 2) + '\n') : print(text_of(places));
 }
 

@@ -161,11 +161,11 @@ std::string run_text(const model::RunRecord& run, bool job_has_ended) {
   } else if (last.interrupted && !last.ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
-    text += jobs::phase_words(last) + " when it was last heard of";
+    text += jobs::phase_words(last) + " when it last wrote its report";
     const auto updated = model::if_known(model::updated_at(run));
     if (updated) text += ", at " + time_text(*updated);
   } else {
-    text += last.ended ? "it is over, another follows" : jobs::phase_words(last);
+    text += last.ended ? "this attempt is over, and another one follows" : jobs::phase_words(last);
   }
   return last.nodes.empty() ? text
                             : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
@@ -214,7 +214,7 @@ std::string hang_text(const model::Hang& hang, std::string_view asked_as) {
   if (hang.over) {
     text += fmt::format("; over since {}", time_text(*hang.over));
   } else if (!asked_as.empty()) {
-    text += fmt::format("; toprun stacks {} looks again", asked_as);
+    text += fmt::format("; toprun stacks {} shows the current stacks", asked_as);
   }
   return text;
 }
@@ -337,8 +337,8 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
 Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
   return {fmt::format("job {} is unknown", id.text),
           queue ? (*queue)->forgets(id) : queue.error().line(),
-          "list yours with toprun jobs; of an old one its files tell, in the folder that it was "
-          "submitted from",
+          "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
+          "submitted",
           exit_failure};
 }
 
@@ -375,7 +375,7 @@ Outside line_in_picture(const std::string& report, const Environment& environmen
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
   const auto report = TRY(jobs::read_report(path));
-  if (!report) return fail("cannot read " + path, "it has gone");
+  if (!report) return fail("cannot read " + path, "the file is gone");
   if (call.has(FlagId::json)) return print_bytes(json_text(report->document, 2) + '\n');
   std::string text = fmt::format("run of {}", printable(path));
   const model::RunRecord& run = report->run;

@@ -54,12 +54,11 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
   }
   const auto names = toprun::split(exported, ',');
   if (std::ranges::find(names, "ALL") != names.end()) return {};
-  return usage(
-      fmt::format("-e {}", join(hidden, " -e ")),
-      fmt::format(
-          "secrets reach the job through the environment, and --export={} does not pass it on",
-          exported),
-      "add ALL to it, or have the program read them from a file");
+  return usage(fmt::format("-e {}", join(hidden, " -e ")),
+               fmt::format("secrets reach the job through the environment, and --export={} does "
+                           "not pass the environment on",
+                           exported),
+               "add ALL to --export, or let the program read the secrets from a file");
 }
 
 // What --on says.
@@ -106,7 +105,7 @@ Result<options::Split> without_secret_env(options::Split split, std::vector<std:
       continue;  // a file may serve several engines
     }
     if (is_secret && !environment.has(option.value)) {
-      return usage(label, "the variable is not set here", "export it");
+      return usage(label, "the variable is not set here", "export the variable");
     }
     if (is_secret) {
       hidden.push_back(option.value);
@@ -161,8 +160,8 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   }
   if (!awaited->note.empty()) options->notes.push_back(awaited->note);
   if (const auto job = environment.non_empty("SLURM_JOB_ID")) {
-    options->notes.push_back(
-        fmt::format("inside job {}: the new job gets none of its variables", *job));
+    options->notes.push_back(fmt::format(
+        "this shell is inside job {}: the new job gets none of that job's variables", *job));
   }
   const auto prepared = jobs::prepare(*options, engines::Purpose::batch, clean);
   if (!prepared) return give_up(prepared.error());
@@ -176,8 +175,8 @@ void say_whose_dry_run(const options::Split& split) {
     return option.flag->id == options::FlagId::job_dry_run;
   });
   if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
-  say("--dry-run after the script is the script's own: the job is submitted; before the script it "
-      "only shows what would be submitted");
+  say("--dry-run stands after the script, so it is an option of the script, and toprun submits the "
+      "job; before the script, it only shows what would be submitted");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ class Session {
 void Session::draw() {
   if (!has_picture_) {
     std::vector<std::string> lines = waits_;
-    if (lines.empty()) lines.emplace_back("waiting for the job's picture");
+    if (lines.empty()) lines.emplace_back("waiting for the job's first snapshot");
     lines.insert(lines.end(), {"", "q quit"});
     return screen_.draw(lines);
   }
@@ -170,7 +170,8 @@ void Session::open_log() {
     if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
   }
   if (log.path.empty()) {
-    state_.note = "it has no log file: toprun submit, --redirects 3 and --tee 3 write such files";
+    state_.note =
+        "this rank has no log file: toprun submit, --redirects 3 and --tee 3 write such files";
     return;
   }
   if (::access(log.path.raw().c_str(), R_OK) != 0) {
@@ -262,7 +263,7 @@ bool has_rates(const Picture& picture) {
 Result<int> print_one(const RunningJob& job, const Style& style) {
   constexpr int most_pictures = 3;
   Result<Picture> picture =
-      fail(fmt::format("cannot look at job {}", name_of(job)), "it has ended");
+      fail(fmt::format("cannot look at job {}", name_of(job)), "the job has ended");
   for (int taken = 1; taken <= most_pictures; ++taken) {
     const auto text = TRY(picture_text(job));
     if (text) picture = picture_of(*text);
@@ -307,7 +308,7 @@ Result<int> run_top(const options::Call& call) {
   const bool on_terminal = !as_json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   if (on_terminal && call.environment.get("TERM").value_or("dumb") == "dumb") {
     return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
-                "set TERM, or print one picture: toprun top | cat");
+                "set TERM, or print one snapshot: toprun top | cat");
   }
   const auto job =
       TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));

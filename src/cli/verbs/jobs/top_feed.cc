@@ -79,7 +79,7 @@ constexpr std::size_t longest_complaint = 16u << 10;
 Result<pid_t> start(const std::vector<std::string>& command, const Environment& environment,
                     const process::Start& how) {
   const auto program = process::find_program(command.front(), environment);
-  if (!program) return fail("cannot run " + command.front(), "there is no such program");
+  if (!program) return fail("cannot run " + command.front(), "the program does not exist");
   return process::start(*program, command, environment, how);
 }
 
@@ -146,7 +146,7 @@ Result<Printing> start_printing(PictureFeed::State& state, const std::vector<std
   auto err = TRY(process::make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::lock_guard lock(state.mutex);
-  if (state.ending) return fail("cannot look at the job", "this program ends");
+  if (state.ending) return fail("cannot look at the job", "toprun is ending");
   const auto pid = TRY(start(command, environment,
                              {.in = nothing.get(),
                               .out = out.write.get(),
@@ -215,7 +215,7 @@ void wait_and_read(PictureFeed::State& state, const std::function<Result<Approac
 Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
   const auto state = std::make_shared<State>();
   auto thread = quiet_thread([state, job] { read_socket(*state, job); });
-  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
   thread->detach();
   return PictureFeed(state);
 }
@@ -229,7 +229,7 @@ Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
         tell_the_end(*state, read_command(*state, *printing));
       });
   PictureFeed feed(state);
-  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
   thread->detach();
   return feed;
 }
@@ -240,7 +240,7 @@ Result<PictureFeed> PictureFeed::once_begun(std::function<Result<Approach>()> ap
   auto thread = quiet_thread([state, approach = std::move(approach), environment] {
     wait_and_read(*state, approach, environment);
   });
-  if (!thread) return fail("cannot look at the job", "the system gives no thread");
+  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
   thread->detach();
   return PictureFeed(state);
 }
@@ -270,9 +270,9 @@ Result<std::optional<std::string>> picture_text(const RunningJob& job) {
   auto answer = TRY(live::ask(job.socket.path, {"GET", "/picture"}, picture_limit));
   if (!answer) return std::nullopt;
   if (answer->status != 200) {
-    return fail(fmt::format("no picture of job {}", name_of(job)),
-                answer->status == 404 ? "it runs under another version of toprun"
-                                      : "it did not answer in time");
+    return fail(fmt::format("cannot get a snapshot of job {}", name_of(job)),
+                answer->status == 404 ? "the job runs under another version of toprun"
+                                      : "the job did not answer in time");
   }
   return std::move(answer->body);
 }
@@ -283,7 +283,7 @@ Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
 
 Result<Picture> picture_of(const std::string& text) {
   const json object = json_in(text);
-  if (object.is_discarded()) return fail("the picture of the job", "it is not JSON");
+  if (object.is_discarded()) return fail("cannot read the job's snapshot", "it is not JSON");
   auto picture = snapshot::picture_in(object);
   if (picture) add_cancel(*picture);
   return picture;

@@ -38,7 +38,8 @@ Result<const Runtime*> runtime_for(const SetupOptions& options, const Environmen
   }
   return fail("--container " + options.built,
               fmt::format("there is no {} in PATH", join(looked, " and no ")),
-              "load its module by --modules, or build on nodes that have it");
+              "load the program's module with --modules, or build the image on nodes that have the "
+              "program");
 }
 
 class ImageBuild {
@@ -101,7 +102,8 @@ class ImageBuild {
     const auto meant = runtime->explain(join(lines, "\n"), run, container::find_node(record_.host));
     if (meant) return *meant;
     const std::string last = lines.empty() ? "" : printable(trim(lines.back()));
-    return {what, fmt::format("it ended with exit code {}: {}", code, last), "its output is above"};
+    return {what, fmt::format("the program ended with exit code {}: {}", code, last),
+            "the output is above"};
   }
 
   const SetupOptions& options_;

@@ -73,7 +73,8 @@ Result<void> take_horovod(SetupOptions& options, const Call& call) {
   }
   if (options.requested.horovod != setup::Horovod::none || options.requested.nccl_home.empty())
     return {};
-  return usage("--nccl-home " + options.requested.nccl_home, "is for Horovod", "use --horovod too");
+  return usage("--nccl-home " + options.requested.nccl_home, "this option is for Horovod",
+               "add --horovod");
 }
 
 // Files and variables may set --venv for other verbs, so --from decides.
@@ -87,10 +88,12 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
     return *target;
   }
   if (!is_image) {
-    return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
+    return usage("nothing to build", "no --venv is given",
+                 "name an environment, as in toprun setup --venv env torch");
   }
-  return usage("--from " + options.image_from, "--container FILE is missing, the image to build",
-               "as in --container pytorch.sif");
+  return usage("--from " + options.image_from,
+               "--container FILE is missing: it names the image to build",
+               "add the option, as in --container pytorch.sif");
 }
 
 Result<void> check_image(const SetupOptions& options) {
@@ -98,14 +101,14 @@ Result<void> check_image(const SetupOptions& options) {
   const setup::VenvRequest& requested = options.requested;
   if (!setup::is_image(options.built)) {
     return usage("--container " + options.built, "must end in .sif or .sqsh",
-                 "a .sif is built by Apptainer, a .sqsh by enroot");
+                 "Apptainer builds a .sif file, and enroot builds a .sqsh file");
   }
   const bool has_packages = !requested.packages.empty() || !requested.requirement_files.empty() ||
                             requested.horovod != setup::Horovod::none;
   if (!has_packages) return {};
   return usage("--from " + options.image_from,
                "packages can be added only to a virtual environment, not to an image",
-               "build them with --venv, in a command of their own");
+               "build an environment with these packages in another command, with --venv");
 }
 
 Result<void> take_imports(SetupOptions& options, const Call& call) {

@@ -41,7 +41,8 @@ class VenvBuild {
   Result<void> begin() {
     std::error_code error;
     fs::create_directories(requested_.venv, error);
-    if (error) return fail("cannot make " + requested_.venv, error.message(), "check its folder");
+    if (error)
+      return fail("cannot make " + requested_.venv, error.message(), "check its parent folder");
     lock_ = TRY(jobs::lock_site(requested_.venv));
     record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
@@ -104,9 +105,10 @@ class VenvBuild {
     process::end_at_once(*code);
     const std::string said = setup::pips_words({kept.begin(), kept.end()});
     const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
-    return fail(what,
-                said.empty() ? fmt::format("it ended with exit code {}: {}", *code, last) : said,
-                "its output is above");
+    return fail(
+        what,
+        said.empty() ? fmt::format("the program ended with exit code {}: {}", *code, last) : said,
+        "the output is above");
   }
 
   Result<void> test_imports() {
@@ -116,8 +118,9 @@ class VenvBuild {
     if (!done) return fail(what, done.error().why);
     process::end_at_once(done->code);
     if (done->code != 0)
-      return fail(what, last_line(*done),
-                  "leave it out of --import, or load what it needs by --modules");
+      return fail(
+          what, last_line(*done),
+          "leave the module that failed out of --import, or load what it needs with --modules");
     const auto imported = setup::parse_imports(done->out);
     if (!imported) return fail(what, imported.error().line());
     record_.python = imported->python;
@@ -126,12 +129,13 @@ class VenvBuild {
     std::vector<std::string> failures;
     for (const auto& [name, why] : imported->failures) failures.push_back(name + ": " + why);
     return fail(what, join(failures, "; "),
-                "load what it needs by --modules, or name what is to be tested by --import");
+                "load what the environment needs with --modules, or choose the tested modules with "
+                "--import");
   }
 
   // Python ended in the middle: the module, and the signal or exit code.
   static std::string last_line(const process::Finished& done) {
-    return fmt::format("it ended with exit code {}; its last line: {}", done.code,
+    return fmt::format("Python ended with exit code {}; its last line: {}", done.code,
                        last_words(done.err));
   }
 

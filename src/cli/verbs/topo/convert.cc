@@ -32,7 +32,7 @@ Result<const report::NetworkForm*> chosen_form(const Call& call) {
   const auto meant = did_you_mean(name, names);
   const std::string choices = fmt::format("choose one of: {}", join(names, ", "));
   if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM; " + choices);
-  return usage(fmt::format("--to {}", name), "there is no such form",
+  return usage(fmt::format("--to {}", name), "there is no form with this name",
                meant ? fmt::format("did you mean {}?", *meant) : choices);
 }
 
@@ -46,7 +46,9 @@ Result<int> run_topo_convert(const options::Call& call) {
   const auto written = TRY(put_out(call, converted.text));
   say_what_is_unknown(placed.source, placed.warnings);
   if (!converted.left_out.empty()) {
-    say(fmt::format("left out, because their places in the network are not known well enough: {}",
+    say(
+        fmt::format("the output does not contain these nodes, because too little is known about "
+                    "their places in the network: {}",
                     hosts::compress_hostlist(converted.left_out)));
   }
   return written;

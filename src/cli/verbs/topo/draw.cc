@@ -79,7 +79,7 @@ Result<const DrawnFormat*> format_of(const Call& call) {
   }
   const auto row = std::ranges::find(formats, name, &DrawnFormat::name);
   if (row != formats.end()) return &*row;
-  return usage(option, fmt::format("{} is not a form of a picture", name.empty() ? "this" : name),
+  return usage(option, fmt::format("{} is not a picture format", name.empty() ? "this" : name),
                fmt::format("choose one of: {}", names_in(formats)));
 }
 
@@ -93,7 +93,7 @@ Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
   const auto text = read_file(file);
   if (!text) {
     return usage(fmt::format("--order {}", file),
-                 "it is neither an order nor a file that can be read",
+                 "this is neither the name of an order nor a readable file",
                  fmt::format("choose one of: {}, or a file with host names", names_in(orders)));
   }
   auto placed = TRY(placement::place_as_listed(job.hosts, job.map, *text, file));
@@ -106,7 +106,7 @@ Result<void> check_wishes(const Call& call, const std::string& order) {
     const auto argument = call.argument(id);
     if (!argument || !argument->is_typed()) continue;
     return usage(fmt::format("{} with --order {}", argument->source, order),
-                 "only the topology order uses it", "leave one of them out");
+                 "only the topology order uses this option", "leave one of them out");
   }
   return {};
 }
@@ -148,14 +148,14 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
   const auto groups = call.text(FlagId::groups);
   if (!plan) {
     if (!groups) return std::nullopt;
-    return usage("--groups", "it selects groups of --parallel, which is missing",
-                 "add --parallel tp=8,pp=4 or leave it out");
+    return usage("--groups", "this option selects groups of --parallel, and --parallel is missing",
+                 "add --parallel tp=8,pp=4 or leave --groups out");
   }
   std::optional<cost::Kind> kind;
   if (groups) {
     kind = cost::find_kind(*groups);
     if (!kind) {
-      return usage(fmt::format("--groups {}", *groups), "there is no such kind",
+      return usage(fmt::format("--groups {}", *groups), "there is no kind of groups with this name",
                    "choose one of: tp, cp, ep, etp, dp, edp, pp");
     }
   }

@@ -27,9 +27,9 @@ TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
   const std::string path = file("racks.txt", seed_lines());
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
       {{"--format", "jpg"},
-       "--format jpg: jpg is not a form of a picture; choose one of: svg, png, dot"},
+       "--format jpg: jpg is not a picture format; choose one of: svg, png, dot"},
       {{"--order", "best"}, "choose one of: topology, given, name, torchrun"},
-      {{"--order", "name", "--segment", "2"}, "only the topology order uses it"},
+      {{"--order", "name", "--segment", "2"}, "only the topology order uses this option"},
       {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a number from 1"},
   };
   for (const auto& [options, text] : rows) {

@@ -175,7 +175,8 @@ Result<PlacedJob> find_job(const options::Call& call) {
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) say(printable(warning));
   if (source.empty()) {
-    say("nothing is known about the network: the order is as given; give --topology FILE");
+    say("nothing is known about the network, so the nodes stay in the given order; describe the "
+        "network with --topology FILE");
   }
 }
 

@@ -31,7 +31,7 @@ Result<const report::Format*> chosen_format(const Call& call) {
   if (const auto* format = report::find_format(argument->value)) return format;
   std::vector<std::string> names;
   for (const report::Format& format : report::formats()) names.emplace_back(format.name);
-  return usage(argument->label(), "there is no such form",
+  return usage(argument->label(), "there is no format with this name",
                config::nearest_or_all(argument->value, names));
 }
 
@@ -40,7 +40,8 @@ Result<void> check_length(const report::Format& format, const PlacedJob& job) {
   for (const placement::Host& host : job.hosts) ranks += static_cast<std::size_t>(host.nproc);
   if (!format.line_per_rank || ranks <= report::max_rank_lines) return {};
   return usage(fmt::format("--format {}", format.name),
-               fmt::format("{} ranks, at most {} can be listed", ranks, report::max_rank_lines),
+               fmt::format("the job has {} ranks, but toprun can list at most {}", ranks,
+                           report::max_rank_lines),
                "give fewer --hosts or a smaller --nproc-per-node");
 }
 
@@ -62,8 +63,9 @@ Result<std::optional<std::size_t>> position_of(const std::string& host,
   const topology::Match match = topology::match_hosts({host}, names);
   if (match.known[0]) return match.known[0];
   const auto meant = did_you_mean(host, names);
-  return usage(fmt::format("--explain {}", host), "there is no such host in the job",
-               meant ? fmt::format("did you mean {}?", *meant) : "topo order lists them");
+  return usage(
+      fmt::format("--explain {}", host), "the job has no host with this name",
+      meant ? fmt::format("did you mean {}?", *meant) : "toprun topo order lists the hosts");
 }
 
 Result<void> add_explanation(const Call& call, const PlacedJob& job, std::size_t segment,
@@ -92,9 +94,9 @@ Result<void> check_places(const Call& call, const placement::Placement& placemen
   const auto required = TRY(options::parse_switch(*argument));
   if (!required) return {};
   return fail(argument->source,
-              "the place of these nodes in the network is not known: " +
+              "the places of these nodes in the network are not known: " +
                   hosts::short_list(placement.unplaced),
-              "add them to a file and name it with --topology FILE");
+              "add the nodes to a file, and name the file with --topology FILE");
 }
 
 // Links from a file or a variable are used only with --parallel.
@@ -122,7 +124,8 @@ Result<int> run_topo_order(const options::Call& call) {
   if (format->name != "json") say_what_is_unknown(placed.source, placed.warnings);
   if (format->name == "table") say_what_it_saves(placed);
   if (format->name != "json" && !placed.spare.empty()) {
-    say(fmt::format("left out: {}", hosts::compress_hostlist(placed.spare)));
+    say(fmt::format("the job does not use these hosts: {}",
+                    hosts::compress_hostlist(placed.spare)));
   }
   return 0;
 }

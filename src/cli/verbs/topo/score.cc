@@ -62,9 +62,10 @@ Result<int> run_topo_score(const options::Call& call) {
     say("no link speed is known: the times assume a network that is not oversubscribed; set speeds "
         "with --link LEVEL=GBPS");
   } else if (score.terms.links.host.assumed) {
-    say(fmt::format(
-        "assumed: host={:g} Gbps, all adapters of a host together; set it with --link host=GBPS",
-        score.terms.links.host.gbps));
+    say(
+        fmt::format("toprun assumes host={:g} Gbps for all adapters of a host together; --link "
+                    "host=GBPS sets another speed",
+                    score.terms.links.host.gbps));
   }
   return code;
 }

@@ -10,8 +10,8 @@ namespace toprun::cli {
 namespace {
 
 constexpr const char* host_is_assumed =
-    "toprun: assumed: host=400 Gbps, all adapters of a host together; set it with --link "
-    "host=GBPS\n";
+    "toprun: toprun assumes host=400 Gbps for all adapters of a host together; --link host=GBPS "
+    "sets another speed\n";
 
 TEST_F(Topo, PrintsTheSeedsTables) {
   const auto outcome =
@@ -165,12 +165,12 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "--nproc-per-node", "x"}, "--nproc-per-node"},
       {{"order", "--jsn"}, "--jsn"},
       {{"order", "--format", "slrm"},
-       "toprun: --format slrm: there is no such form; did you mean slurm?"},
+       "toprun: --format slrm: there is no format with this name; did you mean slurm?"},
       {{"order", "--format", "xml"}, "choose one of: table, json, hosts"},
       {{"order", "--json", "--format", "seq"}, "--json and --format seq: only one format"},
       {{"order", "--topology", good, "--nproc-per-node", "100001"}, "--nproc-per-node"},
       {{"order", "--hosts", "n[0-999]", "--nproc-per-node", "10001", "--format", "slurm"},
-       "10001000 ranks, at most 10000000 can be listed"},
+       "the job has 10001000 ranks, but toprun can list at most 10000000"},
       {{"order", "extra"}, "extra"},
       {{"order"}, "no hosts are known"},
       {{"show"}, "no hosts are known"},
@@ -499,8 +499,8 @@ TEST_F(Topo, Converts) {
   const auto partly =
       run({"convert", "--topology", path, "--hosts", "n0,x", "--to", "topology.conf"});
   EXPECT_EQ(partly.out, "SwitchName=bbbb Nodes=n0\nSwitchName=CCCC Switches=bbbb\n");
-  EXPECT_TRUE(partly.err.contains(
-      "left out, because their places in the network are not known well enough: x\n"));
+  EXPECT_TRUE(
+      partly.err.contains("because too little is known about their places in the network: x\n"));
   EXPECT_TRUE(
       run({"convert", "--topology", path, "--to", "label"}).err.contains("did you mean labels?"));
   EXPECT_EQ(run({"convert", "--topology", path}).code, exit_usage);
@@ -528,7 +528,7 @@ TEST_F(Topo, ExplainsTheOrder) {
   EXPECT_NE(one.out.find("\nn0 is 2nd of 2"), std::string::npos) << one.out;
   EXPECT_EQ(one.out.find("n1 is 1st"), std::string::npos) << one.out;
   EXPECT_NE(run({"order", "--topology", path, "--explain", "n5"})
-                .err.find("--explain n5: there is no such host in the job"),
+                .err.find("--explain n5: the job has no host with this name"),
             std::string::npos);
 
   const auto hosts = run({"order", "--topology", path, "--explain", "--format", "hosts"});
