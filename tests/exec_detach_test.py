@@ -143,7 +143,7 @@ class Detached(SleepingJob):
         for id, code, said in [
                 (f"{JOB}/0123", 1, "run job/0123: pod job-master-0 has no run with this id; .*"),
                 ("other/0123", 1, "run other/0123: Kubernetes has no .*"),
-                (f"{JOB}/x", 2, "run job/x: it is not of the form JOB/RUN; .*")]:
+                (f"{JOB}/x", 2, "run job/x: the run's id does not have the form JOB/RUN; .*")]:
             for verb in (("logs",), ("logs", "-f"), ("status",), ("cancel",)):
                 with self.subTest(verb, id=id):
                     finished = self.verb(*verb, id)

@@ -420,8 +420,7 @@ class BadInput(KubernetesCase):
         done = self.call("status", "train", env=self.fake_kubectl("[ $1 = get ] && echo '<html>'"))
         self.assert_one_line(done, "cannot find out whether job train exists: cannot ask Kubernetes: kubectl did not print JSON: <html>; .*")
         done = self.call("status", "train", env=self.fake_kubectl("echo '<html>'"))
-        self.assert_one_line(done, "cannot find out whether job train exists: namespace <html>: "
-                                   "it does not exist; .*")
+        self.assert_one_line(done, "cannot find out whether job train exists: namespace <html>: this namespace does not exist; .*")
 
     def test_refusals_in_the_clusters_words(self):
         def answer(verb, refusal):

@@ -301,11 +301,11 @@ class KueueByItsObjects(ServerCase):
         self.waits_for("Kueue: it was admitted, and its pods are about to be made")
 
     def test_no_workload_yet(self):
-        self.waits_for("Kueue: it has no Workload for this job yet")
+        self.waits_for("Kueue: there is no Workload for this job yet")
 
     def test_workloads_that_may_not_be_read(self):
         self.api.rights = Rights("ku", {"pytorchjobs": EDIT, "pods": READ, "events": READ})
-        self.waits_for("Kueue: queue team-a has not admitted it; the cluster does not say why: .*workloads.kueue.x-k8s.io is forbidden")
+        self.waits_for("Kueue: queue team-a has not admitted the job; the cluster does not report why: .*workloads.kueue.x-k8s.io is forbidden")
 
     def test_the_next_version_of_its_api(self):
         self.api.versions["kueue.x-k8s.io"] = "v1beta2"

@@ -73,7 +73,7 @@ class Trainers(ReleasesCase):
             with self.subTest(release, words=words):
                 self.use(release)
                 self.refused("--operator", "trainjob", *words,
-                             said=f"--operator trainjob: the cluster's version of TrainJob has no {field}, which .*{option}.*")
+                             said=f"--operator trainjob: the cluster's version of TrainJob has no field {field}, which .*{option}.*")
                 self.assertEqual(self.api.objects.list("trainjobs"), [])
 
     def test_auto_takes_the_next_operator_and_says_so(self):
@@ -81,7 +81,7 @@ class Trainers(ReleasesCase):
         self.api.absent.add("pytorchjobs")
         job, finished = self.made("jobsets", "--time", "10")
         self.assertEqual(job["kind"], "JobSet")
-        self.assertIn("this is a JobSet: the cluster's version of TrainJob has no spec.activeDeadlineSeconds, which --time needs",
+        self.assertIn("toprun uses a JobSet: the cluster's version of TrainJob has no field spec.activeDeadlineSeconds, which --time needs",
                       finished.err)
         job, finished = self.made("trainjobs")
         self.assertNotIn("this is a", finished.err)
@@ -251,7 +251,7 @@ class Sizes(ReleasesCase):
         self.assertEqual(pods["containers"][0]["image"], "registry.example/train:1")
         patch.write_text("spec: {nodes: 1}\n")
         self.refused("--operator", "jobset", "--patch", patch,
-                     said="--operator jobset: the cluster's version of JobSet has no spec.nodes.*")
+                     said="--operator jobset: the cluster's version of JobSet has no field spec.nodes.*")
         patch.write_text("spec: [\n")
         self.refused("--operator", "jobset", "--patch", patch, said=rf"{patch}:2:1: .*", code=2)
 

@@ -346,7 +346,7 @@ class ViaMpirun(MpiCase):
 
     def test_what_mpirun_says_when_it_fails_is_explained(self):
         for words, code, expected in [
-                (["--hosts", "n0,nowhere"], None, "a host's name is unknown: it said \"ssh: Could not resolve hostname nowhere"),
+                (["--hosts", "n0,nowhere"], None, "a host's name is unknown: mpirun printed \"ssh: Could not resolve hostname nowhere"),
                 (["--hosts", "nokey"], None, "ssh would have asked for a password"),
                 (["--hosts", "unknown"], None, "ssh does not know the key of a host"),
                 (["--hosts", "root@n0"], 2, "mpirun takes the user name only from ssh's configuration"),
@@ -364,8 +364,8 @@ class ViaMpirun(MpiCase):
         old.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 1.10.7'\n")
         old.chmod(0o755)
         for program, expected in [("no-such-mpirun", "no no-such-mpirun in PATH"),
-                                  (str(old), "mpirun is Open MPI 1: it is too old"),
-                                  ("true", 'mpirun --version: it says "true (GNU')]:
+                                  (str(old), "mpirun is Open MPI 1: this version is too old"),
+                                  ("true", 'mpirun --version: mpirun printed "true (GNU')]:
             with self.subTest(program):
                 finished = self.on("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0", "--no-python", "true",
                                    env=self.environment(TOPRUN_MPIRUN=program))

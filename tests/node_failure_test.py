@@ -129,7 +129,7 @@ class NodeFailure(SubmitCase):
         self.wait_for_state(id, "COMPLETED", limit=self.LIMIT_S)
         self.assertEqual(len(list(folder.glob("up.1.*"))), 2)
         text = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
-        self.assertIn(f"toprun: Slurm has lost the node of job {id}'s batch script: the job goes back "
+        self.assertIn(f"toprun: Slurm has lost the node that runs the batch script of job {id}: the job goes back "
                       "into the queue\n", text)
 
 

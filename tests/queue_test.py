@@ -154,7 +154,7 @@ class Waiting(Queue):
         for verb in "status", "logs", "cancel", "eta":
             with self.subTest(verb):
                 self.assert_refused(self.toprun(verb, "999999"), 1,
-                                    "toprun: job 999999 is unknown: Slurm has no such job; it forgets jobs "
+                                    "toprun: job 999999 is unknown: Slurm does not know this job; Slurm forgets jobs "
                                     "10 s after their end, and there is no accounting here "
                                     r"\(Slurm accounting storage is disabled\)")
                 self.assert_refused(self.toprun(verb, "train.py"), 2,
@@ -407,7 +407,7 @@ class Words(Queue):
         for verb in "status", "logs", "eta", "cancel", "top", "stacks":
             with self.subTest(verb=verb):
                 self.assert_refused(self.toprun(verb, f"{array}_7"), 1,
-                                    rf"job {array}_7 is unknown: Slurm knows tasks 0-2 of job {array}, but no task 7;")
+                                    rf"job {array}_7 is unknown: Slurm knows tasks 0-2 of job {array}, but the job has no task 7;")
                 self.assert_refused(self.toprun(verb, f"{plain}_0"), 1,
                                     rf"job {plain}_0 is unknown: job {plain} is not an array, and has no tasks;")
         self.assertIn("no component 5 of it", self.toprun("status", f"{plain}+5").err)

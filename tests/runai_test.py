@@ -145,7 +145,7 @@ class Cluster(RunaiCase):
                 for pool in pools:
                     self.assertRegex(finished.out, rf"(?m)^{pool}")
                 self.assertRegex(finished.out, r"(?m)^PROJECT +OF +GPU QUOTA\nmlo +(ic|-) +12\nvision +- +\?$")
-                said = "" if version == "v1" else "toprun: runai node list: it does not list the GPUs in use\n"
+                said = "" if version == "v1" else "toprun: `runai node list` does not list the GPUs in use\n"
                 self.assertEqual(finished.err, said)
                 told = json.loads(self.runai("cluster", "--json").out)
                 self.assertEqual(told["engine"], "runai")
@@ -318,7 +318,7 @@ class Refusals(RunaiCase):
     def test_without_runai(self):
         finished = self.toprun("submit", "--on", "runai", *WITHOUT_GPUS, "--container", "docker://r.example/i", "a.py", env={"PATH": "/nowhere"})
         self.assertEqual(finished.code, 1)
-        self.assert_one_line(finished, "--on runai: there is no runai in PATH; install it, or print the command .*")
+        self.assert_one_line(finished, "--on runai: there is no runai in PATH; install runai, or print the command .*")
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ class Topology(support.TestCase):
                     self.assert_ok(finished)
                     continue
                 self.assertEqual((finished.code, finished.out), (1, ""), finished)
-                self.assert_one_line(finished, r"(--topology-required|TOPRUN_TOPOLOGY_REQUIRED\S*): the place of "
-                                     r"these nodes in the network is not known: a\[7-8\]; add them to a file and name it with --topology FILE")
+                self.assert_one_line(finished, r"(--topology-required|TOPRUN_TOPOLOGY_REQUIRED\S*): the places of these nodes in the network are "
+                                               r"not known: a\[7-8\]; add the nodes to a file, and name the file with --topology FILE")
 
     def test_order_s_model(self):
         self.assertIn(ASSUMED, self.order(*PARALLEL)[1])

@@ -31,7 +31,7 @@ std::string where_to_meet(const Environment& environment) {
 
 Error contradiction(const Variables& set) {
   return {fmt::format("RANK={} and WORLD_SIZE={}", set.rank.value_or(""), set.size.value_or("")),
-          "these are not a valid process number and a valid number of processes",
+          "RANK must be a number from 0, and WORLD_SIZE must be a larger number",
           "correct or unset both variables", exit_usage};
 }
 
@@ -62,7 +62,8 @@ Result<int> number_of(const Environment& environment, const char* name) {
         "MASTER_ADDR for each process");
   }
   const auto value = count_in(text);
-  if (!value) return usage(fmt::format("{}={}", name, *text), "is not a number", "correct it");
+  if (!value)
+    return usage(fmt::format("{}={}", name, *text), "is not a number", "correct the variable");
   return static_cast<int>(*value);
 }
 

@@ -57,8 +57,8 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   if (named != among.end()) {
     auto queue = named->find(environment);
     if (!queue || *queue) return queue;
-    return fail("engine " + on, "its programs are not in PATH",
-                "install them, or name another engine by --on or TOPRUN_ON");
+    return fail("engine " + on, "the engine's programs are not in PATH",
+                "install these programs, or name another engine with --on or TOPRUN_ON");
   }
   for (const EngineQueue& engine : among) {
     auto queue = engine.find(environment);
@@ -90,8 +90,8 @@ Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environme
     return std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1'000) + 1);
   }
   return usage(fmt::format("TOPRUN_ENGINE_TIMEOUT={}", *text),
-               fmt::format("not a time from 0 to {} seconds", longest_timeout_s),
-               "unset it: the default is 30");
+               fmt::format("the time must be from 0 to {} seconds", longest_timeout_s),
+               "unset the variable: the default is 30");
 }
 
 Result<std::vector<JobPod>> Queue::pods(const Job& job) const {
@@ -108,7 +108,7 @@ Result<std::vector<std::string>> Queue::command_beside_root(
     const Job& job, const std::string&, const std::vector<std::string>& words) const {
   const auto all = TRY(pods(job));
   const std::string what = fmt::format("cannot ask job {}", job.id);
-  if (all.empty()) return fail(what, "it has no pod");
+  if (all.empty()) return fail(what, "the job has no pod");
   if (!all.front().trouble.empty()) return fail(what, all.front().trouble);
   std::vector<std::string> command = exec_command(job, all.front(), Terminal::no);
   command.emplace_back("toprun");
@@ -145,10 +145,10 @@ Result<JobId> parse_job_id(std::string_view text) {
   if (text.size() > longest_id) return wrong("it is too long");
   if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
   if (text.contains('/') || text.ends_with(".json")) {
-    return wrong("there is no such file, or this verb takes no report");
+    return wrong("there is no such file, or this verb does not read reports");
   }
   if (is_number(text.substr(0, text.find_first_of("_+."))) && text.contains('.')) {
-    return wrong("that names a step, not a job");
+    return wrong("this is the id of a step, not of a job");
   }
   const std::size_t end = text.find_first_of("_+");
   const std::string_view number = text.substr(0, end);
@@ -176,7 +176,7 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
   return fail(
       "only jobs in Run:AI and Kubernetes have names, and neither runai nor kubectl is in PATH", {},
-      "install one of them, or give a number from squeue");
+      "install runai or kubectl, or give a number from squeue");
 }
 
 }  // namespace toprun::engines

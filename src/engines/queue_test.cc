@@ -19,11 +19,11 @@ TEST(Queue, ReadsJobIds) {
             "a task of an array), "},
            {"train-x7", " "},
            {"Train", "not a job's number"},
-           {"17.0", "that names a step"},
-           {"12_3.batch", "that names a step"},
+           {"17.0", "this is the id of a step"},
+           {"12_3.batch", "this is the id of a step"},
            {"train.py", "not a job's number"},
            {".", "not a job's number"},
-           {"report.json", "there is no such file, or this verb takes no report"},
+           {"report.json", "there is no such file, or this verb does not read reports"},
            {"logs/17/report.json", "there is no such file"},
            {"17_", "no number follows"},
            {"17_x", "no number follows"},
@@ -85,9 +85,10 @@ TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
   for (const char* on : {"runai", "kubernetes", "slurm"}) {
     const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
     ASSERT_FALSE(queue);
-    EXPECT_EQ(queue.error().line(), fmt::format("engine {}: its programs are not in PATH; install "
-                                                "them, or name another engine by --on or TOPRUN_ON",
-                                                on));
+    EXPECT_EQ(queue.error().line(),
+              fmt::format("engine {}: the engine's programs are not in PATH; install these "
+                          "programs, or name another engine with --on or TOPRUN_ON",
+                          on));
   }
 }
 

@@ -81,8 +81,8 @@ Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) con
   const auto done = process::run({"kubectl", "get", "--raw", path}, environment_, limit_);
   if (!done) {
     return fail("cannot ask Kubernetes", done.error().why,
-                "check with kubectl get pods that it answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to "
-                "wait longer");
+                "check with kubectl get pods that Kubernetes answers; set "
+                "TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
   }
   Raw raw;
   if (done->code == 0) {
@@ -146,7 +146,7 @@ Result<Api::Raw> Api::pages(const std::string& path, const Resource& resource,
     token = text_at(reported->value, {"metadata", "continue"});
     if (!goes_on || token.empty()) return reported;
   }
-  return fail(fmt::format("kubectl get {}", resource.name), "the list is longer than can be read",
+  return fail(fmt::format("kubectl get {}", resource.name), "the list is too long for toprun",
               "choose a smaller namespace with --namespace");
 }
 
@@ -181,7 +181,7 @@ Result<std::string> Api::space() const {
     if (space_.empty()) space_ = context_namespace();
   });
   if (is_label(space_)) return space_;
-  return usage("namespace " + space_, "it does not exist",
+  return usage("namespace " + space_, "this namespace does not exist",
                "check TOPRUN_NAMESPACE and kubectl config view --minify");
 }
 

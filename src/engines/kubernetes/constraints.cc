@@ -17,14 +17,16 @@ Result<void> check_sizes(const Workload& job) {
   const std::size_t own_variables = job.nodes > 1 ? 1 : 0;  // NODE_NAME
   const std::size_t variables = job.variables.size() + job.secret_variables.size();
   if (variables + own_variables > most_variables) {
-    return usage(fmt::format("{} variables", variables),
-                 fmt::format("a TrainJob can have at most {}", most_variables - own_variables),
-                 "set some in the image, or use --operator jobset");
+    return usage(
+        fmt::format("the job has {} variables", variables),
+        fmt::format("a TrainJob can have at most {} variables", most_variables - own_variables),
+        "set some variables in the image, or use --operator jobset");
   }
   if (job.image.size() > longest_image) {
-    return usage("--container " + job.image,
-                 fmt::format("a TrainJob's image has {} bytes at most", longest_image),
-                 "give it a shorter tag, or use --operator jobset");
+    return usage(
+        "--container " + job.image,
+        fmt::format("the name of a TrainJob's image can have at most {} bytes", longest_image),
+        "give the image a shorter tag, or use --operator jobset");
   }
   return {};
 }
@@ -35,7 +37,7 @@ Result<void> check_variables(const Workload& job) {
     return usage(
         "-e " + name,
         "the Kubeflow trainer sets this variable itself and refuses a TrainJob that sets it",
-        "leave it out: --nodes and --nproc-per-node determine it");
+        "leave this -e out: --nodes and --nproc-per-node determine the variable");
   }
   return {};
 }
@@ -49,12 +51,12 @@ Result<void> check_runtime(const Workload& job) {
   if (!job.env_from.empty()) {
     return usage("--env-from " + job.env_from.front(),
                  "a TrainJob can take only single variables from a Secret",
-                 "use --secret-env NAME=SECRET:KEY for each, or --operator jobset");
+                 "use --secret-env NAME=SECRET:KEY for each variable, or use --operator jobset");
   }
   if (job.host_network) {
-    return usage("--host-network", "a TrainJob cannot change the network of its runtime's pods",
-                 "use --operator jobset, or leave it out and choose a runtime with this network by "
-                 "--runtime");
+    return usage(
+        "--host-network", "a TrainJob cannot change the network of its runtime's pods",
+        "use --operator jobset, or choose a runtime with the host's network with --runtime");
   }
   if (!placement.priority_class.empty() && placement.placer != Placer::kueue) {
     return usage("--priority-class " + placement.priority_class,
@@ -75,7 +77,7 @@ Result<void> check_pools(const Placement& placement) {
   const bool has_label = placement.placer == Placer::kai || placement.placer == Placer::runai;
   if (!has_label || placement.pools.size() < 2) return {};
   return usage("--node-pool " + placement.pools[1], "this scheduler accepts only one node pool",
-               "name one, or leave it out");
+               "name only one pool");
 }
 
 // What Pod Security refuses at the level `restricted` whatever the rest says.
@@ -86,7 +88,8 @@ Result<void> check_restricted(const Workload& job) {
   }
   if (job.host_network || job.locks_memory) {
     return usage(job.host_network ? "--host-network" : "--ipc-lock",
-                 "restricted pods may not use it", "leave it out, or use another namespace");
+                 "restricted pods may not use this option",
+                 "leave it out, or use another namespace");
   }
   return {};
 }
@@ -110,7 +113,8 @@ Result<void> check(Operator which, const Workload& job) {
   }
   if (!job.least_nodes || which == Operator::pytorchjob) return {};
   return usage(fmt::format("{} to {} nodes", *job.least_nodes, job.nodes),
-               "only PyTorchJobs are elastic", "use --operator pytorchjob, or one number");
+               "only PyTorchJobs are elastic",
+               "use --operator pytorchjob, or give one number of nodes");
 }
 
 }  // namespace toprun::engines::kubernetes

@@ -20,7 +20,7 @@ Result<json> parse_object(std::string_view text) {
   return fail("cannot ask Kubernetes",
               fmt::format("kubectl did not print JSON: {}",
                           printable(trim(text.substr(0, shown_of_nonsense)))),
-              "check with kubectl get pods that it works");
+              "check with kubectl get pods that kubectl works");
 }
 
 std::vector<const json*> items_of(const json& value) {

@@ -26,14 +26,14 @@ constexpr std::array advices = {
     Advice{"Forbidden",
            "ask the cluster's administrator; kubectl auth can-i --list shows your rights"},
     Advice{"no matches for kind",
-           "this operator is not installed: kubectl api-resources lists the installed ones, "
-           "--operator chooses one"},
+           "this operator is not installed: kubectl api-resources lists the installed operators, "
+           "--operator chooses one of them"},
     Advice{"namespaces", "kubectl get namespaces lists the namespaces, --namespace chooses one"},
     Advice{"Unauthorized", "log in to the cluster again"},
     Advice{"provide credentials", "log in to the cluster again"},
     Advice{"You must be logged in", "log in to the cluster again"},
     Advice{words_without_kubeconfig,
-           "kubectl knows no cluster here: log in to one, or set KUBECONFIG"},
+           "kubectl knows no cluster here: log in to a cluster, or set KUBECONFIG"},
     Advice{"was refused", "check the cluster's address: kubectl config view --minify"},
     Advice{"Unable to connect", "check the cluster's address: kubectl config view --minify"},
     Advice{"unknown field",
@@ -71,7 +71,7 @@ std::string_view name_in(std::string_view object) {
 Result<void> find_kubectl(const Environment& environment) {
   if (process::find_program("kubectl", environment)) return {};
   return fail("--on kubernetes", "there is no kubectl in PATH",
-              "install it, or print the manifest with --dry-run");
+              "install kubectl, or print the manifest with --dry-run");
 }
 
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
@@ -82,8 +82,8 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
   const std::string_view object = trim(out);
   if (object.contains('/') && is_label(name_in(object))) return std::string(object);
   return fail("kubectl create",
-              "it did not print a name: " + printable(object.substr(0, most_shown)),
-              "check with kubectl get pods that it works");
+              "kubectl did not print a name: " + printable(object.substr(0, most_shown)),
+              "check with kubectl get pods that kubectl works");
 }
 
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,

@@ -22,7 +22,7 @@ TEST(Kubectl, RefusalsAreTheClustersWordsAndAnAdvice) {
                                "The connection to the server localhost:8080 was refused\n");
   EXPECT_EQ(silent.line(),
             "kubectl get: The connection to the server localhost:8080 was refused; kubectl "
-            "knows no cluster here: log in to one, or set KUBECONFIG");
+            "knows no cluster here: log in to a cluster, or set KUBECONFIG");
   EXPECT_TRUE(is_without_cluster(silent));
   EXPECT_FALSE(is_without_cluster(taken));
   EXPECT_EQ(refusal("kubectl get", "The connection to the server 10.0.0.1:6443 was refused\n").fix,

@@ -333,10 +333,10 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
       TRY(api_.list(kubernetes::workloads_resource, Api::Scope::own_namespace, {}, take));
   for (Job& job : jobs) {
     if (!is_open(job) || job.partition.empty()) continue;
-    if (answer.is_reported()) kubernetes::set_queued(job, "it has no Workload for this job yet");
+    if (answer.is_reported()) kubernetes::set_queued(job, "there is no Workload for this job yet");
     if (answer.is_forbidden()) {
       kubernetes::set_queued(
-          job, fmt::format("queue {} has not admitted it; the cluster does not say why: {}",
+          job, fmt::format("queue {} has not admitted the job; the cluster does not report why: {}",
                            job.partition, answer.refusal.why));
     }
   }
@@ -357,7 +357,7 @@ Result<std::vector<std::string>> KubernetesQueue::cancel_command(
   if (!signal.empty()) {
     return fail("--signal " + signal,
                 "Kubernetes cannot send a signal to a job; it can only end the job",
-                "leave it out, or use kubectl exec");
+                "leave --signal out, or use kubectl exec");
   }
   std::vector<std::string> words{"delete", "--wait=false"};
   for (const std::string& id : ids) {

@@ -123,7 +123,8 @@ TEST(Kubernetes, WhatIsRefused) {
       {"a number that is none",
        with(worker_pod, "WORLD_SIZE", "all"),
        {},
-       "WORLD_SIZE=\"all\": in a pod it is a number from 1; correct or unset it"},
+       "WORLD_SIZE=\"all\": in a pod, this variable must be a number from 1; correct or unset the "
+       "variable"},
       {"RANK beyond WORLD_SIZE",
        with(worker_pod, "RANK", "4"),
        {},

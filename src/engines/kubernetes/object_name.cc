@@ -79,12 +79,11 @@ std::string nearest_label(std::string_view name) {
 
 Result<std::string> job_name(std::string_view name, std::string_view source) {
   if (is_label(name) && name.size() <= longest_job_name) return std::string(name);
-  return usage(
-      fmt::format("{} {}", source, printable(name)),
-      fmt::format(
-          "Kubernetes accepts a-z, 0-9 and -, with a letter first, and at most {} characters here",
-          longest_job_name),
-      fmt::format("use --job-name {}", nearest_label(name)));
+  return usage(fmt::format("{} {}", source, printable(name)),
+               fmt::format("a job's name in Kubernetes has at most {} characters of a-z, 0-9 and "
+                           "-, and begins with a letter",
+                           longest_job_name),
+               fmt::format("use --job-name {}", nearest_label(name)));
 }
 
 }  // namespace toprun::engines::kubernetes

@@ -57,7 +57,7 @@ class Patcher {
   Result<std::string> order_in(const Json& patch, const std::string& path) {
     for (const auto& [key, value] : patch.items()) {
       if (key.starts_with('$') && key != directive) {
-        return refuse(path, fmt::format("unknown: {}", key),
+        return refuse(path, fmt::format("unknown directive {}", key),
                       "write the whole list with $patch: replace");
       }
     }
@@ -103,7 +103,7 @@ class Patcher {
         continue;
       }
       if (!element.contains(key)) {
-        return refuse(place, fmt::format("{} is missing, and it identifies the element", key));
+        return refuse(place, fmt::format("the element needs a {}, which identifies it", key));
       }
       if (const auto done = merge_element(list, key, element, order, place); !done) return done;
     }
@@ -198,10 +198,10 @@ void add_doubts(const Json& value, const Json& patch, const std::string& path,
     const auto meant = did_you_mean(key, names);
     const bool is_unknown = path.empty() && !has_field(top_fields, key);
     if (!meant && !is_unknown) continue;
-    doubts.push_back(
-        place +
-        (is_unknown ? ": no object has such a field" : ": the job's object does not have it yet") +
-        (meant ? "; did you mean " + *meant + "?" : ""));
+    doubts.push_back(place +
+                     (is_unknown ? ": no object has such a field"
+                                 : ": the job's object does not have this field yet") +
+                     (meant ? "; did you mean " + *meant + "?" : ""));
   }
 }
 
@@ -215,15 +215,16 @@ std::vector<std::string> doubtful_fields(const Json& object, const Json& patch) 
 
 Result<void> apply_patch(Json& object, const Json& patch, const std::string& file) {
   if (!patch.is_object()) {
-    return usage(file, "it is not a map", "write the part of the object to change");
+    return usage(file, "it is not a map", "write the fields of the object that you want to change");
   }
   const Json before = object;
   if (auto done = Patcher(file).merge(object, patch, ""); !done) return done;
   for (const char* key : {"apiVersion", "kind"}) {
     if (part_of(object, key) == part_of(before, key)) continue;
     return usage(fmt::format("{}: {}", file, key),
-                 "it differs from that of this job's object, " + before.at(key).get<std::string>(),
-                 "leave it out, or choose another --operator");
+                 "this value differs from the value in this job's object, " +
+                     before.at(key).get<std::string>(),
+                 "leave this field out, or choose another --operator");
   }
   for (const char* key : {"name", "generateName", "namespace"}) {
     const Json is = part_of(part_of(object, "metadata"), key);

@@ -33,14 +33,17 @@ TEST(Patch, WhatIsLikelyMisspelt) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(doubts("spce: {}"), Lines{"spce: no object has such a field; did you mean spec?"});
   EXPECT_EQ(doubts("replicas: 3"), Lines{"replicas: no object has such a field"});
+  EXPECT_EQ(doubts("spec: {tolerations: [], toleration: []}"),
+            Lines{"spec.toleration: the job's object does not have this field yet; did you mean "
+                  "tolerations?"});
   EXPECT_EQ(
-      doubts("spec: {tolerations: [], toleration: []}"),
-      Lines{"spec.toleration: the job's object does not have it yet; did you mean tolerations?"});
-  EXPECT_EQ(doubts("spec: {containers: [{name: node, volumeMount: []}]}"),
-            Lines{"spec.containers[0].volumeMount: the job's object does not have it yet; did you "
-                  "mean volumeMounts?"});
-  EXPECT_EQ(doubts("metadata: {label: {x: a}}"),
-            Lines{"metadata.label: the job's object does not have it yet; did you mean labels?"});
+      doubts("spec: {containers: [{name: node, volumeMount: []}]}"),
+      Lines{
+          "spec.containers[0].volumeMount: the job's object does not have this field yet; did you "
+          "mean volumeMounts?"});
+  EXPECT_EQ(
+      doubts("metadata: {label: {x: a}}"),
+      Lines{"metadata.label: the job's object does not have this field yet; did you mean labels?"});
   EXPECT_EQ(
       doubts("{metadata: {labels: {xx: a}}, spec: {hostPID: true, hostIPC: true, suspend: "
              "true, containers: [{name: b, imag: c}], volumes: [{name: m, $patch: delete}]}}"),
@@ -93,7 +96,8 @@ TEST(Patch, WhatIsTakenAwayAndReplaced) {
 TEST(Patch, RefusesWhatItCannotDo) {
   for (const auto& [yaml, said] : std::vector<std::pair<const char*, const char*>>{
            {"[a]", "p.yaml: it is not a map"},
-           {"kind: Pod", "p.yaml: kind: it differs from that of this job's object, Job"},
+           {"kind: Pod",
+            "p.yaml: kind: this value differs from the value in this job's object, Job"},
            {"kind: null", "p.yaml: kind: it differs"},
            {"$patch: replace", "p.yaml: apiVersion: it differs"},
            {"$patch: delete", "p.yaml: apiVersion: it differs"},
@@ -102,13 +106,14 @@ TEST(Patch, RefusesWhatItCannotDo) {
            {"metadata: {name: 5}", "p.yaml: metadata.name: a patch may not change this field"},
            {"metadata: {name: b}", "p.yaml: metadata.name: a patch may not change this field"},
            {"metadata: {namespace: b}", "p.yaml: metadata.namespace: a patch may not"},
-           {"spec: {containers: [{image: b}]}", "p.yaml: spec.containers[0]: name is missing"},
+           {"spec: {containers: [{image: b}]}",
+            "p.yaml: spec.containers[0]: the element needs a name"},
            {"spec: {containers: [b]}", "p.yaml: spec.containers[0]: it is not a map"},
-           {"spec: {$retainKeys: [a]}", "p.yaml: spec: unknown: $retainKeys"},
+           {"spec: {$retainKeys: [a]}", "p.yaml: spec: unknown directive $retainKeys"},
            {"spec: {$patch: add}", "p.yaml: spec: $patch must be"},
            {"a: [", "p.yaml:"},
            {"a: 1\na: 2", "p.yaml:2:1: the key a appears twice"},
-           {"a: 1\n---\nb: 1", "p.yaml: it holds several documents"},
+           {"a: 1\n---\nb: 1", "p.yaml: the file contains several documents"},
            {",\n2", "p.yaml"}}) {
     const Json result = patched(yaml);
     ASSERT_TRUE(result.is_string()) << yaml;

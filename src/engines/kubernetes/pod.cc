@@ -35,7 +35,8 @@ Result<std::optional<Sourced<int>>> number(const Seen& seen, const std::string& 
     return Sourced<int>{static_cast<int>(*value), name};
   }
   return usage(fmt::format("{}=\"{}\"", name, *text),
-               fmt::format("in a pod it is a number from {}", least), "correct or unset it");
+               fmt::format("in a pod, this variable must be a number from {}", least),
+               "correct or unset the variable");
 }
 
 // N, or the maximum of MIN:MAX; options have checked the form unless a flag overrides it.

@@ -24,8 +24,8 @@ Result<Owner> parse_owner(std::string_view text) {
   Owner owner{text_at(object, {"apiVersion"}), text_at(object, {"kind"}),
               text_at(object, {"metadata", "name"}), text_at(object, {"metadata", "uid"})};
   if (!owner.name.empty() && !owner.uid.empty()) return owner;
-  return fail("kubectl create", "it did not print an object with a name and a uid",
-              "check with kubectl get pods that it works");
+  return fail("kubectl create", "kubectl did not print an object with a name and a uid",
+              "check with kubectl get pods that kubectl works");
 }
 
 nlohmann::ordered_json secret_object(const Workload& job,

@@ -76,8 +76,8 @@ class Reader {
   explicit Reader(const std::string& file) : file_(file) {}
 
   Result<Json> read(const YAML::Node& node, int depth) {
-    if (++values_ > most_yaml_values) return refuse(node, "it holds too many values");
-    if (depth > deepest_yaml) return refuse(node, "it is nested too deep");
+    if (++values_ > most_yaml_values) return refuse(node, "the file contains too many values");
+    if (depth > deepest_yaml) return refuse(node, "this value is nested too deeply");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
@@ -110,7 +110,7 @@ class Reader {
   Result<Json> table(const YAML::Node& node, int depth) {
     Json out = Json::object();
     for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) return refuse(entry.first, "a key is not a text");
+      if (!entry.first.IsScalar()) return refuse(entry.first, "a key is not a string");
       const std::string& key = entry.first.Scalar();
       if (out.contains(key))
         return refuse(entry.first, fmt::format("the key {} appears twice", key));
@@ -129,15 +129,15 @@ class Reader {
 
 Result<Json> parse_yaml_value(std::string_view text, const std::string& file) {
   if (text.size() > most_yaml_bytes) {
-    return usage(file, fmt::format("it is larger than {} bytes", most_yaml_bytes));
+    return usage(file, fmt::format("the file is larger than {} bytes", most_yaml_bytes));
   }
   if (has_several_documents(text)) {
-    return usage(file, "it holds several documents, not one", "write one object");
+    return usage(file, "the file contains several documents", "write one object");
   }
   try {
     return Reader(file).read(YAML::Load(std::string(text)), 0);
   } catch (const YAML::Exception& error) {
-    return usage(place(file, error.mark), error.msg, "write it as YAML or JSON");
+    return usage(place(file, error.mark), error.msg, "write the patch in YAML or JSON");
   }
 }
 

@@ -35,7 +35,7 @@ constexpr KnownTrouble exec_troubles[] = {
     {"connection refused", "", "check the cluster's address: kubectl config view"},
     {"was refused", "", "check the cluster's address: kubectl config view"},
     {"unknown flag", "",
-     "toprun does not know the exec options of this program's version: update it"},
+     "this program's version does not know the exec options that toprun uses: update the program"},
 };
 
 // Of a login's script too: the last counts.
@@ -58,7 +58,7 @@ std::string without_exec_end(std::string_view said) {
 }
 
 LoginTrouble exec_trouble(std::string_view said) {
-  constexpr std::string_view advice = "print the command with toprun --dry-run and try it by hand";
+  constexpr std::string_view advice = "print the command with toprun --dry-run and run it by hand";
   const auto lines = complaint(without_exec_end(said), most_login_lines);
   for (const KnownTrouble& known : exec_troubles) {
     const auto line = std::ranges::find_if(

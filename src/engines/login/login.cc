@@ -49,7 +49,7 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
     return static_cast<int>(*index);
   }
   return fail(fmt::format("{}=\"{}\"", variable, environment.get(variable).value_or("")),
-              "not one of the launch's nodes", "only toprun sets it");
+              "this is not one of the launch's nodes", "only toprun sets this variable");
 }
 
 Result<Allocation> agent(const Environment& environment, const Hints& hints) {
@@ -81,7 +81,7 @@ Result<void> check_options_beside_hosts(const Hints& hints) {
     return usage(fmt::format("{} with {}", option, hints.hosts_source), std::string(why),
                  "drop one of them");
   };
-  if (hints.standalone) return refuse("--standalone", "it works on this host only");
+  if (hints.standalone) return refuse("--standalone", "--standalone works only on this host");
   if (hints.ranks_in_place) return refuse("--ranks-in-place", "each login starts one agent");
   if (hints.node_rank) return refuse("--node-rank", "the list of hosts determines the node ranks");
   if (on_command_line(hints.endpoint_source)) {

@@ -10,12 +10,13 @@ namespace {
 // Of OpenSSH 9. The first match counts; ssh's own line counts from these words on.
 constexpr KnownTrouble ssh_troubles[] = {
     {"remote host identification has changed", "its host key has changed",
-     "if that is right, remove the old one: ssh-keygen -R HOST"},
+     "if the new key is right, remove the old key: ssh-keygen -R HOST"},
     {"host key is known for", "its host key is not known",
-     "log in once by hand and confirm it: ssh HOST"},
+     "log in once by hand and confirm the key: ssh HOST"},
     {"host key verification failed", "its host key could not be verified",
      "log in once by hand: ssh HOST"},
-    {"could not resolve hostname", "no such name", "check its spelling, DNS and ~/.ssh/config"},
+    {"could not resolve hostname", "no such name",
+     "check the name's spelling, DNS and ~/.ssh/config"},
     {"connection timed out", "", "is the host up, and its sshd reachable?"},
     {"operation timed out", "", "is the host up, and its sshd reachable?"},
     {"timed out during banner exchange", "no answer in time", "is the host overloaded?"},

@@ -111,7 +111,8 @@ Result<Allocation> own_agent(const Environment& environment, const MpiWorld& wor
     return fail(
         fmt::format("the mpirun that toprun started has {} for {}", counted(world.size, "process"),
                     counted(static_cast<int>(nodes.size()), "node")),
-        "it needs one process on each", "unset TOPRUN_STEP if you started mpirun yourself");
+        "toprun needs one process on each node",
+        "unset TOPRUN_STEP if you started mpirun yourself");
   }
   allocation.stance = Stance::agent;
   allocation.node_count = world.size;
@@ -138,7 +139,7 @@ Result<void> check_start(const Environment& environment, const Hints& hints) {
     return usage(fmt::format("{} with {} mpirun", option, hints.via), std::string(why),
                  "drop one of them");
   };
-  if (hints.standalone) return refuse("--standalone", "it works on this host only");
+  if (hints.standalone) return refuse("--standalone", "--standalone works only on this host");
   if (hints.ranks_in_place) return refuse("--ranks-in-place", "mpirun is not running yet");
   if (hints.node_rank) return refuse("--node-rank", "mpirun starts all nodes");
   if (on_command_line(hints.endpoint_source)) {
@@ -184,7 +185,7 @@ Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hi
   }
   if (hints.use_of((*found)->node_count)) return *std::move(*found);
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), "the hosts are not known",
-               "give --hosts or --hostfile, or start it in a Slurm allocation");
+               "give --hosts or --hostfile, or start toprun in a Slurm allocation");
 }
 
 Result<Allocation> starter(const Environment& environment, const Hints& hints) {

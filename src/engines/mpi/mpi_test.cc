@@ -229,7 +229,7 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"hosts that nobody names",
             {},
             unnamed,
-            "--nnodes 2: the hosts are not known; give --hosts or --hostfile, or start it in a "
+            "--nnodes 2: the hosts are not known; give --hosts or --hostfile, or start toprun in a "
             "Slurm allocation"},
            {"more than are named", {}, three, "--nnodes 3: --hosts names 2 hosts"},
            {"an endpoint",
@@ -252,7 +252,8 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"alone",
             {},
             alone,
-            "--standalone with --via mpirun: it works on this host only; drop one of them"},
+            "--standalone with --via mpirun: --standalone works only on this host; drop one of "
+            "them"},
            {"alone, whatever a file says",
             {},
             alone_after_all,
@@ -285,8 +286,8 @@ TEST(Mpi, KnowsItsOwnAgents) {
   const auto other = detect(environment, hints);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().line(),
-            "the mpirun that toprun started has 2 processes for 1 node: it needs one process on "
-            "each; unset "
+            "the mpirun that toprun started has 2 processes for 1 node: toprun needs one process "
+            "on each node; unset "
             "TOPRUN_STEP if you started mpirun yourself");
 }
 

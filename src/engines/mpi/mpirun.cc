@@ -79,17 +79,18 @@ Result<Mpirun> mpirun_in(std::string_view printed) {
     if (!version) continue;
     if (*version >= first_with_prrte) return Mpirun::prrte;
     if (*version >= oldest_open_mpi) return Mpirun::orte;
-    return fail(fmt::format("mpirun is Open MPI {}", *version), "it is too old",
+    return fail(fmt::format("mpirun is Open MPI {}", *version), "this version is too old",
                 fmt::format("use Open MPI {} or newer, MPICH or Intel MPI", oldest_open_mpi));
   }
   if (printed.find("PRRTE") != std::string_view::npos) return Mpirun::prrte;
   for (const char* word : {"HYDRA", "Intel(R) MPI"}) {
     if (printed.find(word) != std::string_view::npos) return Mpirun::hydra;
   }
-  return fail("mpirun --version",
-              fmt::format("it says \"{}\"", printable(printed.substr(0, printed.find('\n')))),
-              fmt::format("give the path of the mpirun of Open MPI, MPICH or Intel MPI in {}",
-                          mpirun_variable));
+  return fail(
+      "mpirun --version",
+      fmt::format("mpirun printed \"{}\"", printable(printed.substr(0, printed.find('\n')))),
+      fmt::format("give the path of the mpirun of Open MPI, MPICH or Intel MPI in {}",
+                  mpirun_variable));
 }
 
 std::vector<std::string> mpirun_agents(const MpirunCommand& command,
@@ -139,7 +140,7 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
   // Messages of Open MPI 4.1 and 5.0, and of ssh.
   constexpr Trouble known[] = {
       {"not enough slots available", "mpirun has fewer slots than ranks",
-       "ask for fewer with --ranks-per-node, or for more tasks per node in the job's header"},
+       "request fewer ranks with --ranks-per-node, or more tasks per node in the job's header"},
       {"Host key verification failed", "ssh does not know the key of a host",
        "log in to each host once, or add their keys to known_hosts"},
       {"Permission denied (", "ssh would have asked for a password",
@@ -147,9 +148,11 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
       {"Could not resolve hostname", "a host's name is unknown",
        "check --hosts, or the Host lines of ssh's configuration"},
       {"unable to find the specified executable file", "a host lacks a program",
-       "install it there at the same path, or on a file system that all hosts share"},
+       "install the program on every host at the same path, or on a file system that all hosts "
+       "share"},
       {"could not access or execute an executable", "a host lacks a program",
-       "install it there at the same path, or on a file system that all hosts share"},
+       "install the program on every host at the same path, or on a file system that all hosts "
+       "share"},
       {"orted: command not found", "a host lacks Open MPI's orted",
        "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN"},
       {"prted: command not found", "a host lacks Open MPI's prted",
@@ -165,7 +168,7 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
   const std::string text = on_one_line(said);
   for (const Trouble& trouble : known) {
     if (text.find(trouble.words) == std::string::npos) continue;
-    return Error{trouble.what, fmt::format("it said \"{}\"", line_with(trouble.words, said)),
+    return Error{trouble.what, fmt::format("mpirun printed \"{}\"", line_with(trouble.words, said)),
                  trouble.fix, exit_failure};
   }
   return std::nullopt;
@@ -218,7 +221,8 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
   const std::string& program = command.program.front();
   if (!process::find_program(program, environment)) {
     return usage(fmt::format("no {} in PATH", program), "",
-                 fmt::format("load its module, or give its path in {}", mpirun_variable));
+                 fmt::format("load the program's module, or give the program's path in {}",
+                             mpirun_variable));
   }
   const auto printed = TRY(process::output_of({program, "--version"}, environment, version_limit));
   command.kind = TRY(mpirun_in(printed));

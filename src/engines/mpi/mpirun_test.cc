@@ -24,12 +24,15 @@ TEST(Mpirun, IsKnownByItsVersion) {
         {"HYDRA build details:\n    Version:                                 4.2.1\n", "hydra"},
         {"Intel(R) MPI Library for Linux* OS, Version 2021.8 Build 20221129\n", "hydra"},
         {"mpirun (Open MPI) 2.1.1\n",
-         "mpirun is Open MPI 2: it is too old; use Open MPI 3 or newer, MPICH or Intel MPI"},
+         "mpirun is Open MPI 2: this version is too old; use Open MPI 3 or newer, MPICH or Intel "
+         "MPI"},
         {"",
-         "mpirun --version: it says \"\"; give the path of the mpirun of Open MPI, MPICH or Intel "
+         "mpirun --version: mpirun printed \"\"; give the path of the mpirun of Open MPI, MPICH or "
+         "Intel "
          "MPI in TOPRUN_MPIRUN"},
         {"IBM Spectrum\nx",
-         "mpirun --version: it says \"IBM Spectrum\"; give the path of the mpirun of Open MPI, "
+         "mpirun --version: mpirun printed \"IBM Spectrum\"; give the path of the mpirun of Open "
+         "MPI, "
          "MPICH or Intel MPI in TOPRUN_MPIRUN"}}) {
     const auto kind = mpirun_in(printed);
     EXPECT_EQ(kind ? kinds[static_cast<int>(*kind)] : kind.error().line(), expected) << printed;
@@ -85,8 +88,10 @@ TEST(Mpirun, TroubleIsExplained) {
   EXPECT_EQ(
       mpirun_trouble("a\nThere are not enough slots available in the system to satisfy the 2\n")
           ->line(),
-      "mpirun has fewer slots than ranks: it said \"There are not enough slots available in the "
-      "system to satisfy the 2\"; ask for fewer with --ranks-per-node, or for more tasks per node "
+      "mpirun has fewer slots than ranks: mpirun printed \"There are not enough slots available in "
+      "the "
+      "system to satisfy the 2\"; request fewer ranks with --ranks-per-node, or more tasks per "
+      "node "
       "in the job's header");
   EXPECT_EQ(mpirun_trouble("root@n1: Permission denied (publickey).\nORTE was unable to reliably "
                            "start one or more daemons.\n")

@@ -60,8 +60,8 @@ class Proxy {
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
         return fail("PMI: not all ranks reached the barrier in time",
-                    "some of them did not start, or do not run toprun",
-                    "check the hosts from which there is no message");
+                    "some ranks did not start, or do not run toprun",
+                    "check the hosts that print no message");
       }
       char byte = 0;
       const ssize_t n = ready < 0 ? -1 : ::read(fd_, &byte, 1);
@@ -111,7 +111,7 @@ Result<PmiMeeting> meet_by_pmi(const PmiRank& me, const std::string& said, Stead
   const std::size_t end = std::min(value.find(';'), value.size() - 1);
   meeting.nodes = static_cast<int>(parse_int(value.substr(0, end)).value_or(0));
   if (meeting.nodes < 1 || meeting.nodes > me.ranks) {
-    return fail("PMI: rank 0", fmt::format("it says \"{}\"", printable(value)));
+    return fail("PMI: rank 0", fmt::format("rank 0 sent \"{}\"", printable(value)));
   }
   meeting.said = value.substr(end + 1);
   return meeting;

@@ -110,9 +110,10 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
             "mpiexec answers \"cmd=response_to_init"},
            {"another protocol", {"0016cmd=fullinit;\n"}, "mpiexec answers \"0016cmd=fullinit;\""},
            {"rank 0 says nonsense", with_answer(begins, {barrier, got("10.0.0.1"), bye}),
-            "it says \"10.0.0.1\""},
-           {"… or nothing", with_answer(begins, {barrier, got(""), bye}), "it says \"\""},
-           {"… or too many", with_answer(begins, {barrier, got("4;a"), bye}), "it says \"4;a\""},
+            "rank 0 sent \"10.0.0.1\""},
+           {"… or nothing", with_answer(begins, {barrier, got(""), bye}), "rank 0 sent \"\""},
+           {"… or too many", with_answer(begins, {barrier, got("4;a"), bye}),
+            "rank 0 sent \"4;a\""},
            {"it does not stop", {std::string(5000, 'x')}, "is not a line"},
        }) {
     FakeProxy proxy(answers);

@@ -43,7 +43,7 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
   if (count && *count >= 1 && *count <= max_slots) {
     return Slots{static_cast<int>(*count), request.source};
   }
-  return usage(what, "not a number of processes",
+  return usage(what, "this is not a number of processes",
                fmt::format("give a number from 1 to {}, cpu, gpu or auto", max_slots));
 }
 

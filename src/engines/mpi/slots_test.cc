@@ -147,10 +147,12 @@ TEST(Slots, RefusesWithWhatToDo) {
             "drop "
             "the option, or start one task per node (srun --ntasks-per-node=1)"},
            {"malformed", slurm({{"SLURM_GPUS_ON_NODE", "h100:x"}}), agent(), no_request(),
-            "SLURM_GPUS_ON_NODE=\"h100:x\": not a count of GPUs such as 8 or h100:8; only Slurm "
+            "SLURM_GPUS_ON_NODE=\"h100:x\": this is not a number of GPUs such as 8 or h100:8; only "
+            "Slurm "
             "may set this variable"},
            {"malformed", slurm({{"SLURM_GPUS_PER_NODE", "8,"}}), agent(), no_request(),
-            "SLURM_GPUS_PER_NODE=\"8,\": not a count of GPUs such as 8 or h100:8; only Slurm may "
+            "SLURM_GPUS_PER_NODE=\"8,\": this is not a number of GPUs such as 8 or h100:8; only "
+            "Slurm may "
             "set this variable"},
        }) {
     const auto slots = slots_here(environment, allocation, request);

@@ -167,9 +167,10 @@ Result<void> check_secrets(const Client& client, const Workload& job) {
   }
   for (const kubernetes::SecretVariable& one : job.secret_variables) {
     if (!one.secret.empty()) continue;
-    return usage("--secret-env " + one.name,
-                 "Run:AI cannot create a Secret without showing its value to other users",
-                 fmt::format("create one there, and use --secret-env {}=SECRET:KEY", one.name));
+    return usage(
+        "--secret-env " + one.name,
+        "Run:AI cannot create a Secret without showing its value to other users",
+        fmt::format("create a Secret in Run:AI, and use --secret-env {}=SECRET:KEY", one.name));
   }
   return {};
 }
@@ -198,7 +199,7 @@ Result<void> check(const Client& client, const Workload& job) {
     return usage("--time", "Run:AI cannot limit the time of a single job", "leave it out");
   }
   if (cli == Cli::v1 && job.placement.pools.size() > 1) {
-    return usage("--node-pool", "runai v1 accepts only one pool", "name one");
+    return usage("--node-pool", "runai v1 accepts only one pool", "name one pool");
   }
   for (const auto& [key, value] : job.placement.selector) {
     if (key == node_type_label) continue;

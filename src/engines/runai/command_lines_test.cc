@@ -123,7 +123,7 @@ TEST(RunaiCommandLines, OfJobsThatChooseTheirNodes) {
       line(submit_command({Cli::v2, ""}, job)).contains("--node-pools h100 --node-pools a100 "));
   EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains("--preferred-pod-topology-key "));
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
-            "--node-pool: runai v1 accepts only one pool; name one");
+            "--node-pool: runai v1 accepts only one pool; name one pool");
   job.placement.pools.clear();
   job.placement.selector = {{"disk", "ssd"}};
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),

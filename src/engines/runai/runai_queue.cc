@@ -45,9 +45,9 @@ Result<process::Finished> ask(const Words& words, const Environment& environment
                               std::chrono::milliseconds limit) {
   auto finished = process::run(words, quiet(environment), limit);
   if (finished) return finished;
-  return fail(
-      "cannot ask Run:AI", finished.error().why,
-      "check with runai list that it answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
+  return fail("cannot ask Run:AI", finished.error().why,
+              "check with runai list that Run:AI answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to "
+              "wait longer");
 }
 
 // v1 writes some of its errors to stdout.
@@ -67,7 +67,8 @@ Result<Client> find_client(const Environment& environment, std::chrono::millisec
   }
   if (!reported.empty())
     return usage("TOPRUN_RUNAI_CLI=" + reported,
-                 "not a version of runai's command line that toprun knows", "set it to v1 or v2");
+                 "toprun does not know this version of runai's command line",
+                 "set the variable to v1 or v2");
   const auto answer = TRY(ask({std::string(program), "version"}, environment, limit));
   if (answer.code != 0) return std::unexpected(refusal("runai version", said(answer), advices));
   client.cli = cli_of(answer.out);
@@ -190,11 +191,11 @@ Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<st
   if (!signal.empty()) {
     return fail("--signal " + signal,
                 "Run:AI cannot send a signal to a job; it can only end the job",
-                "leave it out, or use runai exec");
+                "leave --signal out, or use runai exec");
   }
   if (ids.size() != 1) {
     return fail(fmt::format("{} jobs", ids.size()), "Run:AI can end only one job per command",
-                "name one");
+                "name one job");
   }
   return delete_command(client_, ids.front());
 }
@@ -214,7 +215,7 @@ Result<Machines> RunaiQueue::machines() const {
   machines.nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
   machines.partitions = kubernetes::pools_of(machines.nodes);
   if (!machines.usage_known && !machines.nodes.empty()) {
-    machines.untold.emplace_back("runai node list: it does not list the GPUs in use");
+    machines.untold.emplace_back("`runai node list` does not list the GPUs in use");
   }
   machines.queues = TRY(reported(projects_command(client_), parse_projects, machines));
   return machines;

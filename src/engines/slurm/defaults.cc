@@ -115,20 +115,21 @@ Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
     return usage(fmt::format("--nodes {}", *job.find("--nodes")->value),
                  fmt::format("{} has {}", where, nodes),
                  has_partition(facts, most_nodes(job), 0)
-                     ? "request fewer, or choose another partition"
-                     : "ask for fewer");
+                     ? "request fewer nodes, or choose another partition"
+                     : "request fewer nodes");
   }
   const int requested = gpus_per_node(job);
   if (requested <= gpus) return {};
   if (gpus == 0 && !has_partition(facts, 1, 1)) {
     return usage(fmt::format("{} GPUs on each node", requested),
                  "no node of this cluster has a GPU that Slurm knows of",
-                 "leave it out, or have the cluster's Gres configured");
+                 "request no GPUs, or ask an administrator to configure the cluster's Gres");
   }
-  return usage(fmt::format("{} GPUs on each node", requested),
-               gpus == 0 ? fmt::format("no node of {} has a GPU", where)
-                         : fmt::format("a node of {} has at most {}", where, gpus),
-               gpus == 0 ? "choose another partition" : "request more nodes with fewer each");
+  return usage(
+      fmt::format("{} GPUs on each node", requested),
+      gpus == 0 ? fmt::format("no node of {} has a GPU", where)
+                : fmt::format("a node of {} has at most {} GPUs", where, gpus),
+      gpus == 0 ? "choose another partition" : "request more nodes with fewer GPUs on each node");
 }
 
 // A quality of service may allow more than the partition; in that case Slurm decides.
@@ -148,7 +149,7 @@ Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kind
   if (!requested || *requested <= longest) return {};
   return usage(fmt::format("--time {}", *time->value),
                fmt::format("{} allows at most {}", partition_words(job, kinds), text),
-               "request less, or choose another partition");
+               "request less time, or choose another partition");
 }
 
 // sbatch(1), --contiguous.
@@ -212,7 +213,7 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   const std::string reason = cpus->reason.empty() ? "" : fmt::format(" ({})", cpus->reason);
   return usage(fmt::format("{} {}{}", cpus->name, *requested, reason),
                fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most),
-               "request more nodes with fewer each");
+               "request more nodes with fewer CPUs on each node");
 }
 
 // The least number of leaf switches that can hold the nodes.
@@ -307,8 +308,9 @@ void choose_requeue(JobRequest& job) {
 // Without --no-kill, Slurm ends a job that loses a node.
 void choose_no_kill(JobRequest& job) {
   if (!job.survives_a_node || says(job, "--no-kill")) return;
-  job.options.push_back({"--no-kill", std::nullopt,
-                         "when a node fails, the job continues without it or with a spare node"});
+  job.options.push_back(
+      {"--no-kill", std::nullopt,
+       "when a node fails, the job continues without this node or with a spare node"});
 }
 
 void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds,
@@ -343,7 +345,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   // From a range of nodes, Slurm allocates only as many as the tasks need.
   if (!says(job, "--ntasks-per-node") && !is_range(job)) {
     add(job, "--ntasks-per-node", "1",
-        purpose == Purpose::setup ? "one program builds it"
+        purpose == Purpose::setup ? "one program builds the environment"
                                   : "one agent per node starts all of its processes");
   }
   choose_cpus(job, kinds);

@@ -36,14 +36,14 @@ TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
       {{{"--partition", "zzz", {}}},
        "--partition zzz: this cluster has main, gpu; choose one of them"},
       {{{"--nodes", "5", {}}},
-       "--nodes 5: partition main has 4; request fewer, or choose another partition"},
+       "--nodes 5: partition main has 4; request fewer nodes, or choose another partition"},
       {{{"--gpus-per-node", "2", {}}},
        "2 GPUs on each node: no node of partition main has a GPU; choose another partition"},
       {{{"--partition", "gpu", {}}, {"--gpus-per-node", "h100:16", {}}},
-       "16 GPUs on each node: a node of partition gpu has at most 8; request more nodes with fewer "
-       "each"},
+       "16 GPUs on each node: a node of partition gpu has at most 8 GPUs; request more nodes with "
+       "fewer GPUs on each node"},
       {{{"--time", "2-0", {}}},
-       "--time 2-0: partition main allows at most 1-00:00:00; request less, or choose another "
+       "--time 2-0: partition main allows at most 1-00:00:00; request less time, or choose another "
        "partition"},
       {{{"--contiguous", std::nullopt, {}}},
        "--contiguous: has no effect here: topology/tree orders the nodes itself; "
@@ -70,10 +70,10 @@ TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
   EXPECT_EQ(
       refusal_of_workers(100, {{"--nodes", "2", {}}}),
       "--cpus-per-task 100 (one for each process on a node): a node of partition main has at most "
-      "32 CPUs; request more nodes with fewer each");
+      "32 CPUs; request more nodes with fewer CPUs on each node");
   EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
             "--cpus-per-task 129: a node of partition gpu has at most 128 CPUs; request more nodes "
-            "with fewer each");
+            "with fewer CPUs on each node");
   EXPECT_EQ(refusal_of_workers(100, {{"--exclusive", std::nullopt, {}}}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--cpus-per-task", "32", {}}}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--overcommit", std::nullopt, {}}}), "");

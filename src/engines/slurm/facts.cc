@@ -167,8 +167,9 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
     auto answer = process::output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
     without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
-    trouble.push_back(without_cluster ? "the cluster is not known: this host does not belong to one"
-                                      : answer.error().line());
+    trouble.push_back(
+        without_cluster ? "the cluster is not known, because this host does not belong to a cluster"
+                        : answer.error().line());
     return {};
   };
   SlurmFacts facts;

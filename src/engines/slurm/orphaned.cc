@@ -96,7 +96,7 @@ void SlurmEngine::requeue_orphaned(const Environment& environment, const Pause& 
     }
     const bool may_run_again = record.get("Requeue") == "1";
     if (!std::exchange(said, true)) {
-      say(fmt::format("Slurm has lost the node of job {}'s batch script: {}", *job,
+      say(fmt::format("Slurm has lost the node that runs the batch script of job {}: {}", *job,
                       may_run_again ? "the job goes back into the queue" : "the job ends"));
     }
     give_back(*job, may_run_again, environment);  // and look whether that was done

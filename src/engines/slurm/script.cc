@@ -107,7 +107,7 @@ Result<std::string> literal_in_pattern(const std::string& path) {
   for (const char c : path) {
     if (c == '\\') {
       return usage("log directory " + path, "Slurm interprets a backslash in a file name",
-                   "choose another with --log-dir");
+                   "choose another directory with --log-dir");
     }
     out += c;
     if (c == '%') out += c;

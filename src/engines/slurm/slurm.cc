@@ -60,7 +60,7 @@ std::unexpected<Error> other_node_count(const Hints& hints, const slurm::Step& s
       fmt::format("this Slurm step has {} tasks on {}", step.tasks,
                   counted(step.nodes.size(), "node")),
       fmt::format("drop {} or start the step with srun -N {}{}", hints.nnodes_source, *hints.nnodes,
-                  can_be_spares ? "; with --max-restarts the others wait as spares" : ""));
+                  can_be_spares ? "; with --max-restarts the other nodes wait as spares" : ""));
 }
 
 // How many of the step's nodes begin; the others are spares. Unset: it has too few or too many.
@@ -138,7 +138,7 @@ Result<Allocation> users_step(const Environment& environment, const Hints& hints
   if (step.tasks < std::ssize(step.nodes)) {
     return fail(fmt::format("this Slurm step has {} tasks on {}", step.tasks,
                             counted(step.nodes.size(), "node")),
-                "some nodes have none",
+                "some nodes have no task",
                 "start one task per node: srun --ntasks-per-node=1 toprun …");
   }
   const bool alone = step.tasks == 1;
@@ -184,7 +184,7 @@ std::unexpected<Error> too_many_nodes(const Hints& hints, const std::vector<Node
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
                fmt::format("the Slurm job has {}: {}", counted(nodes.size(), "node"),
                            hosts::compress_hostlist(names)),
-               fmt::format("request more in the job's header (--nodes={})", *hints.nnodes));
+               fmt::format("request more nodes in the job's header (--nodes={})", *hints.nnodes));
 }
 
 Result<Allocation> starter(const Hints& hints, Allocation allocation) {

@@ -343,12 +343,12 @@ std::string missing_part(const JobId& id, const std::vector<Job>& records) {
   if (records.empty()) return {};
   if (id.task.empty()) {
     if (id.text == id.number) return {};
-    return fmt::format("Slurm knows job {}, but no component {} of it", id.number,
+    return fmt::format("Slurm knows job {}, but this job has no component {}", id.number,
                        id.text.substr(id.number.size() + 1));
   }
   const std::vector<std::string> tasks = tasks_of(records);
   if (tasks.empty()) return fmt::format("job {} is not an array, and has no tasks", id.number);
-  return fmt::format("Slurm knows task{} {} of job {}, but no task {}",
+  return fmt::format("Slurm knows task{} {} of job {}, but the job has no task {}",
                      tasks.size() == 1 && is_one_task(tasks.front()) ? "" : "s", join(tasks, ","),
                      id.number, id.task);
 }

@@ -73,12 +73,14 @@ TEST(SlurmJobs, AMissingTaskIsToldFromAMissingJob) {
     std::string_view why;
   };
   const Asked rows[] = {
-      {"1_7", {"2", "1", "0"}, "Slurm knows tasks 0-2 of job 1, but no task 7"},
-      {"1_7", {"3"}, "Slurm knows task 3 of job 1, but no task 7"},
-      {"1_7", {"0-5%2"}, "Slurm knows tasks 0-5 of job 1, but no task 7"},
-      {"1_7", {"4-6,9%1", "0", "2", "3"}, "Slurm knows tasks 0,2-3,4-6,9 of job 1, but no task 7"},
+      {"1_7", {"2", "1", "0"}, "Slurm knows tasks 0-2 of job 1, but the job has no task 7"},
+      {"1_7", {"3"}, "Slurm knows task 3 of job 1, but the job has no task 7"},
+      {"1_7", {"0-5%2"}, "Slurm knows tasks 0-5 of job 1, but the job has no task 7"},
+      {"1_7",
+       {"4-6,9%1", "0", "2", "3"},
+       "Slurm knows tasks 0,2-3,4-6,9 of job 1, but the job has no task 7"},
       {"1_7", {""}, "job 1 is not an array, and has no tasks"},
-      {"1+5", {"", ""}, "Slurm knows job 1, but no component 5 of it"},
+      {"1+5", {"", ""}, "Slurm knows job 1, but this job has no component 5"},
       {"1_7", {}, ""},
       {"1", {"0"}, ""},
   };

@@ -203,9 +203,9 @@ std::string SlurmQueue::forgets(const JobId& id) const {
     if (std::string why = slurm::missing_part(id, *others); !why.empty()) return why;
   }
   const auto archived = find_in_accounting(id.number);
-  if (archived) return "neither slurmctld nor the accounting knows such a job";
+  if (archived) return "neither slurmctld nor the accounting knows this job";
   return fmt::format(
-      "Slurm has no such job; it forgets jobs {} s after their end, and there is no "
+      "Slurm does not know this job; Slurm forgets jobs {} s after their end, and there is no "
       "accounting here ({})",
       memory().count(), archived.error().why);
 }

@@ -131,11 +131,11 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "terminal, so the other tasks cannot join; leave this shell and type: srun -N 4 "
             "--ntasks-per-node=1 toprun …"},
            {"more nodes than the job", batch, nnodes(5),
-            "--nnodes 5: the Slurm job has 4 nodes: n[0-3]; request more in the job's header "
+            "--nnodes 5: the Slurm job has 4 nodes: n[0-3]; request more nodes in the job's header "
             "(--nodes=5)"},
            {"another node count than the step's", step_of_agents, nnodes(2),
             "--nnodes 2: this Slurm step has 4 tasks on 4 nodes; drop --nnodes or start the step "
-            "with srun -N 2; with --max-restarts the others wait as spares"},
+            "with srun -N 2; with --max-restarts the other nodes wait as spares"},
            {"four worlds of one by a variable", step_of_agents, nnodes(1, "PET_NNODES"),
             "PET_NNODES 1: this Slurm step has 4 tasks on 4 nodes; drop PET_NNODES or start the "
             "step "

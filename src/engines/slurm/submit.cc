@@ -143,7 +143,7 @@ Environment without_job(const Environment& environment) {
 
 Error no_slurm(std::string_view program) {
   return Error{"cannot submit", fmt::format("no {} in PATH", program),
-               "log in to a node with Slurm's commands, or run it here with toprun SCRIPT",
+               "log in to a node with Slurm's commands, or run the script here with toprun SCRIPT",
                exit_failure};
 }
 

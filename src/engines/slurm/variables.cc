@@ -48,9 +48,10 @@ std::string node_list_text(const std::vector<std::string>& nodes) {
 
 Result<void> check_step(const Environment& environment, const Step& step) {
   if (step.tasks_per_node.size() != step.nodes.size()) {
-    return bad_value("SLURM_STEP_TASKS_PER_NODE", *environment.get("SLURM_STEP_TASKS_PER_NODE"),
-                     fmt::format("it counts tasks on {} nodes, but SLURM_STEP_NODELIST has {}",
-                                 step.tasks_per_node.size(), step.nodes.size()));
+    return bad_value(
+        "SLURM_STEP_TASKS_PER_NODE", *environment.get("SLURM_STEP_TASKS_PER_NODE"),
+        fmt::format("this variable counts tasks on {} nodes, but SLURM_STEP_NODELIST has {} nodes",
+                    step.tasks_per_node.size(), step.nodes.size()));
   }
   const auto sum = std::accumulate(step.tasks_per_node.begin(), step.tasks_per_node.end(), 0LL);
   if (sum != step.tasks) {
@@ -109,7 +110,7 @@ Result<std::optional<std::int64_t>> number(const Environment& environment, const
   if (!text) return std::nullopt;
   const auto value = parse_int(*text);
   if (value && *value >= least && *value <= most) return value;
-  return bad_value(name, *text, fmt::format("not a number from {} to {}", least, most));
+  return bad_value(name, *text, fmt::format("this is not a number from {} to {}", least, most));
 }
 
 Result<std::int64_t> required_number(const Environment& environment, const std::string& name,
@@ -124,7 +125,7 @@ Result<std::vector<std::string>> hostlist(const Environment& environment, const 
   if (!text) return missing(name);
   auto nodes = hosts::expand_hostlist(*text);
   if (!nodes) return bad_value(name, *text, nodes.error().line());
-  if (nodes->empty()) return bad_value(name, *text, "it names no node");
+  if (nodes->empty()) return bad_value(name, *text, "this list names no node");
   return std::move(*nodes);
 }
 
@@ -134,7 +135,7 @@ Result<std::vector<int>> counts(const Environment& environment, const std::strin
   auto values = hosts::expand_counts(*text);
   if (!values) return bad_value(name, *text, values.error().line());
   if (std::ranges::any_of(*values, [](int value) { return value < 1; })) {
-    return bad_value(name, *text, "every node has at least one");
+    return bad_value(name, *text, "every node must have at least one task");
   }
   return std::move(*values);
 }
@@ -146,7 +147,7 @@ Result<std::optional<int>> gpus(const Environment& environment, const std::strin
   for (const std::string_view entry : split(*text, ',')) {
     const auto count = gpus_of_entry(entry);
     if (!count || sum + *count > max_gpus) {
-      return bad_value(name, *text, "not a count of GPUs such as 8 or h100:8");
+      return bad_value(name, *text, "this is not a number of GPUs such as 8 or h100:8");
     }
     sum += *count;
   }
