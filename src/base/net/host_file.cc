@@ -223,7 +223,7 @@ Result<bool> take_word(std::string_view word, LineSlots& line, const std::string
     return usage(fmt::format("{}: {}", place, word), "this is not a number of processes",
                  fmt::format("give a number from 1 to {}", max_host_slots));
   }
-  (key == "slots" ? line.slots : line.most) = *number;
+  (key == "slots" ? line.slots : line.most) = number;
   return true;
 }
 
@@ -268,9 +268,10 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
     TRY(collector.add(item, fmt::format("{}, item {}", source, ++number)));
   }
   std::vector<NamedHost> hosts = collector.take();
-  if (hosts.empty())
+  if (hosts.empty()) {
     return usage(fmt::format("{} does not name a host", source), {},
                  "write hosts as in a,b[3-9]:4");
+  }
   return hosts;
 }
 

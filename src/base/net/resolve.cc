@@ -68,7 +68,7 @@ void drive(ares_channel channel, SteadyTime deadline, Answer& answer) {
       answer.why = "no DNS server answered in time";
       return;
     }
-    timeval limit{left_ms / 1000, (left_ms % 1000) * 1000};
+    timeval limit{left_ms / 1000, (left_ms % 1000) * 1000L};
     timeval due{};
     const timeval* wait = ares_timeout(channel, &limit, &due);
     ::poll(polled.data(), polled.size(),
