@@ -9,7 +9,7 @@
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
-#include "observe/top/wrap.h"
+#include "observe/report/wrap.h"
 
 namespace toprun::top {
 
@@ -436,7 +436,8 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
   }
   if (!shows_lines()) return line;
   const auto said = newest_in(picture, tree, row.item);
-  return line + "  " + (said ? beginning(picture.ranks[*said].line.shown(), line_width_ - 2) : "");
+  return line + "  " +
+         (said ? report::beginning(picture.ranks[*said].line.shown(), line_width_ - 2) : "");
 }
 
 }  // namespace toprun::top

@@ -11,8 +11,8 @@
 #include "base/text/counted.h"
 #include "base/text/text.h"
 #include "observe/report/report.h"
+#include "observe/report/wrap.h"
 #include "observe/top/cells.h"
-#include "observe/top/wrap.h"
 #include "run/model/record.h"
 
 namespace toprun::top {
@@ -196,7 +196,7 @@ Lines messages(const Picture& picture, std::size_t most, std::size_t width) {
     if (hang && message->text == model::headline(*hang)) continue;
     const auto parts = split(trim(message->text), '\n');
     for (auto part = parts.rbegin(); part != parts.rend() && lines.size() < most; ++part) {
-      const Lines wraps = wrapped(printable(*part), width, 0);
+      const Lines wraps = report::wrapped(printable(*part), width, 0);
       lines.insert(lines.end(), wraps.rbegin(), wraps.rend());
     }
   }
@@ -261,7 +261,7 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
   }
   Lines wraps;
   for (const std::string& line : lines) {
-    for (std::string& part : wrapped(line, width, 0)) wraps.push_back(std::move(part));
+    for (std::string& part : report::wrapped(line, width, 0)) wraps.push_back(std::move(part));
   }
   return wraps;
 }
@@ -290,7 +290,7 @@ Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
   Lines parts = title(picture, width);
   if (is_low) keep_ends(parts, width);
-  Lines lines = wrapped(parts, width, is_low ? 1 : most_title_lines);
+  Lines lines = report::wrapped(parts, width, is_low ? 1 : most_title_lines);
   const std::string now = progress(picture, width);
   if (!now.empty()) {
     const std::string line = fitted(now, width);
@@ -301,7 +301,7 @@ Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const std::string wrong = hang ? hang_line(*hang, picture.now) : last_failure(picture);
   const std::size_t most =
       size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
-  for (const std::string& line : wrapped(wrong, width, is_low ? 1 : most)) {
+  for (const std::string& line : report::wrapped(wrong, width, is_low ? 1 : most)) {
     lines.push_back(coloured(line, Colour::bad, style));
   }
   return lines;
@@ -383,7 +383,8 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   for (const std::string& line : parts.messages) {
     lines.push_back(coloured(line, Colour::faint, style));
   }
-  if (parts.has_said) lines.push_back(beginning(said_at(picture, tree, state.selected), width));
+  if (parts.has_said)
+    lines.push_back(report::beginning(said_at(picture, tree, state.selected), width));
   lines.push_back(coloured(foot(state, width), Colour::faint, style));
   return {std::move(lines), std::move(state)};
 }

@@ -20,8 +20,8 @@
 #include "cli/verbs/jobs/screen.h"
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
+#include "observe/report/wrap.h"
 #include "observe/top/frame.h"
-#include "observe/top/wrap.h"
 
 namespace toprun::cli {
 namespace {
@@ -48,7 +48,8 @@ std::string farewell(const Picture& picture, TerminalSize size, const Style& sty
   // The last message of a job that was cancelled names the signal alone.
   if (!picture.messages.empty() && picture.cancelled.empty()) {
     const std::string last = printable(trim(picture.messages.back().text));
-    for (std::string& line : top::wrapped(last, size.columns, 0)) lines.push_back(std::move(line));
+    for (std::string& line : report::wrapped(last, size.columns, 0))
+      lines.push_back(std::move(line));
   }
   if (picture.run.running_at) lines.emplace_back("the job is over");
   return text_of(lines);

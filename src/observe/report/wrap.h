@@ -6,7 +6,7 @@
 #include <vector>
 
 // Text wrapped into lines; pure functions.
-namespace toprun::top {
+namespace toprun::report {
 
 // Printable text in lines of at most `width` columns, cut between words if possible. There are at
 // most `most` lines (0: no limit). If the text is longer, the last line contains the beginning and
@@ -20,4 +20,4 @@ std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::siz
 // Printable text in at most `width` columns. A longer text is cut and ends with "…".
 std::string beginning(std::string_view text, std::size_t width);
 
-}  // namespace toprun::top
+}  // namespace toprun::report

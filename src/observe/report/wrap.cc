@@ -1,4 +1,4 @@
-#include "observe/top/wrap.h"
+#include "observe/report/wrap.h"
 
 #include <algorithm>
 #include <span>
@@ -7,7 +7,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 
-namespace toprun::top {
+namespace toprun::report {
 namespace {
 
 constexpr std::string_view between_parts = " | ";
@@ -75,4 +75,4 @@ std::string beginning(std::string_view text, std::size_t width) {
   return width == 0 ? "" : std::string(text.substr(0, bytes_of(text, width - 1))) + "…";
 }
 
-}  // namespace toprun::top
+}  // namespace toprun::report
