@@ -503,7 +503,7 @@ class NothingOutlivesARun(support.TestCase):
         finished = run.wait(20)
         self.assert_nothing_left(run)
         self.assertEqual(finished.code, 1)
-        self.assert_one_line(finished, r"(OMP_NUM_THREADS.*\ntoprun: )?the agent \(pid \d+\) was killed "
+        self.assert_one_line(finished, r"(OMP_NUM_THREADS.*\ntoprun: )?\S+: the agent \(pid \d+\) was killed "
                                        r"by signal 9.*")
 
     def test_the_keeper_is_killed(self):

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -63,7 +64,7 @@ class OwnLines(support.TestCase):
         run = self.started(self.words())
         run.says("(?s)45/100.*45/100")  # both are shown
         os.kill(run.agent(), signal.SIGKILL)
-        self.assert_begin_lines(run.wait(60).err, "toprun: the agent (pid")
+        self.assert_begin_lines(run.wait(60).err, f"toprun: {socket.gethostname()}: the agent (pid")
 
     def test_the_log_of_a_node(self):
         logs = self.folder()

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/line_state.h"
@@ -54,6 +55,10 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
 Shared* shared = nullptr;
 int heartbeat_of_agent = -1;  // in the agent's process
 std::string death_text;
+
+void say_of_this_host(const std::string& text) {
+  say(fmt::format("{}: {}", hosts::host_name(), text));
+}
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -233,7 +238,7 @@ class Keeper {
         signal == SIGKILL
             ? "; if you did not send this signal, look for the out-of-memory killer in dmesg"
             : "");
-    say(death_text);
+    say_of_this_host(death_text);
     return exit_failure;
   }
 
@@ -253,7 +258,7 @@ class Keeper {
         "the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
         "killed; was it stopped by a signal or a debugger?",
         agent_, duration_text(stall_limit_));
-    say(death_text);
+    say_of_this_host(death_text);
     return exit_failure;
   }
 

@@ -12,6 +12,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include "base/net/address.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
@@ -173,10 +174,10 @@ TEST_F(KeeperTest, AKilledAgentLeavesNothing) {
   expect_all_gone();
   EXPECT_EQ(
       text("err"),
-      fmt::format("toprun: the agent (pid {}) was killed by signal 9 (Killed), so all its ranks "
-                  "were killed; if you did not send this signal, look for the out-of-memory killer "
-                  "in dmesg\n",
-                  pids_["agent"]));
+      fmt::format("toprun: {}: the agent (pid {}) was killed by signal 9 (Killed), so all its "
+                  "ranks were killed; if you did not send this signal, look for the "
+                  "out-of-memory killer in dmesg\n",
+                  hosts::host_name(), pids_["agent"]));
 }
 
 TEST_F(KeeperTest, AStoppedAgentIsAStall) {
@@ -184,11 +185,11 @@ TEST_F(KeeperTest, AStoppedAgentIsAStall) {
   ::kill(pids_["agent"], SIGSTOP);
   EXPECT_EQ(await_keeper(), exit_failure);
   expect_all_gone();
-  EXPECT_EQ(
-      text("err"),
-      fmt::format("toprun: the agent (pid {}) gave no sign of life for 500 ms, so it and all its "
-                  "ranks were killed; was it stopped by a signal or a debugger?\n",
-                  pids_["agent"]));
+  EXPECT_EQ(text("err"),
+            fmt::format(
+                "toprun: {}: the agent (pid {}) gave no sign of life for 500 ms, so it and all its "
+                "ranks were killed; was it stopped by a signal or a debugger?\n",
+                hosts::host_name(), pids_["agent"]));
 }
 
 TEST_F(KeeperTest, ItsOwnAbsenceIsNoStall) {
