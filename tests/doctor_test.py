@@ -69,7 +69,7 @@ class Doctor(support.TestCase):
         for build, code, line in (
                 (net_test.eight_equal, 4, r"error +verbs "),
                 (net_test.infiniband, 4, r"error +verbs "),
-                (net_test.empty, 0, r"^26 checks found nothing$"),
+                (net_test.empty, 0, r"^\d+ checks found nothing; \d+ do not apply$"),
                 (net_test.port_down, 4, r"warning +rdma-ports +mlx5_3:1 is down"),
                 (net_test.degraded, 4, r"warning +rdma-rates +mlx5_5:1 runs at 200 of 400 Gb/s"),
                 (net_test.bond_leg_down, 4, r"warning +bonds +ens1f1 of bond0 is down"),

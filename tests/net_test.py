@@ -343,7 +343,7 @@ M = "mlx5_{}:1".format
 CASES = [
     case(empty, [], GID_INDEX=LEFT, HCA=LEFT, SOCKET_NTHREADS=LEFT, one_liner=WAITS, reason="no RDMA port is used"),
     case(ethernet_only, [], SOCKET_NTHREADS="4", NSOCKS_PERTHREAD="4", one_liner=WAITS,
-         reason="one socket is not enough for 100000 Mb/s"),
+         reason="one socket is not enough for 100 Gb/s"),
     case(one_hca, [M(0)], GID_INDEX=LEFT, HCA=LEFT, NSOCKS_PERTHREAD=LEFT, one_liner=WAITS,
          reason="finds entry 3 itself"),
     case(one_hca, [M(0)], GID_INDEX="3", options=["--nccl", "2.20.5"], device="mlx5_0", one_liner="3",

@@ -240,10 +240,8 @@ Findings own_name(const Facts& facts) {
   return {found(Severity::warning,
                 fmt::format("the host's name {} resolves {}, none of its addresses on a network",
                             facts.own_name, where),
-                "in a job of several nodes toprun therefore sets GLOO_SOCKET_IFNAME (toprun net "
-                "env --to HOST, with another node's name, shows its value); other programs may "
-                "bind to an address that no other host reaches: make /etc/hosts or DNS resolve the "
-                "name to an address of the host's network")};
+                "make /etc/hosts or DNS resolve it to an address of the host's network; until then "
+                "toprun sets GLOO_SOCKET_IFNAME in jobs of several nodes")};
 }
 
 Findings temporary_folder(const Facts& facts) {

@@ -30,13 +30,34 @@ std::string evidence_of(const Finding& finding, const std::string& host) {
   return host.empty() ? finding.evidence : host + ": " + finding.evidence;
 }
 
-std::string fix_of(const Finding& finding, const std::string& evidence) {
+// A limit of a shell and its children: no other process can set it for a job.
+bool is_of_a_shell(std::string_view command) {
+  return command.starts_with("ulimit ");
+}
+
+// The command for other machines than this one.
+std::string on_hosts(const std::string& command, const std::vector<std::string>& hosts) {
+  if (is_of_a_shell(command)) {
+    return fmt::format("# on {}, in the shell that starts the job: {}", hosts::short_list(hosts),
+                       command);
+  }
+  const std::vector<std::string> as_root{"sudo " + command};
+  if (hosts.size() == 1) return fmt::format("ssh {} {}", hosts.front(), shell_quote(as_root));
+  return fmt::format("for host in {}; do ssh \"$host\" {}; done", shell_quote(hosts),
+                     shell_quote(as_root));
+}
+
+// `hosts`: where the commands are to run; empty: on this machine.
+std::string fix_of(const Finding& finding, const std::string& evidence,
+                   const std::vector<std::string>& hosts = {}) {
   if (finding.severity == Severity::ok) return {};
   std::string text = fmt::format("# {}\n", printable(evidence));
   if (finding.commands.empty() && !finding.fix.empty()) {
     text += fmt::format("# no command: {}\n", printable(finding.fix));
   }
-  for (const std::string& command : finding.commands) text += command + '\n';
+  for (const std::string& command : finding.commands) {
+    text += (hosts.empty() ? command : on_hosts(command, hosts)) + '\n';
+  }
   return text;
 }
 
@@ -51,15 +72,17 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
   std::vector<Finding> sorted = findings;
   std::ranges::stable_sort(sorted, std::greater{}, &Finding::severity);
   std::string text;
-  std::size_t fine = 0;
+  std::size_t fine = 0, idle = 0;
   for (const Finding& finding : sorted) {
     const bool is_fine = finding.severity == Severity::ok;
-    if (is_fine) ++fine;
+    if (is_fine) ++(finding.is_idle ? idle : fine);
     if (!is_fine || all) text += line_of(finding, evidence_of(finding, host));
   }
   if (all) return text;
   const std::string where = host.empty() ? "" : " on " + printable(host);
-  return text + counted(fine, "check") + " found nothing" + where + '\n';
+  const std::string others =
+      idle == 0 ? "" : fmt::format("; {} {} not apply", idle, idle == 1 ? "does" : "do");
+  return text + fmt::format("{} found nothing{}{}\n", counted(fine, "check"), where, others);
 }
 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
@@ -80,7 +103,9 @@ std::string fixes_text(const std::vector<Finding>& findings, const std::string& 
 
 std::string fixes_text(const std::vector<SharedFinding>& findings) {
   std::string text;
-  for (const SharedFinding& shared : findings) text += fix_of(shared.finding, evidence_of(shared));
+  for (const SharedFinding& shared : findings) {
+    text += fix_of(shared.finding, evidence_of(shared), shared.hosts);
+  }
   return text;
 }
 

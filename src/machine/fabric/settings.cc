@@ -284,11 +284,10 @@ std::int64_t link_mbps(const NodeFabric& node) {
 Decision sockets(const NodeFabric& node, int count) {
   if (node.choice.uses_rdma()) return leave("the traffic goes over RDMA");
   const std::int64_t mbps = link_mbps(node);
-  if (mbps < fast_link_mbps) {
-    return leave(mbps == 0 ? "the speed of the link is not known"
-                           : fmt::format("one socket is enough for {} Mb/s", mbps));
-  }
-  return {fmt::format("{}", count), fmt::format("one socket is not enough for {} Mb/s", mbps)};
+  if (mbps == 0) return leave("the speed of the link is not known");
+  const double gbps = static_cast<double>(mbps) / 1000;
+  if (mbps < fast_link_mbps) return leave(fmt::format("one socket is enough for {:g} Gb/s", gbps));
+  return {fmt::format("{}", count), fmt::format("one socket is not enough for {:g} Gb/s", gbps)};
 }
 
 Decision socket_thread_count(const NodeFabric& node) {

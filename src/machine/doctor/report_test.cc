@@ -1,0 +1,35 @@
+#include "machine/doctor/report.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::doctor {
+namespace {
+
+Finding with_commands(std::vector<std::string> commands) {
+  return {"mtu", Severity::warning, "the MTU is 1400", "raise it", std::move(commands)};
+}
+
+TEST(Report, TheCommandsForOtherHostsLogInThere) {
+  const std::string mtu = "ip link set dev eth0 mtu 9000";
+  EXPECT_EQ(fixes_text({with_commands({mtu})}), "# the MTU is 1400\n" + mtu + "\n");
+  EXPECT_EQ(fixes_text({SharedFinding{{"n1"}, with_commands({mtu})}}),
+            "# n1: the MTU is 1400\nssh n1 'sudo " + mtu + "'\n");
+  EXPECT_EQ(
+      fixes_text({SharedFinding{{"n1", "n2"}, with_commands({mtu})}}),
+      "# n[1-2]: the MTU is 1400\nfor host in n1 n2; do ssh \"$host\" 'sudo " + mtu + "'; done\n");
+  EXPECT_EQ(fixes_text({SharedFinding{{"n1"}, with_commands({"ulimit -n 65536"})}}),
+            "# n1: the MTU is 1400\n# on n1, in the shell that starts the job: ulimit -n 65536\n");
+}
+
+TEST(Report, ChecksThatDoNotApplyAreCountedApart) {
+  const Finding fine{"ports", Severity::ok, "enough ports are left"};
+  Finding idle{"bonds", Severity::ok, "no bond"};
+  idle.is_idle = true;
+  EXPECT_EQ(findings_text({fine, idle, idle}, false), "1 check found nothing; 2 do not apply\n");
+  EXPECT_EQ(findings_text({fine, fine, idle}, false, "n1"),
+            "2 checks found nothing on n1; 1 does not apply\n");
+  EXPECT_EQ(findings_text({fine}, false), "1 check found nothing\n");
+}
+
+}  // namespace
+}  // namespace toprun::doctor
