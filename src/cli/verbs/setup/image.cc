@@ -102,8 +102,7 @@ class ImageBuild {
     const auto meant = runtime->explain(join(lines, "\n"), run, container::find_node(record_.host));
     if (meant) return *meant;
     const std::string last = lines.empty() ? "" : printable(trim(lines.back()));
-    return {what, fmt::format("the program ended with exit code {}: {}", code, last),
-            "the output is above"};
+    return {what, fmt::format("the program ended with exit code {}: {}", code, last), ""};
   }
 
   const SetupOptions& options_;

@@ -88,8 +88,17 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
     return *target;
   }
   if (!is_image) {
-    return usage("nothing to build", "no --venv is given",
-                 "name an environment, as in toprun setup --venv env torch");
+    const auto& packages = options.requested.packages;
+    if (packages.empty()) {
+      return usage("nothing to build", "no --venv is given",
+                   "name an environment, as in toprun setup --venv env torch");
+    }
+    return usage(
+        "nothing to build",
+        fmt::format("{} names what to install, and --venv DIR is missing, the folder to "
+                    "install it in",
+                    join(packages, ", ")),
+        fmt::format("name an environment, as in toprun setup --venv env {}", join(packages, " ")));
   }
   return usage("--from " + options.image_from,
                "--container FILE is missing: it names the image to build",
@@ -133,8 +142,8 @@ Result<SetupOptions> setup_options(const Call& call) {
     }
     out.is_local = on->value == "local";
   }
-  const auto target = TRY(take_target(out, call));
   out.requested.packages = TRY(packages_of(call.split));
+  const auto target = TRY(take_target(out, call));
   out.requested.requirement_files = values_of(call, FlagId::requirement);
   out.requested.python = call.text(FlagId::base_python).value_or("");
   out.requested.nccl_home = call.text(FlagId::nccl_home).value_or("");

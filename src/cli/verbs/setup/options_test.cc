@@ -58,7 +58,10 @@ TEST(SetupOptions, TheJobIsNamedByWhatItBuilds) {
 TEST(SetupOptions, WhatCannotBeIsRefused) {
   const std::pair<std::vector<std::string>, std::string_view> cases[] = {
       {{}, "nothing to build: no --venv is given"},
-      {{"torch"}, "nothing to build: no --venv is given"},
+      {{"torch", "numpy"},
+       "nothing to build: torch, numpy names what to install, and --venv DIR is missing, the "
+       "folder "
+       "to install it in; as in toprun setup --venv env torch numpy"},
       {{"--venv", "e", "torch", "-r", "x"}, "-r: comes after the packages"},
       {{"--venv", "e", ""}, "package '': has no name"},
       {{"--venv", "e", "--on", "k8s"}, "--on k8s: toprun builds on slurm or local"},

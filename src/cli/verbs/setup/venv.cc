@@ -103,12 +103,17 @@ class VenvBuild {
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
     process::end_at_once(*code);
-    const std::string said = setup::pips_words({kept.begin(), kept.end()});
+    const std::vector<std::string> lines(kept.begin(), kept.end());
+    if (const std::string missing = setup::missing_connection(lines); !missing.empty()) {
+      return fail(what, missing,
+                  "name an index that this host reaches (PIP_INDEX_URL=URL) or a proxy "
+                  "(https_proxy=URL), or build on another host");
+    }
+    const std::string said = setup::pips_words(lines);
     const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
-    return fail(
-        what,
-        said.empty() ? fmt::format("the program ended with exit code {}: {}", *code, last) : said,
-        "the output is above");
+    return fail(what, said.empty()
+                          ? fmt::format("the program ended with exit code {}: {}", *code, last)
+                          : said);
   }
 
   Result<void> test_imports() {

@@ -51,6 +51,54 @@ std::string_view broken_connection(std::string_view line) {
   return at == std::string_view::npos ? "" : line.substr(at + mark.size());
 }
 
+std::string_view between(std::string_view text, std::string_view before, std::string_view ends) {
+  const std::size_t at = text.find(before);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + before.size());
+  return text.substr(0, text.find_first_of(ends));
+}
+
+// Why a connection failed, from the exception that pip prints, without Python's objects:
+// "'NewConnectionError('<pip… object at 0x7f>: Failed to …: [Errno -3] Temporary failure in name
+// resolution')': /simple/demo/".
+std::string connection_error(std::string_view exception) {
+  if (const auto errno_text = between(exception, "[Errno ", "'\")"); !errno_text.empty()) {
+    return std::string(errno_text.substr(std::min(errno_text.find("] ") + 2, errno_text.size())));
+  }
+  if (exception.contains("timed out")) return "it timed out";
+  std::string_view text = exception.substr(0, exception.rfind("': /"));
+  if (text.starts_with('\'') || text.starts_with('"')) text.remove_prefix(1);
+  return std::string(text);
+}
+
+// "pypi.org" of "https://me@pypi.org:443/simple".
+std::string_view host_of_url(std::string_view url) {
+  constexpr std::string_view mark = "://";
+  url.remove_prefix(std::min(url.find(mark) + mark.size(), url.size()));
+  url = url.substr(0, url.find('/'));
+  url = url.substr(url.rfind('@') + 1);  // npos + 1: 0
+  return url.substr(0, url.find(':'));
+}
+
+// Of "Looking in indexes: https://a/simple, file:///b", which pip prints for others than its
+// default: the hosts.
+std::string index_hosts(const std::vector<std::string>& lines) {
+  constexpr std::string_view label = "Looking in indexes: ";
+  std::vector<std::string> hosts;
+  for (const std::string_view line : lines) {
+    if (!line.starts_with(label)) continue;
+    for (const std::string_view url : split(line.substr(label.size()), ',')) {
+      if (trim(url).starts_with("http")) hosts.emplace_back(host_of_url(trim(url)));
+    }
+  }
+  return hosts.empty() ? "pypi.org" : join(hosts, " or ");
+}
+
+// pip retries a broken connection: only these errors may be its consequence.
+bool may_lack_an_index(std::string_view line) {
+  return line.contains("(from versions: none)") || line.contains("Max retries exceeded");
+}
+
 // Removes the label: "ERROR: X" becomes X. Also removes the frames of newer pips around a build's
 // output.
 std::string_view without_label(std::string_view line) {
@@ -88,14 +136,26 @@ std::string shortened(std::string words) {
 
 }  // namespace
 
+std::string missing_connection(const std::vector<std::string>& lines) {
+  const auto error = std::ranges::find_if(lines, may_lack_an_index);
+  if (error == lines.end()) return {};
+  std::string_view exception = between(*error, "(Caused by ", "\n");
+  for (const std::string_view line : lines) {
+    if (const auto broken = broken_connection(line); !broken.empty()) exception = broken;
+  }
+  if (exception.empty()) return {};
+  const std::string_view host = between(*error, "host='", "'");
+  return printable(fmt::format("no connection to {}: {}",
+                               host.empty() ? index_hosts(lines) : std::string(host),
+                               connection_error(exception)));
+}
+
 std::string pips_words(const std::vector<std::string>& lines) {
   std::vector<std::string> errors;
-  std::string connection;
   std::string compiler;
   bool in_error = false;
   for (const std::string& whole : lines) {
     const std::string_view line = whole;
-    if (const auto broken = broken_connection(line); !broken.empty()) connection = broken;
     if (compiler.ends_with(':') && !trim(line).empty()) compiler += fmt::format(" {}", trim(line));
     if (compiler.empty() && is_compiler_error(trim(line))) compiler = trim(line);
     if (begins_error(trim(line))) {
@@ -110,7 +170,6 @@ std::string pips_words(const std::vector<std::string>& lines) {
   if (errors.size() > most_errors) errors.erase(errors.begin(), errors.end() - most_errors);
   std::string words = join(errors, "; ");
   if (!compiler.empty()) words += (words.empty() ? "" : "; ") + compiler;
-  if (!connection.empty()) words += fmt::format(" (no connection: {})", connection);
   return printable(shortened(std::string(trim(words))));
 }
 

@@ -27,10 +27,6 @@ TEST(PipsWords, AreItsErrors) {
        "none)\nERROR: No matching distribution found for nosuch==2\n",
        "Could not find a version that satisfies the requirement nosuch==2 (from versions: none); "
        "No matching distribution found for nosuch==2"},
-      {"WARNING: Retrying (Retry(total=1)) after connection broken by 'E(refused)': /simple/demo/\n"
-       "WARNING: Retrying (Retry(total=0)) after connection broken by 'E(timeout)': /simple/demo/\n"
-       "ERROR: No matching distribution found for demo\n",
-       "No matching distribution found for demo (no connection: 'E(timeout)': /simple/demo/)"},
       {"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES.\n    demo==1.2 (line 1):\n"
        "        Expected sha256 07\n             Got        de\n\nnot this\n    nor this\n",
        "THESE PACKAGES DO NOT MATCH THE HASHES. demo==1.2 (line 1): Expected sha256 07 Got        "
@@ -55,6 +51,49 @@ TEST(PipsWords, AreItsErrors) {
       {"ERROR: a\x1b[31m\n", "a\\x1b[31m"},
   };
   for (const Case& each : cases) EXPECT_EQ(words_of(each.output), each.words) << each.output;
+}
+
+// pip 23.0 (WARNING …) and pip 26 (host='…') printed this output without a network.
+TEST(PipsWords, NameTheHostThatCouldNotBeReached) {
+  const std::string warning =
+      "WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by "
+      "'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at "
+      "0x7feac52bfe10>: Failed to establish a new connection: [Errno -3] Temporary failure in name "
+      "resolution')': /simple/demo/\n";
+  const std::string none =
+      "ERROR: Could not find a version that satisfies the requirement demo (from versions: none)\n"
+      "ERROR: No matching distribution found for demo\n";
+  const std::string resolution = "Temporary failure in name resolution";
+  const std::pair<std::string, std::string> rows[] = {
+      {warning + none, "no connection to pypi.org: " + resolution},
+      {"Looking in indexes: https://me:pw@mirror.site:8443/simple, file:///opt/simple\n" + warning +
+           none,
+       "no connection to mirror.site: " + resolution},
+      {"WARNING: Retrying (Retry(total=0)) after connection broken by 'ConnectTimeoutError(<X "
+       "object "
+       "at 0x7f>, 'Connection to pypi.org timed out. (connect timeout=15)')': /simple/demo/\n" +
+           none,
+       "no connection to pypi.org: it timed out"},
+      {"ERROR: Could not install packages due to an OSError: "
+       "HTTPSConnectionPool(host='files.site', "
+       "port=443): Max retries exceeded with url: /x.tar.gz (Caused by NewConnectionError('<X "
+       "object "
+       "at 0x7f>: Failed to establish a new connection: [Errno 111] Connection refused'))\n",
+       "no connection to files.site: Connection refused"},
+      {"WARNING: Retrying (Retry(total=0)) after connection broken by 'E(odd)': /simple/demo/\n" +
+           none,
+       "no connection to pypi.org: E(odd)"},
+      {none, ""},
+      {warning + "ERROR: Could not find a version that satisfies the requirement demo==9 (from "
+                 "versions: 1, 2)\n",
+       ""},
+      {warning, ""},
+  };
+  for (const auto& [output, words] : rows) {
+    std::vector<std::string> lines;
+    for (const std::string_view line : split(output, '\n')) lines.emplace_back(line);
+    EXPECT_EQ(missing_connection(lines), words) << output;
+  }
 }
 
 TEST(PipsWords, KeepTheBeginningAndTheEndOfALongComplaint) {
