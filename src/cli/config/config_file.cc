@@ -295,16 +295,25 @@ bool expects_value(std::string_view before) {
   return before[last] == '[' && !is_header;
 }
 
-// Whether the value in which the parser stopped is a text without quotes: `script = train.py`.
-bool has_bare_text(std::string_view text, const toml::source_position& stopped) {
-  const std::size_t at = offset_of(text, stopped);
-  const std::size_t end = text.substr(0, at).find_last_of("=,[\n\"'");
+// If the value in which the parser stopped is a text without quotes, as in `script = train.py`: the
+// text. Empty: it is not.
+std::string_view bare_text(std::string_view text, std::size_t stopped) {
+  const std::size_t end = text.substr(0, stopped).find_last_of("=,[\n\"'");
   const std::size_t start = end == text.npos ? 0 : end + 1;
-  if (end != text.npos && (text[end] == '"' || text[end] == '\'')) return false;
+  if (end != text.npos && (text[end] == '"' || text[end] == '\'')) return {};
   const std::size_t first = text.find_first_not_of(" \t", start);
   constexpr std::string_view other_values = "\"'[{#,]}=\r\n";
-  if (first == text.npos || other_values.contains(text[first])) return false;
-  return expects_value(text.substr(0, start));
+  if (first == text.npos || other_values.contains(text[first])) return {};
+  if (!expects_value(text.substr(0, start))) return {};
+  const std::string_view rest = text.substr(first);
+  return trim(rest.substr(0, rest.find_first_of(",]}#\r\n")));
+}
+
+// Whether the parser stopped in a list, or behind one that has no end.
+bool is_in_list(std::string_view text, std::size_t stopped) {
+  text = text.substr(0, stopped);
+  const std::size_t value = text.rfind('=') + 1;  // npos + 1: 0
+  return value != 0 && trim(text.substr(value)).starts_with('[');
 }
 
 }  // namespace
@@ -319,8 +328,15 @@ Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place)
     return Reader(place).file(parse_toml(text, place.label));
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
-    return usage(at(place.label, {begin.line, begin.column}), std::string(error.description()),
-                 has_bare_text(text, begin) ? "write strings in quotes" : "see https://toml.io");
+    const std::string where = at(place.label, {begin.line, begin.column});
+    const std::size_t stopped = offset_of(text, begin);
+    if (const std::string_view bare = bare_text(text, stopped); !bare.empty()) {
+      return usage(where, fmt::format("{} has no quotes", printable(bare)),
+                   "write strings in quotes");
+    }
+    const bool is_list = is_in_list(text, stopped);
+    return usage(where, std::string(error.description()),
+                 is_list ? "write lists as [\"a\", \"b\"]" : "see https://toml.io");
   }
 }
 

@@ -173,7 +173,8 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
 
 // Only a value can be a text whose quotes are missing.
 TEST(ConfigFile, QuotesAreNamedWhereTheyAreMissing) {
-  const std::string_view quotes = "; write strings in quotes", any = "; see https://toml.io";
+  const std::string_view quotes = "; write strings in quotes", any = "; see https://toml.io",
+                         list = "; write lists as [\"a\", \"b\"]";
   const std::pair<std::string_view, std::string_view> rows[] = {
       {"script = train.py", quotes},
       {"time = 2:00:00", quotes},
@@ -191,16 +192,21 @@ TEST(ConfigFile, QuotesAreNamedWhereTheyAreMissing) {
       {"venv = 'a", any},
       {"venv = \"a\\qb\"", any},
       {"venv = 'a' 'b'", any},
-      {"modules = ['a',", any},
+      {"modules = ['a',", list},
       {"= 1", any},
       {"a b = 1", any},
       {"venv 'a'", any},
       {"fold = true\nvenv", any},
-      {"modules = ['a'\n'b']", any},
+      {"modules = ['a'\n'b']", list},
   };
   for (const auto& [text, hint] : rows) {
     EXPECT_TRUE(error_of(text).ends_with(hint)) << text << '\n' << error_of(text);
   }
+}
+
+TEST(ConfigFile, ATextWithoutQuotesIsShown) {
+  EXPECT_TRUE(error_of("exclude = [n1, n2]").contains(": n1 has no quotes; "));
+  EXPECT_TRUE(error_of("script = train.py # mine").contains(": train.py has no quotes; "));
 }
 
 // A key of 100,000 parts ended the program.

@@ -61,7 +61,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
       {{"torch", "numpy"},
        "nothing to build: torch, numpy names what to install, and --venv DIR is missing, the "
        "folder "
-       "to install it in; as in toprun setup --venv env torch numpy"},
+       "to install it in; name an environment, as in toprun setup --venv env torch numpy"},
       {{"--venv", "e", "torch", "-r", "x"}, "-r: comes after the packages"},
       {{"--venv", "e", ""}, "package '': has no name"},
       {{"--venv", "e", "--on", "k8s"}, "--on k8s: toprun builds on slurm or local"},
