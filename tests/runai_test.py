@@ -280,7 +280,7 @@ class Recipe(RunaiCase):
         finished = self.runai("submit", "--dry-run", "--nodes", "2", "--gpus-per-node", "8", "/mloscratch/train.py",
                               cwd=project, TOPRUN_ON="")
         self.assert_ok(finished)
-        for words in ("--workers 1", "--image docker.io/registry/basic:latest", "rdma/rdma=1", "kube-system/roce"):
+        for words in ("--workers 1", "--image registry.site/basic:latest", "rdma/rdma=1", "kube-system/roce"):
             self.assertIn(words, finished.out)
 
 
@@ -306,7 +306,7 @@ class Refusals(RunaiCase):
         for version in VERSIONS:
             self.use(version)
             for trouble, limit_s, said in [
-                    ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; set TOPRUN_ENGINE_TIMEOUT=.*"),
+                    ("hangs", 1, "(cannot find out whether job a exists: )?cannot ask Run:AI: no answer within .*; set TOPRUN_ENGINE_TIMEOUT=.*"),
                     ("logged out", 30, "runai (list|describe): your session has expired, .*; log in: runai login"),
                     ("nonsense", 30, "cannot ask Run:AI: runai did not print (JSON|a table): <html>502.*")]:
                 for words in (["jobs"], ["status", "a"]):
@@ -319,6 +319,13 @@ class Refusals(RunaiCase):
         finished = self.toprun("submit", "--on", "runai", *WITHOUT_GPUS, "--container", "docker://r.example/i", "a.py", env={"PATH": "/nowhere"})
         self.assertEqual(finished.code, 1)
         self.assert_one_line(finished, "--on runai: there is no runai in PATH; install runai, or print the command .*")
+        missing = "engine runai: runai is not in PATH; load the site's module, or name another engine with --on or TOPRUN_ON"
+        for words, said in ((["status", "a"], f"cannot find out whether job a exists: {missing}"),
+                            (["jobs"], missing), (["cluster"], missing)):
+            with self.subTest(words):
+                finished = self.toprun(*words, env={"PATH": "/nowhere", "TOPRUN_ON": "runai"})
+                self.assertEqual(finished.code, 1, finished)
+                self.assert_one_line(finished, said)
 
 
 if __name__ == "__main__":

@@ -34,15 +34,16 @@ using FindQueue = Result<std::unique_ptr<Queue>> (*)(const Environment&);
 struct EngineQueue {
   QueueKind kind;
   std::string_view name;
+  std::string_view programs;  // "squeue and scontrol are"
   bool has_pods;
   FindQueue find;  // nullptr in it: the engine's programs are not in PATH
 };
 // The engines that are looked for by their programs, in this order. Slurm's jobs alone have
 // numbers.
 constexpr std::array engine_queues = {
-    EngineQueue{QueueKind::slurm, "slurm", false, slurm_queue},
-    EngineQueue{QueueKind::runai, "runai", true, runai_queue},
-    EngineQueue{QueueKind::kubernetes, "kubernetes", true, kubernetes_queue},
+    EngineQueue{QueueKind::slurm, "slurm", "squeue and scontrol are", false, slurm_queue},
+    EngineQueue{QueueKind::runai, "runai", "runai is", true, runai_queue},
+    EngineQueue{QueueKind::kubernetes, "kubernetes", "kubectl is", true, kubernetes_queue},
 };
 
 const EngineQueue& row_of(QueueKind kind) {
@@ -57,8 +58,8 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   if (named != among.end()) {
     auto queue = named->find(environment);
     if (!queue || *queue) return queue;
-    return fail("engine " + on, "the engine's programs are not in PATH",
-                "install these programs, or name another engine with --on or TOPRUN_ON");
+    return fail("engine " + on, fmt::format("{} not in PATH", named->programs),
+                "load the site's module, or name another engine with --on or TOPRUN_ON");
   }
   for (const EngineQueue& engine : among) {
     auto queue = engine.find(environment);

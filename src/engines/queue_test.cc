@@ -82,13 +82,16 @@ TEST(Queue, SaysWhatWasLookedFor) {
 }
 
 TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
-  for (const char* on : {"runai", "kubernetes", "slurm"}) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"runai", "runai is"}, {"kubernetes", "kubectl is"}, {"slurm", "squeue and scontrol are"}};
+  for (const auto& [on, programs] : rows) {
     const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
     ASSERT_FALSE(queue);
-    EXPECT_EQ(queue.error().line(),
-              fmt::format("engine {}: the engine's programs are not in PATH; install these "
-                          "programs, or name another engine with --on or TOPRUN_ON",
-                          on));
+    EXPECT_EQ(
+        queue.error().line(),
+        fmt::format("engine {}: {} not in PATH; load the site's module, or name another engine "
+                    "with --on or TOPRUN_ON",
+                    on, programs));
   }
 }
 

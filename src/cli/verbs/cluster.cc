@@ -273,7 +273,9 @@ Result<int> run_cluster(const options::Call& call) {
   page.file_systems = file_systems(environment);
   const auto queue = engines::find_queue(environment);
   int code = 0;
-  if (!queue) say(queue.error().line());
+  // Without any engine the file systems are all that there is to show.
+  const bool is_named = environment.non_empty("TOPRUN_ON").has_value();
+  if (!queue) code = is_named ? give_up(queue.error()) : (say(queue.error().line()), 0);
   if (queue) {
     const auto machines = (*queue)->machines();
     if (!machines) {
