@@ -6,9 +6,11 @@
 #include <array>
 
 #include "base/text/shown_line.h"
+#include "base/text/text.h"
 #include "engines/mpi/mpirun.h"
 #include "engines/mpi/mpirun_output.h"
 #include "node/output/tail.h"
+#include "run/model/exit.h"
 
 namespace toprun::launch {
 namespace {
@@ -38,15 +40,24 @@ bool misses_a_variable(std::string_view exception) {
   });
 }
 
+// What Python says of a program that it does not find; empty: nothing.
+std::string missing_program(std::string_view said) {
+  for (const std::string_view line : split(said, '\n')) {
+    if (model::tells_of_a_missing_program(trim(line))) return std::string(trim(line));
+  }
+  return {};
+}
+
 // A rank that mpirun has ended within its traceback shows no exception, but others before it may.
 std::string last_error(std::string_view said) {
   constexpr std::string_view traceback = "Traceback (most recent call last):";
+  const std::string_view all = said;
   for (;;) {
     const std::string exception = output::last_exception(said);
     std::string line = exception.substr(0, exception.find('\n'));
     if (names_an_error(line)) return line;
     const std::size_t last = said.rfind(traceback);
-    if (last == said.npos) return {};
+    if (last == said.npos) return missing_program(all);
     said = said.substr(0, last);
   }
 }

@@ -54,6 +54,16 @@ TEST(MpiFailure, IsThatOfTheRankThatMpirunNames) {
   EXPECT_FALSE(mpi_failure("------\n").is_known());
 }
 
+// Python itself says so, without a traceback.
+TEST(MpiFailure, AProgramThatPythonDoesNotFind) {
+  const std::string named = "  Process name: [[26677,1],1]\n";
+  for (const std::string error :
+       {"/usr/bin/python3: No module named x",
+        "python3: can't open file '/x.py': [Errno 2] No such file or directory"}) {
+    EXPECT_EQ(mpi_failure("[1,1]<stderr>:" + error + "\n" + named).exception, error);
+  }
+}
+
 TEST(MpiFailure, IsASignalWhereMpirunSaysSo) {
   const MpiFailure failure = mpi_failure(
       "[1,0]<stderr>:" + traceback_with("OSError: lost") +
