@@ -178,7 +178,7 @@ class Hosts(cluster.TestCase):
             "TOPRUN_NODE_LABELS": f"{TIER}0=leaf{i % 2},kubernetes.io/os=linux"})
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n2", "n1", "n3"])
         self.assertEqual(rows[0]["TOPRUN_LOCATION"], "/leaf0/n0")
-        self.assertIn("k8s tells leaf of 4 of 4 nodes", said)
+        self.assertIn("k8s gives leaf for 4 of 4 nodes", said)
 
     def test_labels_of_a_downward_api_volume(self):
         files = self.folder()
@@ -216,7 +216,7 @@ class Hosts(cluster.TestCase):
         rows, said = self.launch(env=env)
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n2", "n1", "n3"])
         self.assertEqual(rows[0]["TOPRUN_LOCATION"], f"/{UUID}.0/n0")
-        self.assertIn("nvidia-smi tells nvlink of 3 of 4 nodes", said)
+        self.assertIn("nvidia-smi gives nvlink for 3 of 4 nodes", said)
 
     def test_labels_and_nvlink_domains_are_one_tree(self):
         self.pretend_channels()

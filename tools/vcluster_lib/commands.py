@@ -58,7 +58,7 @@ def _build(cluster: state.State, wanted: plan.Plan, began: float) -> None:
     state.save(cluster)
     namespaces.hold_all(cluster, wanted)
     network.build(cluster, wanted)
-    say(f"{_summary(wanted)} up after {time.monotonic() - began:.1f} s")
+    say(f"up after {time.monotonic() - began:.1f} s: {_summary(wanted)}")
     if wanted.ssh:
         ssh.start(cluster, wanted)
     if wanted.slurm:
@@ -228,7 +228,7 @@ def _summary(wanted: plan.Plan) -> str:
     def count(number: int, noun: str) -> str:
         return f"{number} {noun}{'' if number == 1 else 's'}"
 
-    rate = f"uplinks {wanted.uplink}" if wanted.uplink else "uplinks not shaped"
+    rate = f"uplinks {wanted.uplink}" if wanted.uplink else "uplinks without a limit"
     return f"{count(len(wanted.hosts), 'host')} in {count(len(wanted.racks), 'rack')}, {rate}"
 
 
@@ -273,7 +273,7 @@ def _add_up_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--hosts", type=int, metavar="N", help="n0 … (default 8)")
     one.add_argument("--racks", type=int, metavar="N", help="hosts take turns (default 1)")
     one.add_argument("--rack-of", metavar="R,R,…", help="the rack of each host: b,d,a,c,e,f,b,f")
-    one.add_argument("--uplink", metavar="RATE", help="of each rack: 400mbit (default: not shaped)")
+    one.add_argument("--uplink", metavar="RATE", help="of each rack: 400mbit (default: no limit)")
     one.add_argument("--slurm", action="store_true", help="a real Slurm, racks as its topology")
     one.add_argument(
         "--slurm-topology",

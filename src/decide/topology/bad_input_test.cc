@@ -144,9 +144,9 @@ Result<Map> with_evidence_of(int count) {
 
 TEST(BadInput, SomeNodesWithoutEvidence) {
   for (const auto& [count, note] : std::vector<std::pair<int, std::vector<std::string>>>{
-           {8, {"slurm tells leaf of 8 of 8 nodes"}},
-           {7, {"slurm tells leaf of 7 of 8 nodes"}},
-           {1, {"slurm tells leaf of 1 of 8 nodes"}},
+           {8, {"slurm gives leaf for 8 of 8 nodes"}},
+           {7, {"slurm gives leaf for 7 of 8 nodes"}},
+           {1, {"slurm gives leaf for 1 of 8 nodes"}},
            {0, {}},
        }) {
     const auto map = with_evidence_of(count);

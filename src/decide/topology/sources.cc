@@ -213,7 +213,7 @@ std::string coverage_text(const Map& map, std::size_t members) {
   const auto placed = std::ranges::count_if(
       map.hosts, [](const Map::Entry& entry) { return entry.location.path.known(); });
   if (placed == 0) return fmt::format("{} does not contain any level of the network", map.source);
-  return fmt::format("{} tells {} of {} of {} nodes", map.source, fmt::join(map.levels, ", "),
+  return fmt::format("{} gives {} for {} of {} nodes", map.source, fmt::join(map.levels, ", "),
                      placed, std::max(members, map.hosts.size()));
 }
 

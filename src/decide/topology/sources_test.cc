@@ -152,8 +152,8 @@ TEST_F(Locate, WhatEngineAndCloudTellIsOneTree) {
   ASSERT_TRUE(map);
   EXPECT_EQ(map->levels, (std::vector<std::string>{"cluster", "leaf"}));
   EXPECT_EQ(map->source, "slurm + gcp");
-  EXPECT_EQ(map->notes, (std::vector<std::string>{"slurm tells leaf of 3 of 3 nodes",
-                                                  "gcp tells cluster, rack of 3 of 3 nodes"}));
+  EXPECT_EQ(map->notes, (std::vector<std::string>{"slurm gives leaf for 3 of 3 nodes",
+                                                  "gcp gives cluster, rack for 3 of 3 nodes"}));
 }
 
 TEST_F(Locate, OfTwoThatContradictEachOtherTheFirstIsTaken) {

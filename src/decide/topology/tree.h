@@ -48,7 +48,7 @@ struct Map {
   std::vector<std::string> warnings;
   // The known link properties, by level; "host": all adapters of one host together.
   std::map<std::string, Link, std::less<>> links = {};
-  // Where the map comes from, for users: "slurm tells spine, leaf of 8 of 8 nodes". Notes are not
+  // Where the map comes from, for users: "slurm gives spine, leaf for 8 of 8 nodes". Notes are not
   // problems.
   std::vector<std::string> notes = {};
   // The bandwidth of single domains to the outside in gigabits per second, by level and domain. 0:
