@@ -4,6 +4,7 @@ fifth, ctl, unless a case says otherwise."""
 
 import json
 import os
+import pathlib
 import re
 import shlex
 import signal
@@ -418,6 +419,30 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
             cluster.wait_for(lambda: not run.processes(), "the workers on n2 end", 20)
         finally:
             self.cluster.join("n2")
+
+    def test_the_roots_host_dies(self):
+        """The launcher closes the story that only the root could: which host, what of the others, a last line."""
+        report = self.folder() / "report.json"
+        run = self.running(self.folder(), 3, "--hosts", "n[0-2]", "--report", report)
+        root = json.loads(report.read_text())["root"]["pid"]
+        keeper = int(pathlib.Path(f"/proc/{root}/stat").read_text().rpartition(")")[2].split()[1])
+        self.cluster.cut("n0")
+        try:
+            for pid in (keeper, root):
+                os.kill(pid, signal.SIGKILL)
+            finished = run.wait(60)
+            self.assert_failed(finished, 1, "n1: lost the root agent at n0 (10.77.0.1): ",
+                               "toprun: lost the connection to n0, where the job's root was\n",
+                               "  others      the ranks on n[1-2] are ended too", "  next        ssh n0 true ")
+            self.assertRegex(finished.err.splitlines()[-1],
+                             r"^toprun: .* → .*: 3 hosts, lost the connection to n0, .*, exit code 1$")
+            asked = self.launch_verb("status", report).out
+            self.assertRegex(asked, r"its ranks run when it was last heard of, at \S+ \S+; 3 ranks on 3 nodes\n")
+            self.assertRegex(asked, r"\n  root       n0 cannot be asked: .*timed out")
+        finally:
+            self.cluster.join("n0")
+        self.assertRegex(self.launch_verb("status", report).out,
+                         rf"\n  root       process {root} of n0 does not run any more: ")
 
     # Logins that fail.
 

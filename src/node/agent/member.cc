@@ -46,12 +46,20 @@ bool has_own_terminal(const plan::Job& job) {
   return job.place.engine == manual && !job.environment.has("SLURM_STEP_ID");
 }
 
+// "n0 (10.77.0.1)"; the address alone if the engine does not say on which node the root agent runs.
+std::string root_text(const engines::Allocation& place, const hosts::Address& address) {
+  const auto root =
+      place.root_node ? static_cast<std::size_t>(*place.root_node) : place.nodes.size();
+  if (root >= place.nodes.size()) return address.text();
+  return fmt::format("{} ({})", place.nodes[root].name, address.text());
+}
+
 run::PartSettings settings_of(const Services& session,
                               const std::optional<hosts::Address>& root_address) {
   const plan::Job& job = session.job;
   run::PartSettings settings;
   settings.host = job.place.node_name;
-  settings.root = root_address ? root_address->text() : "this host";
+  settings.root = root_address ? root_text(job.place, *root_address) : "this host";
   settings.is_own = !root_address;
   settings.elastic = job.is_elastic();
   settings.is_replaced =

@@ -39,6 +39,7 @@
 #include "node/plan/login_orders.h"
 #include "node/plan/spares.h"
 #include "node/worker/workers.h"
+#include "observe/report/report.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -103,6 +104,7 @@ class LoginStep {
   void await_signal();
   void reap();
   void tell_lost();
+  report::LostRoot lost_root() const;
   std::optional<int> kept_from_joining() const;
   void let_go();
   SteadyTime last_moment() const;
@@ -122,6 +124,7 @@ class LoginStep {
   std::vector<char> reported_lost_;             // by login
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
+  WallTime began_ = std::chrono::system_clock::now();
   std::string kept_as_;
   bool let_go_ = false;  // agents that outlive their logins may now end
   process::Impatience impatience_;
@@ -310,7 +313,9 @@ asio::awaitable<int> LoginStep::follow() {
     let_go();
     if (logins_[root_]->is_over() && !root_ended_) root_ended_ = steady_clock::now();
   }
-  co_return logins_[root_]->exit_code().value_or(exit_failure);
+  if (const auto code = logins_[root_]->exit_code()) co_return *code;
+  say_block(report::lost_root_line(lost_root()));
+  co_return exit_failure;
 }
 
 // Without this, the others would wait for such an agent in vain. Agents that outlive their logins
@@ -350,9 +355,28 @@ void LoginStep::tell_lost() {
     const Login& login = *logins_[member];
     if (!login.is_over() || login.exit_code() || reported_lost_[member]) continue;
     reported_lost_[member] = 1;
-    say(fmt::format("lost the connection to {}{}", login.name(),
-                    member == root_ ? ", where the job's root was" : ""));
+    if (member == root_) {
+      say_block(report::lost_root_report(lost_root(), style_of_stderr(job_.environment)));
+    } else {
+      say(fmt::format("lost the connection to {}", login.name()));
+    }
   }
+}
+
+report::LostRoot LoginStep::lost_root() const {
+  std::vector<std::string> others;
+  for (const std::size_t member : members_) {
+    if (member != root_) others.push_back(logins_[member]->name());
+  }
+  const std::string& host = logins_[root_]->name();
+  const bool is_pod = job_.place.engine == engines::EngineKind::exec;
+  return {host,
+          others.empty() ? "" : hosts::compress_hostlist(others),
+          count_text(job_.place.engine, members_.size()),
+          is_pod ? "kubectl get pod " + host : fmt::format("ssh {} true", host),
+          began_,
+          std::chrono::system_clock::now(),
+          exit_failure};
 }
 
 asio::awaitable<void> LoginStep::end_all() {

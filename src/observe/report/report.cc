@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/counted.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
+#include "observe/report/wrap.h"
 #include "run/model/finding.h"
 
 namespace toprun::report {
@@ -22,6 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_last_lines = 12;
 constexpr std::size_t most_message_lines = 4;
+constexpr std::size_t most_rows_of_the_last_line = 3;
 constexpr std::size_t label_width = 12;
 
 std::string advice_for_signal(int signal, const Outside& node) {
@@ -36,6 +39,13 @@ std::string advice_for_signal(int signal, const Outside& node) {
       return "Slurm may send --signal and scancel --signal to every process of a step, whether the "
              "process handles it or not: with --signal=B:… and `exec toprun` as the batch script's "
              "last line, toprun passes the signal only to ranks that handle it";
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+      return fmt::format(
+          "toprun did not send it: look for what did{}, such as a kill by hand, a script, or the "
+          "scheduler's clean-up",
+          model::on(node));
     case SIGBUS:
       return "often /dev/shm is full, because data loaders fill it: see `df /dev/shm`";
     case SIGSEGV:
@@ -154,6 +164,50 @@ std::string advice_for_worker(const model::Cause& cause) {
   return {};
 }
 
+std::string_view without_rank(std::string_view line) {
+  if (!line.starts_with("[rank")) return line;
+  const std::size_t end = line.find("]:");
+  return end == line.npos ? line : line.substr(end + 2);
+}
+
+// A frame of a Python traceback, "  File \"train.py\", line 88, in step".
+struct Frame {
+  std::string_view file, line, function;
+};
+
+std::optional<Frame> frame_in(std::string_view text) {
+  constexpr std::string_view before_file = "File \"", before_line = "\", line ",
+                             before_name = ", in ";
+  text = trim(without_rank(text));
+  const std::size_t line = text.find(before_line);
+  if (!text.starts_with(before_file) || line == text.npos) return std::nullopt;
+  Frame frame;
+  frame.file = text.substr(before_file.size(), line - before_file.size());
+  frame.line = up_to(text.substr(line + before_line.size()), ",");
+  const std::size_t name = text.find(before_name, line);
+  if (name != text.npos) frame.function = text.substr(name + before_name.size());
+  return frame;
+}
+
+// Whether the file belongs to Python or to an installed package.
+bool is_of_a_package(std::string_view file) {
+  return file.starts_with('<') || file.contains("/site-packages/") ||
+         file.contains("/dist-packages/") || file.contains("/lib/python3");
+}
+
+// The innermost frame of the user's own code in the last traceback.
+std::string advice_for_traceback(const model::Cause& cause) {
+  std::string advice;
+  for (const Outside& line : cause.last_output) {
+    const auto frame = frame_in(line.raw());
+    if (!frame || is_of_a_package(frame->file)) continue;
+    const bool is_named = !frame->function.empty() && !frame->function.starts_with('<');
+    advice = fmt::format("see {}, line {}{}", printable(frame->file), printable(frame->line),
+                         is_named ? ", in " + printable(frame->function) : "");
+  }
+  return advice;
+}
+
 std::string advice(const model::Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or request more memory "
@@ -195,6 +249,7 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
     return of_exception;
   }
+  if (!cause.message.empty()) return advice_for_traceback(cause);
   if (has_logs) return {};
   if (!cause.last_output.empty())
     return "use --log-dir DIR --tee 3 to keep all output of every rank";
@@ -246,6 +301,11 @@ class Block {
   void whole_row(std::string_view label, std::string_view text) {
     if (!text.empty()) out_ += labelled(label, text) + '\n';
   }
+  // The columns beside the labels; 0: unlimited.
+  std::size_t width() const {
+    constexpr std::size_t before = label_width + 2;
+    return style_.columns > before ? style_.columns - before : 0;
+  }
   std::string take() { return std::move(out_); }
 
  private:
@@ -271,11 +331,21 @@ std::vector<std::string> message_lines(const Outside& message) {
   return lines;
 }
 
-std::vector<std::string> last_lines(std::span<const Outside> output) {
+// The last of them, which mostly is the error, is wrapped to `width` columns (0: it is not).
+// PyTorch's notes are left out, unless there is nothing else.
+std::vector<std::string> last_lines(std::span<const Outside> output, std::size_t width) {
   std::vector<std::string> lines;
-  for (const Outside& line : output.last(std::min(output.size(), most_last_lines))) {
-    lines.push_back(line.shown());
+  for (const Outside& line : output) {
+    if (!is_note_of_pytorch(line.raw())) lines.push_back(line.shown());
   }
+  if (lines.empty()) {
+    for (const Outside& line : output) lines.push_back(line.shown());
+  }
+  if (lines.empty()) return lines;
+  const auto rows = wrapped(std::exchange(lines.back(), ""), width, most_rows_of_the_last_line);
+  lines.pop_back();
+  lines.insert(lines.end(), rows.begin(), rows.end());
+  if (lines.size() > most_last_lines) lines.erase(lines.begin(), lines.end() - most_last_lines);
   return lines;
 }
 
@@ -363,6 +433,16 @@ std::string outcome(const model::RunRecord& run) {
   return model::sentence_with_code(*cause, run.exit_code);
 }
 
+std::string closing_line(WallTime started, WallTime ended, std::string_view size,
+                         std::string_view outcome) {
+  return fmt::format("toprun: {} → {} ({}): {}, {}\n", time_text(started),
+                     moment_text(ended, started), duration_text(ended - started), size, outcome);
+}
+
+std::string lost_root_words(const LostRoot& lost) {
+  return fmt::format("lost the connection to {}, where the job's root was", lost.host);
+}
+
 }  // namespace
 
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause) {
@@ -410,7 +490,7 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
     block.whole_row("reason", cause.message.shown());
   }
   block.whole_row("kernel", cause.kernel_evidence.shown());
-  block.rows("last lines", last_lines(cause.last_output));
+  block.rows("last lines", last_lines(cause.last_output, block.width()));
   const bool are_all = cause.kind == model::CauseKind::hang && !cause.rank;
   block.row(are_all ? "ranks" : "others", others_text(others));
   block.row("error file", cause.error_file.shown());
@@ -421,9 +501,26 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
 }
 
 std::string last_line(const model::RunRecord& run) {
-  return fmt::format("toprun: {} → {} ({}): {}, {}{}\n", time_text(run.started),
-                     moment_text(run.ended, run.started), duration_text(run.ended - run.started),
-                     size_text(run), outcome(run), history_text(run));
+  return closing_line(run.started, run.ended, size_text(run), outcome(run) + history_text(run));
+}
+
+std::string lost_root_report(const LostRoot& lost, const Style& style) {
+  Block block(style);
+  block.headline(lost_root_words(lost));
+  if (!lost.others.empty()) {
+    block.whole_row("others", fmt::format("the ranks on {} are ended too: no other agent can take "
+                                          "over from the root agent",
+                                          lost.others));
+  }
+  block.whole_row("next", fmt::format("{} shows whether {} is up; if it is not, start the job "
+                                      "again without it",
+                                      lost.look, lost.host));
+  return block.take();
+}
+
+std::string lost_root_line(const LostRoot& lost) {
+  return closing_line(lost.started, lost.ended, lost.size,
+                      fmt::format("{}, exit code {}", lost_root_words(lost), lost.exit_code));
 }
 
 std::string hang_text(const model::Hang& hang, std::string_view next) {

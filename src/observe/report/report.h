@@ -39,6 +39,21 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
 // duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
+// For a launcher that has lost the connection to the root agent's host: no other process reports
+// how the run ended. The block names the host, what becomes of the other hosts (a list; empty:
+// none) and advice. The line ends with a line end and has the form of last_line().
+struct LostRoot {
+  std::string host;
+  std::string others;
+  std::string size;  // "3 hosts"
+  std::string look;  // the command that shows whether the host is up: "ssh n0 true"
+  WallTime started{};
+  WallTime ended{};
+  int exit_code = 0;
+};
+std::string lost_root_report(const LostRoot& lost, const Style& style);
+std::string lost_root_line(const LostRoot& lost);
+
 // The report of a hang for a terminal: a headline, and where the ranks are in their code. The
 // report has at most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);

@@ -69,7 +69,65 @@ TEST(Report, FailureOfARank) {
             "              ValueError: boom\n"
             "  others      2 failed as a consequence, 13 were stopped\n"
             "  error file  /logs/e.json\n"
-            "  logs        /logs/attempt_0/1/stderr.log on n4\n");
+            "  logs        /logs/attempt_0/1/stderr.log on n4\n"
+            "  next        see t.py, line 1\n");
+}
+
+TEST(Report, AnExceptionsAdviceIsTheInnermostLineOfTheUsersOwnCode) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "ValueError: boom";
+  exit.last_output = {
+      "[rank3]: Traceback (most recent call last):",
+      "[rank3]:   File \"/home/a/train.py\", line 9, in <module>",
+      "[rank3]:   File \"/home/a/data.py\", line 88, in read",
+      "[rank3]:   File \"/v/lib/python3.11/site-packages/torch/x.py\", line 5, in f",
+      "[rank3]: ValueError: boom"};
+  EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "", {})
+                  .ends_with("  next        see /home/a/data.py, line 88, in read\n"));
+  exit.last_output = {"ValueError: boom"};
+  EXPECT_FALSE(failure_report(model::cause_of(exit), {}, "", {}).contains("  next  "));
+}
+
+TEST(Report, AmongTheLastLinesAreNoNotesOfPyTorchBeforeAnError) {
+  model::WorkerExit exit = failed_exit();
+  const std::string note =
+      "[W1129 16:07:10.050693962 socket.cpp:207] [c10d] The hostname of the client socket cannot "
+      "be retrieved. err=-3";
+  exit.last_output = {note, "[rank3]:" + note, "[W] mine", "boom"};
+  EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "/l", {})
+                  .contains("  last lines  [W] mine\n              boom\n"));
+  exit.last_output = {note};
+  EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "/l", {}).contains("  last lines  [W1129"));
+}
+
+TEST(Report, OnATerminalTheErrorIsWrapped) {
+  model::WorkerExit exit = failed_exit();
+  exit.last_output = {"terminate called",
+                      "  what():  [enforce fail at pair.cc:456] 12 vs 8. Received "
+                      "data size doesn't match expected size. Is there a mismatch in your code?"};
+  EXPECT_TRUE(
+      failure_report(model::cause_of(exit), {}, "/l", {.columns = 80})
+          .contains(
+              "  last lines  terminate called\n"
+              "                what():  [enforce fail at pair.cc:456] 12 vs 8. Received data\n"
+              "              size doesn't match expected size. Is there a mismatch in your\n"
+              "              code?\n"));
+}
+
+TEST(Report, OfALostRootTheLauncherTellsTheRest) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  LostRoot lost{"n0", "n[1-3]", "4 hosts", "ssh n0 true", ten_o_clock, ten_o_clock + 20s, 1};
+  EXPECT_EQ(
+      lost_root_report(lost, {}),
+      "toprun: lost the connection to n0, where the job's root was\n"
+      "  others      the ranks on n[1-3] are ended too: no other agent can take over from the "
+      "root agent\n"
+      "  next        ssh n0 true shows whether n0 is up; if it is not, start the job again "
+      "without it\n");
+  EXPECT_EQ(lost_root_line(lost),
+            "toprun: 2026-11-21 10:00:00 → 10:00:20 (20.0 s): 4 hosts, lost the connection to n0, "
+            "where the job's root was, exit code 1\n");
 }
 
 TEST(Report, WithoutFilesOfTheRanksTheErrorFileAndTheHintStay) {
@@ -91,6 +149,13 @@ TEST(Report, KilledRank) {
             "  others      1 was stopped, 2 had ended with 0\n"
             "  next        toprun did not send it: look for the out-of-memory killer (dmesg on n4) "
             "or the scheduler's memory limit\n");
+}
+
+TEST(Report, ASignalThatEndsARankIsNotToprunS) {
+  model::WorkerExit exit = failed_exit();
+  exit.signal = SIGTERM;
+  EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "", {})
+                  .contains("  next        toprun did not send it: look for what did on n4, "));
 }
 
 TEST(Report, RankThatTheKernelEndedForItsMemory) {

@@ -13,6 +13,7 @@
 #include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/net/address.h"
+#include "base/process/command.h"
 #include "base/process/process_tree.h"
 #include "base/process/program.h"
 #include "base/text/clock.h"
@@ -138,25 +139,41 @@ Result<Followed> follow_report(const std::string& path, const std::string& what)
   return Followed{report.run.root_host.raw(), {report.run.root_pid, report.run.started}};
 }
 
-// Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.
-// Only if this user's process has the id still, and listens at a job's socket: both are checked in
-// its folder of /proc, which does not become another process's.
-constexpr std::string_view script_beside_root =
-    "refuse() {{ echo \"$1\" >&2; exit 1; }}; "
+// Ends with code {1} and a reason unless this user's process has the id still. Its folder of /proc
+// does not become another process's.
+constexpr std::string_view root_process =
+    "refuse() {{ echo \"$1\" >&2; exit {1}; }}; "
     "cd /proc/{0} 2>/dev/null || refuse \"the job has ended: there is no process {0}\"; "
     "test -O . || refuse \"the job has ended: process {0} is of another user\"; "
-    "is_root() {{ for i in $(sed -n \"s:.* \\([0-9][0-9]*\\) "
+    "test -e exe || refuse \"the job has ended: process {0} has ended\"";  // not of a zombie
+
+// … and listens at a job's socket.
+constexpr std::string_view root_socket =
+    "; is_root() {{ for i in $(sed -n \"s:.* \\([0-9][0-9]*\\) "
     ".*/toprun[^/]*/{0}\\.[a-z0-9]*$:\\1:p\" "
     "net/unix); do ls -l fd | grep -q \"socket:\\[$i\\]\" && return; done; false; }}; "
-    "is_root || refuse \"the job has ended: process {0} does not lead it\"; "
+    "is_root || refuse \"the job has ended: process {0} does not lead it\"; ";
+
+// Runs the root agent's own program with its runtime folder: neither needs to be anywhere else.
+constexpr std::string_view call_beside_root =
     "d=$(tr \"\\0\" \"\\n\" <environ | sed -n s/^XDG_RUNTIME_DIR=//p); "
-    "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec ./exe {1} {2}";
+    "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec ./exe {0} {1}";
+
+// Other codes are of ssh (255) and of shells.
+constexpr int code_of_a_gone_root = 113;
+constexpr std::chrono::seconds look_limit{12};  // ssh gives up on a host before
+
+std::vector<std::string> ssh_command(const Followed& followed, const Environment& environment,
+                                     const std::string& script) {
+  return engines::ssh_command(environment, followed.host, fmt::format("exec sh -c '{}'", script));
+}
 
 std::vector<std::string> ssh_command(const Followed& followed, const Environment& environment,
                                      const std::vector<std::string>& words) {
-  const std::string script =
-      fmt::format(script_beside_root, followed.root.pid, join(words, " "), followed.root.word());
-  return engines::ssh_command(environment, followed.host, fmt::format("exec sh -c '{}'", script));
+  return ssh_command(followed, environment,
+                     fmt::format(root_process, followed.root.pid, exit_failure) +
+                         fmt::format(root_socket, followed.root.pid) +
+                         fmt::format(call_beside_root, join(words, " "), followed.root.word()));
 }
 
 Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::string& verb,
@@ -240,6 +257,27 @@ Result<std::optional<RunningJob>> job_of_report(const std::string& path, const s
   const auto followed = TRY(follow_report(path, what));
   if (followed.host != hosts::host_name()) return std::nullopt;
   return job_of_root(followed.root, what, environment);
+}
+
+RootLook look_at_root(const std::string& path, const Environment& environment) {
+  const auto followed = follow_report(path, cannot_ask(path));
+  if (!followed) return {RootLook::State::unknown, followed.error().line()};
+  const auto& [host, root] = *followed;
+  // It may have process ids of its own, which are not ours.
+  const bool is_here = host == hosts::host_name();
+  if (is_here && job_of_root(root, "", environment)) return {};
+  const std::string script = fmt::format(root_process, root.pid, code_of_a_gone_root);
+  const auto done = process::run(is_here ? std::vector<std::string>{"/bin/sh", "-c", script}
+                                         : ssh_command(*followed, environment, script),
+                                 environment, look_limit);
+  if (!done) return {RootLook::State::unknown, done.error().line()};
+  if (done->code == 0) return {};
+  if (done->code == code_of_a_gone_root) {
+    return {RootLook::State::gone,
+            fmt::format("process {} of {} does not run any more", root.pid, printable(host))};
+  }
+  return {RootLook::State::unknown, fmt::format("{} cannot be asked: {}", printable(host),
+                                                engines::ssh_trouble(done->err).why)};
 }
 
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,

@@ -36,6 +36,14 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
 // Like find_running_job(), but `path` can only be the file of --report.
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment);
+// Whether the root agent that a report names, or mpirun's toprun, still runs. Its process is looked
+// for on its host, over ssh if that is another one. Blocks for at most some seconds.
+struct RootLook {
+  enum class State { runs, gone, unknown };
+  State state = State::runs;
+  std::string why;  // if it is gone or unknown
+};
+RootLook look_at_root(const std::string& path, const Environment& environment);
 // The error if an array has several running tasks and the user named only the array.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
 // The maximum number of the command's error lines that are shown.

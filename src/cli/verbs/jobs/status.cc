@@ -335,8 +335,11 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
 }
 
 Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
-  return {fmt::format("job {} is unknown", id.text),
-          queue ? (*queue)->forgets(id) : queue.error().line(),
+  if (!queue) {
+    return {fmt::format("cannot find out whether job {} exists", id.text), queue.error().line(), "",
+            queue.error().exit_code};
+  }
+  return {fmt::format("job {} is unknown", id.text), (*queue)->forgets(id),
           "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
           "submitted",
           exit_failure};
@@ -372,16 +375,37 @@ Outside line_in_picture(const std::string& report, const Environment& environmen
   return rank ? picture->ranks[*rank].line : Outside();
 }
 
+std::string root_text(const RootLook& root) {
+  switch (root.state) {
+    case RootLook::State::runs:
+      return {};
+    case RootLook::State::gone:
+      return root.why + ": the run ended without a last report";
+    case RootLook::State::unknown:
+      return root.why + "; so whether the run goes on cannot be told from here";
+  }
+  return {};
+}
+
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
-  const auto report = TRY(jobs::read_report(path));
+  auto report = TRY(jobs::read_report(path));
   if (!report) return fail("cannot read " + path, "the file is gone");
   if (call.has(FlagId::json)) return print_bytes(json_text(report->document, 2) + '\n');
+  RootLook root = report->run.running_at ? look_at_root(path, call.environment) : RootLook();
+  if (root.state == RootLook::State::gone) {  // perhaps it has just ended, and reported its end
+    if (auto again = jobs::read_report(path); again && *again && !(*again)->run.running_at) {
+      report = std::move(*again);
+      root = {};
+    }
+  }
   std::string text = fmt::format("run of {}", printable(path));
   const model::RunRecord& run = report->run;
   if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
-  text += '\n' + run_rows(run, false, jobs::id_word(path));
-  if (run.running_at) {
+  const bool is_heard = root.state == RootLook::State::runs;
+  text += '\n' + run_rows(run, !is_heard, jobs::id_word(path));
+  text += row("root", root_text(root));
+  if (run.running_at && is_heard) {
     text += row("last line", line_in_picture(path, call.environment).shown());
   }
   return print(text);
