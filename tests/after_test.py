@@ -96,6 +96,33 @@ class After(SubmitCase):
         status = self.login(TOPRUN, "status", unstarted, cwd=folder)
         self.assertRegex(status.out, rf"(?m)^  state +CANCELLED: not started: job {bad} failed: {CAUSE}$", status)
         self.assertNotIn("ran ", status.out)  # Slurm may date its start by 1970
+        eta = self.login(TOPRUN, "eta", unstarted, cwd=folder)
+        self.assertRegex(eta.out, rf"\Ajob {unstarted} \(touch\): not started: job {bad} failed: {CAUSE}\n\Z")
+        for verb in "top", "stacks":
+            asked = self.login(TOPRUN, verb, unstarted, cwd=folder)
+            self.assertRegex(asked.err, rf"it does not run: not started: job {bad} failed: {CAUSE}; toprun status {unstarted} ", verb)
+        self.wait_until_forgotten(bad, unstarted)
+        for verb in "status", "eta":
+            told = self.login(TOPRUN, verb, unstarted, cwd=folder)
+            self.assertRegex(told.out, rf"(?m)^job {unstarted} \(touch\): not started: job {bad} failed: {CAUSE} "
+                                       r"\(from its files; Slurm has forgotten it\)$", verb)
+        recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
+        self.assertRegex(recent.out, rf"(?m)^ *{unstarted} .* 69 +not started: job {bad} failed: {CAUSE}", recent)
+
+    def test_a_job_that_slurm_keeps_although_it_can_never_start(self):
+        folder, bad = self.failing()
+        kept = self.login("sbatch", "--parsable", "-J", "kept", "-o", folder / "slurm-%j.out", "--kill-on-invalid-dep=no",
+                          "--dependency", f"afterok:{bad}", "--wrap", "true", cwd=folder).out.strip()
+        self.wait_for_state(bad, "RUNNING")
+        waits = self.login(TOPRUN, "eta", kept, cwd=folder)
+        self.assertIn(f"  job {bad} must end with exit code 0 first; its state is RUNNING\n", waits.out)
+        (folder / "go").touch()
+        wait_for(lambda: "NeverSatisfied" in self.login("squeue", "--noheader", "-o", "%r").out, "it waits in vain")
+        eta = self.login(TOPRUN, "eta", cwd=folder)
+        self.assertRegex(eta.out, rf"\Ajob {kept} \(kept\): it can never start; end it with toprun cancel {kept}\n"
+                                  rf"  job {bad} failed: {CAUSE}\n\Z")
+        status = self.login(TOPRUN, "status", kept, cwd=folder)
+        self.assertRegex(status.out, rf"(?m)^  why +job {bad} failed: {CAUSE}\n  start +it can never start; end it")
 
     def test_a_cancelled_predecessor(self):
         folder, bad = self.failing()

@@ -81,7 +81,7 @@ class Here(support.TestCase):
         picture = folder / "history.svg"
         done = self.bench("history", "--plot", str(picture), env={"XDG_STATE_HOME": str(folder)})
         self.assert_ok(done)
-        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, order topology\n"
+        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, order topology: busbw\n"
                                    r"  20\S+ +\S+ GB/s\n  20\S+ +\S+ GB/s +[+-]\d+\.\d %\n\Z")
         self.assertIn("days since 20", picture.read_text())
         self.assertEqual(done.err, f"toprun: wrote {picture}\n")

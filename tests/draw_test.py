@@ -198,7 +198,7 @@ class Draw(support.TestCase):
         folder = self.folder()
         places = racks(8, 4)
         (folder / "hosts").write_text("n[0-7]\n")
-        listed = self.draw(places, "--order", "hosts", cwd=folder)  # a long name makes a wide picture
+        listed = self.draw(places, "--order", "file:hosts", cwd=folder)  # a long name makes a wide picture
         named = self.draw(places, "--order", "given")
         words = re.compile(r"(8 nodes in the order|places from file)[^<]*")
         self.assertEqual(words.sub("", listed), words.sub("", named))

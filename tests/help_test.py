@@ -198,7 +198,10 @@ class Typed(support.TestCase):
     LINES = {"lo\t17": "logs 17", "bench pa\t": "bench pairs", "help topo dr\t": "help topo draw", "lo\t1\t": "logs 17",
              "subw\t": "subway.py", "--container-runtime=py\t": "--container-runtime=pyxis",
              "--topology=nv\t": "--topology=nvlink", "--topology=rack\t": "--topology=racks.txt",
-             "--fabric=aws\t": "--fabric=aws-efa", "--fabric aws\t": "--fabric aws-efa"}
+             "--fabric=aws\t": "--fabric=aws-efa", "--fabric aws\t": "--fabric aws-efa",
+             "bench --backend gl\t": "bench --backend gloo", "bench --backend gloo,n\t": "bench --backend gloo,nccl", "bench --backend=tcp,gl\t": "--backend=tcp,gloo",
+             "--nproc_per\t": "--nproc_per_node", "bench --orders topology,h\t": "topology,hostname",
+             "--profile debu\t": "--profile debug", "bench --profile=debu\t": "--profile=debug"}
     BEHIND = {"srun -N 2 toprun lo\t17": "toprun logs 17", "mpirun -n 2 toprun bench pa\t": "toprun bench pairs",
               "srun --label /opt/bin/toprun --topology=nv\t": "--topology=nvlink", "srun subw\t": "srun subway.py",
               "sudo toprun docto\t": "sudo toprun doctor"}
@@ -237,6 +240,7 @@ class Typed(support.TestCase):
         (folder / "logs/17/n0.out").touch()
         (folder / "subway.py").touch()
         (folder / "racks.txt").touch()
+        (folder / "toprun.toml").write_text("[profile.debug]\nnnodes = 1\n")
         lines = {f"toprun {typed}": line for typed, line in self.LINES.items()} | self.BEHIND
         for name in self.SHELLS:
             support.needs_program(name)
@@ -255,7 +259,24 @@ class Typed(support.TestCase):
             self.assertNotIn("--", self.read_until(master, last).replace("--rdzv-backend", ""))
             os.write(master, b"\x15\n")
         os.write(master, b"toprun s\t")
-        self.assertRegex(self.read_until(master, "submit  -- "), r"shell  -- \w+")
+        self.assertRegex(self.read_until(master, "submit  -- "), r"shell   -- \w+")  # below each other
+
+    def test_no_file_where_only_some_words_fit(self):
+        folder = self.folder()
+        (folder / "notes.txt").touch()
+        for name in self.SHELLS:
+            support.needs_program(name)
+            master = self.shell(name, folder)
+            for typed in "--profile ", "bench --backend nosuch", "--rdzv-backend x":
+                with self.subTest(shell=name, typed=typed):
+                    os.write(master, f"toprun {typed}\t\t".encode())
+                    time.sleep(0.7)
+                    os.write(master, b"\x15echo af''ter\n")
+                    self.assertNotIn("notes.txt", self.read_until(master, "after"))
+        if shutil.which("fish"):
+            self.assertEqual(self.fish_offers("toprun --profile ", folder), [])
+            self.assertEqual(self.fish_offers("toprun bench --backend tcp,g", folder), ["tcp,gloo"])
+            self.assertEqual(self.fish_offers("toprun --nproc_per", folder), ["--nproc_per_node"])
 
     def test_what_fish_offers_behind_a_launcher(self):
         if not shutil.which("fish"):

@@ -108,7 +108,7 @@ class Waiting(Queue):
         for verb in "status", "eta":
             with self.subTest(verb):
                 told = self.toprun(verb, dependent).out
-                self.assertIn(f"job {self.running} to end with exit code 0, which is running now",
+                self.assertIn(f"job {self.running} must end with exit code 0 first; its state is RUNNING",
                               told)
         told = self.toprun("eta", waiting).out
         self.assertIn("Resources: the nodes or GPUs that it asks for are in use", told)
@@ -149,6 +149,17 @@ class Waiting(Queue):
         again = cluster.wait_for(lambda: (tried := self.toprun("cancel", self.running)).code and tried,
                                  "all its nodes are free")
         self.assert_refused(again, 1, f"job {self.running} has already ended: cancelled by a user")
+
+    def test_a_job_that_slurm_refused_at_its_submission(self):
+        folder = self.folder()
+        self.assertEqual(self.login("sbatch", "-N1", "--mem=999999G", "-J", "toobig", "--wrap", "true", cwd=folder).code, 1)
+        known = self.login("scontrol", "show", "job", "-o").out
+        refused = re.search(r"(?m)^JobId=(\d+) JobName=toobig .*JobState=FAILED", known)[1]
+        self.assertNotIn("toobig", self.login(TOPRUN, "jobs", "--recent", cwd=folder).out)
+        for verb in "status", "eta":
+            told = self.login(TOPRUN, verb, refused, cwd=folder).out
+            self.assertRegex(told, r"(FAILED: |\(toobig\): )not started: Slurm refused it: no node fits what it asks for", verb)
+            self.assertNotIn("started at", told)
 
     def test_unknown_and_malformed_ids(self):
         for verb in "status", "logs", "cancel", "eta":

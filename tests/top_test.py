@@ -118,6 +118,30 @@ class Top(support.TestCase):
         screen.press("Enter")
         screen.expect_form(r"last lines\n +step 4\n +step 5\n +step 6\n +step 7\n +step 8\n")
 
+    def test_between_a_failure_and_the_end_of_the_other_ranks(self):
+        (self.here / "stays.py").write_text("import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STAYS
+                                            .replace("while not", """
+if os.environ["RANK"] == "1":
+    while not (pathlib.Path(__file__).parent / "fail").exists():
+        time.sleep(0.05)
+    print("loaded shard 7", flush=True)
+    raise SystemExit(3)
+while not""", 1))
+        run = self.job()
+        screen = self.top(120)
+        screen.expect("rank 2")
+        (self.here / "fail").touch()
+        shown = screen.expect("failed, code 3")
+        self.assertIn("| stopping |", shown)
+        self.assertRegex(shown, r"(?m)^attempt 0: rank 1 on \S+ ended with exit code 3$")
+        self.assertRegex(shown, r"rank 1 +failed, code 3 .* loaded shard 7")
+        screen.press("/", "1", "Enter")
+        screen.expect("Enter more")
+        screen.press("Enter")
+        self.assertRegex(screen.expect("last line"), r"failed, exit code 3\n(.*\n)* +attempt 0 .*exit code 3\n +rank 1 is here\n +loaded shard 7\n")
+        (self.here / "end").touch()
+        self.assertEqual(run.wait(LIMIT_S).code, 3)
+
     def test_folding(self):
         self.job()
         screen = self.top()

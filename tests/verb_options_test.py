@@ -73,7 +73,8 @@ class Topology(support.TestCase):
         self.assertIn("\n1 MiB per node ", self.score("--size", "1M").out)
         self.assertRegex(self.score().out, r"(?m)^given +0 +6$")
         self.assertNotRegex(self.score().out, r"(?m)^file ")
-        self.assertRegex(self.score("--order", "all").out, r"(?m)^file +0 +4$")
+        for order in "file:all", "all":
+            self.assertRegex(self.score("--order", order).out, r"(?m)^file +0 +4$")
         self.assertTrue(self.score("--json").out.startswith('{"schema": "toprun.topo_score/1",'))
         self.assertIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL).err)
         self.assertNotIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL, "--link", "rack=100").err)

@@ -130,7 +130,7 @@ std::optional<int> exit_code_of(const Job& job) {
   if (job.state == JobState::completed) return 0;
   if (job.end == JobEnd::time_limit) return exit_time_limit;
   if (job.end == JobEnd::preemption) return exit_preempted;
-  if (job.end == JobEnd::dependency) return exit_not_started;
+  if (job.end == JobEnd::dependency || job.end == JobEnd::refused) return exit_not_started;
   if (job.exit_code && *job.exit_code != 0) return *job.exit_code;
   if (job.state == JobState::cancelled) return exit_cancelled;
   return job.signal ? code_of_a_signal + *job.signal : exit_failure;
@@ -146,7 +146,7 @@ Result<JobId> parse_job_id(std::string_view text) {
   if (text.size() > longest_id) return wrong("it is too long");
   if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
   if (text.contains('/') || text.ends_with(".json")) {
-    return wrong("there is no such file, or this verb does not read reports");
+    return wrong("it is the path of a file, not the id of a job");
   }
   if (is_number(text.substr(0, text.find_first_of("_+."))) && text.contains('.')) {
     return wrong("this is the id of a step, not of a job");

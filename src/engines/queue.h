@@ -33,12 +33,14 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, if the reason says more than the exit code of the job's processes.
+// Why an engine ended a job, if the reason says more than the exit code of the job's processes. A
+// pending job has a value other than `other` if it can never start.
 enum class JobEnd {
   other,
   time_limit,
   preemption,
   dependency,  // the job never started: it depends on a job that did not end as required
+  refused,     // the job never started: the engine did not accept what the job asks for
 };
 
 // A process of a job whose output the engine stores: a pod's container.

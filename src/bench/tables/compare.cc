@@ -262,7 +262,7 @@ std::string comparison_text(const Comparison& comparison) {
   for (const Compared& row : comparison.rows) {
     if (std::string name = name_of(row.series); name != series) {
       series = std::move(name);
-      out += series + "\n";
+      out += series + ": busbw in GB/s\n";
       out += fmt::format(change_columns, "size", kind_heading(comparison.kinds), "before", "after",
                          "ratio", "95 %", "change");
     }

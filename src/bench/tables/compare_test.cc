@@ -133,7 +133,7 @@ TEST(Compare, Text) {
                             row(1 << 20, side(125, 14.68, 0.02, 20)), row(16, side(1, 1, 0, 0))}),
                  other});
   EXPECT_EQ(comparison_text(compare(before, after)),
-            "all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
+            "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
             "     size    before     after   ratio           95 %  change\n"
             "    1 KiB     0.100     0.100   0.999  0.993 to 1.005  no difference\n"
             "    1 MiB     18.35     14.68   0.800  0.790 to 0.810  slower\n"
@@ -160,7 +160,7 @@ TEST(Compare, RowsOfTheSameKindArePaired) {
                   row_of(8, "float", "sum", -1, 10), row_of(8, "float", "min", -1, 10)})});
   EXPECT_EQ(
       comparison_text(compare(before, after)),
-      "all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
+      "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
       "     size  type      redop    before     after   ratio           95 %  change\n"
       "      8 B  float     sum      100.00    100.00   1.000              -  spread not known\n"
       "      8 B  float     max      100.00     50.00   0.500              -  slower\n"

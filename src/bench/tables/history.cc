@@ -103,7 +103,7 @@ std::vector<Kind> kinds_of(std::span<const Report> reports) {
 std::string history_text(std::span<const Kind> kinds, std::size_t most) {
   std::string out;
   for (const Kind& kind : kinds) {
-    out += fmt::format("{}{}\n", out.empty() ? "" : "\n", kind.name);
+    out += fmt::format("{}{}: busbw\n", out.empty() ? "" : "\n", kind.name);
     const std::size_t count = kind.moments.size();
     for (std::size_t i = count > most ? count - most : 0; i < count; ++i) {
       const Moment& moment = kind.moments[i];

@@ -59,11 +59,11 @@ TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
   const auto kinds = kinds_of(read_history(text, "bench.jsonl").reports);
   ASSERT_EQ(kinds.size(), 2u);
   EXPECT_EQ(history_text(kinds, 2),
-            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology\n"
+            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology: busbw\n"
             "  2026-11-21T22:00     110.00 GB/s     +10.0 %\n"
             "  2026-11-22T10:00      90.00 GB/s     -14.3 %\n"
             "\n"
-            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology\n"
+            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology: busbw\n"
             "  2026-11-21T10:00       7.00 GB/s\n");
   EXPECT_DOUBLE_EQ(kinds[0].moments[1].days, 1.5);
 }

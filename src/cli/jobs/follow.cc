@@ -101,7 +101,7 @@ class Announcer {
     start_[job.id] = waiting.start;
     ahead_[job.id] = waiting.ahead;
     say(fmt::format("job {}: {}{}", printable(job.id), ahead,
-                    start_text(waiting, std::chrono::system_clock::now())));
+                    start_text(waiting, job, std::chrono::system_clock::now())));
   }
   std::string words_of(const Job& job) const {
     switch (job.state) {
@@ -109,7 +109,7 @@ class Announcer {
         if (job.reason.empty()) return {};
         return fmt::format("job {} waits: {}", printable(job.id), reason_text(queue_, job));
       case JobState::running:
-        return fmt::format("job {} runs on {}", printable(job.id), printable(job.node_list));
+        return fmt::format("job {} has started on {}", printable(job.id), printable(job.node_list));
       case JobState::suspended:
         return fmt::format("job {} is {}", printable(job.id), queue_.state_words(job.state_word));
       default:
@@ -239,7 +239,7 @@ std::optional<int> Follower::finish() {
 Result<int> follow(const std::string& text, const std::string& record,
                    const std::optional<LogChoice>& choice, const Environment& environment,
                    const Setups& setups) {
-  const auto id = TRY(engines::parse_job_id(text));
+  const auto id = TRY(job_id_in(text));
   const std::shared_ptr<const engines::Queue> shared = TRY(engines::find_queue_of(id, environment));
   auto jobs = TRY(jobs_of(*shared, text, record));
   return Follower(shared, id, choice, std::move(jobs), setups, style_of_stderr(environment)).run();

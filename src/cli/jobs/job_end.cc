@@ -4,14 +4,12 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
-#include "cli/jobs/known_job.h"
 #include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {
 namespace {
 
 using engines::Job;
-using engines::JobEnd;
 using engines::Queue;
 
 std::string why_not_built(const std::string& job, const Setups& setups) {
@@ -35,13 +33,14 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
 
 }  // namespace
 
-std::string words_of_unstarted(const Queue& queue, const Job& job, const Setups& setups) {
+std::vector<std::string> failed_predecessors(const Queue& queue, const Job& job,
+                                             const Setups& setups) {
   std::vector<std::string> whys;
   for (const std::string& id : failed_dependencies(job.dependency)) {
     whys.push_back(words_of_predecessor(queue, id, setups));
   }
   if (whys.empty()) whys.emplace_back("a job on which it depends did not end as required");
-  return "not started: " + join(whys, "; ");
+  return whys;
 }
 
 std::vector<std::string> failed_dependencies(std::string_view text) {
@@ -58,10 +57,7 @@ std::vector<std::string> failed_dependencies(std::string_view text) {
 }
 
 JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
-  if (has_ended(job.state) && job.end == JobEnd::dependency) {
-    return {exit_code_of(job).value_or(exit_failure), words_of_unstarted(queue, job, setups)};
-  }
-  KnownJob known = known_job(queue, job);
+  KnownJob known = known_job(queue, job, setups);
   if (has_ended(job.state)) {
     return {exit_code_of(job).value_or(exit_failure), summary_of(known).words};
   }

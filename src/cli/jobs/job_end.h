@@ -1,17 +1,13 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/os/style.h"
+#include "cli/jobs/known_job.h"
 #include "engines/queue.h"
 
 namespace toprun::jobs {
-
-// The jobs of `toprun setup` for which another job waits, each with the path at which it builds. If
-// a setup fails, the setup record at its path contains the reason.
-using Setups = std::map<std::string, std::string>;
 
 // How a job ended, and the exit code of the verb that followed the job.
 struct JobEnding {
@@ -23,9 +19,10 @@ struct JobEnding {
 // that never began, the description says how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
-// For a job that never began (JobEnd::dependency): "not started: job 12 failed: …".
-std::string words_of_unstarted(const engines::Queue& queue, const engines::Job& job,
-                               const Setups& setups);
+// For a job that can never begin (JobEnd::dependency): "job 12 failed: …" for each job on which it
+// depends in vain. Never empty.
+std::vector<std::string> failed_predecessors(const engines::Queue& queue, const engines::Job& job,
+                                             const Setups& setups = {});
 
 // "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as required.
 std::vector<std::string> failed_dependencies(std::string_view text);

@@ -253,22 +253,17 @@ std::string name_in(const JobFiles& files, const std::string& id) {
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
 }
 
-std::vector<std::string> jobs_waited_for(const std::string& folder) {
+std::string dependency_in(const std::string& folder) {
   constexpr std::string_view start = "#SBATCH --dependency=";
   const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
-  std::vector<std::string> ids;
-  for (std::string_view line : split(script.value_or(""), '\n')) {
-    if (!line.starts_with(start)) continue;
-    line.remove_prefix(start.size());
-    for (const std::string_view item : split(line, line.contains('?') ? '?' : ',')) {
-      for (std::string_view word : split(item, ':')) {
-        word = word.substr(0, word.find_first_of("+ "));
-        const auto id = engines::parse_job_id(word);
-        if (id && !id->number.empty()) ids.push_back(id->text);
-      }
-    }
+  for (const std::string_view line : split(script.value_or(""), '\n')) {
+    if (line.starts_with(start)) return std::string(line.substr(start.size()));
   }
-  return ids;
+  return {};
+}
+
+std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id) {
+  return found_in(fs::path(folder).parent_path(), id);
 }
 
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {

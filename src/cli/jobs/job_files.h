@@ -41,9 +41,9 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 // job has no output file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
-// The jobs for which this folder's job waits before it begins ("3", "12_4"), according to its job
-// script. Reads only the script.
-std::vector<std::string> jobs_waited_for(const std::string& folder);
+// The --dependency of this folder's job, according to its job script: "afterok:3,afterany:12_4".
+// Empty: there is none.
+std::string dependency_in(const std::string& folder);
 
 // The files of a job; the engine may have forgotten the job.
 struct FoundFiles {
@@ -54,6 +54,9 @@ struct FoundFiles {
 // array job, the result contains the files of the array's tasks, in natural order. The result
 // contains the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
+
+// The files of jobs with this id that have their folders beside `folder`, a job's own folder.
+std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
 // The files of all jobs, with any id, in these folders and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);

@@ -346,6 +346,15 @@ Result<SubmitOptions> common_options(const options::Split& split, options::Comma
   return out;
 }
 
+void note_mail_without_events(const JobRequest& request, std::vector<std::string>& notes) {
+  const JobOption* const user = request.find("--mail-user");
+  if (user == nullptr || request.find("--mail-type") != nullptr) return;
+  notes.push_back(
+      fmt::format("--mail-user {} has no effect without --mail-type: Slurm sends mail only for the "
+                  "events that --mail-type lists, as in --mail-type END,FAIL",
+                  *user->value));
+}
+
 bool is_about_config(options::FlagId id) {
   return id == options::FlagId::profile || id == options::FlagId::config_file ||
          id == options::FlagId::no_config;
@@ -390,6 +399,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.program = {run.options.script};
   request.program.insert(request.program.end(), run.options.arguments.begin(),
                          run.options.arguments.end());
+  note_mail_without_events(request, run.notes);
   out->wait = is_given(split, options::FlagId::wait);
   out->follow = is_given(split, options::FlagId::follow);
   out->notes = std::move(run.notes);
@@ -406,6 +416,7 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
       options::argument_of(options::flag_of(options::FlagId::log_dir), split, environment);
   out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
   out->request.reports = false;
+  note_mail_without_events(out->request, out->notes);
   out->wait = is_given(split, options::FlagId::wait);
   out->follow = is_given(split, options::FlagId::follow);
   return out;
@@ -426,6 +437,7 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
     }
     out->attach = attach->value;
   }
+  note_mail_without_events(out->request, out->notes);
   out->activation = TRY(options::activation_options(split, environment));
   out->container = TRY(options::container_options(split, environment, out->notes));
   return out;

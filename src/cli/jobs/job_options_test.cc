@@ -215,6 +215,12 @@ TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2", "--max-restarts", "1", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "2:3", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "--nnodes", "3", "a.py"}).empty());
+  EXPECT_EQ(
+      notes({"--mail-user", "ada@x.org", "a.py"}),
+      std::vector<std::string>{
+          "--mail-user ada@x.org has no effect without --mail-type: Slurm sends mail only for "
+          "the events that --mail-type lists, as in --mail-type END,FAIL"});
+  EXPECT_TRUE(notes({"--mail-user", "ada@x.org", "--mail-type", "END", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "a.py"}).empty());
 }
 

@@ -128,8 +128,13 @@ std::string words_of_engine(const KnownJob& known, ExitCode shown) {
                                                  : known.engine_words_beside_code;
 }
 
+bool never_started(const KnownJob& known) {
+  return !known.failed_predecessors.empty() && !was_cancelled_by_us(known);
+}
+
 std::string end_words(const KnownJob& known, WallTime beside, ExitCode shown) {
   if (was_cancelled_by_us(known)) return cancel_words(known, beside);
+  if (never_started(known)) return "not started: " + join(known.failed_predecessors, "; ");
   if (known.job && has_ended(known.job->state)) return words_of_engine(known, shown);
   return words_of_report(known, shown);
 }
@@ -150,7 +155,7 @@ std::string why_words(const KnownJob& known, WallTime beside) {
 }
 
 JobState state_of_forgotten(const KnownJob& known) {
-  if (was_cancelled_by_us(known)) return JobState::cancelled;
+  if (was_cancelled_by_us(known) || never_started(known)) return JobState::cancelled;
   if (words_of_report(known).empty()) return JobState::unknown;
   if (kind_of_end(known) == CauseKind::interrupted) return JobState::unknown;
   return code_of_run(known) == 0 ? JobState::completed : JobState::failed;
@@ -159,6 +164,7 @@ JobState state_of_forgotten(const KnownJob& known) {
 std::optional<int> reported_code(const KnownJob& known) {
   if (known.job && known.job->end == engines::JobEnd::dependency) return exit_code_of(*known.job);
   if (was_cancelled_without_end(known)) return engines::exit_cancelled;
+  if (never_started(known)) return engines::exit_not_started;
   const auto code = code_of_run(known);
   if (code && !is_of_earlier_run(known)) return code;
   return known.job ? exit_code_of(*known.job) : std::nullopt;
@@ -229,6 +235,15 @@ std::string restart_words(const model::RunRecord& run) {
   return fmt::format(", restart {} of {}", run.restarts, run.max_restarts);
 }
 
+// "on 3 of 4 nodes": the run goes on without a node that the job still has. Empty: it has all.
+std::string nodes_words(const KnownJob& known) {
+  const model::RunRecord& run = known.report->run;
+  const std::size_t used = last_attempt(known)->nodes.size() + run.spares.size();
+  const auto all = static_cast<std::size_t>(std::max<std::int64_t>(known.job->nodes, 0));
+  if (used == 0 || used >= all) return {};
+  return fmt::format(", on {} of its {} nodes", used, all);
+}
+
 std::string words_of_running(const KnownJob& known, WallTime now) {
   const AttemptRecord* const last = last_attempt(known);
   if (last == nullptr || is_of_earlier_run(known)) return known.engine_words;
@@ -243,7 +258,7 @@ std::string words_of_running(const KnownJob& known, WallTime now) {
   const std::string restart = restart_words(known.report->run);
   if (last->ended) return known.engine_words + restart + ": starts again";
   return has_ranks(*last)
-             ? known.engine_words + restart
+             ? known.engine_words + restart + nodes_words(known)
              : fmt::format("{}{}: {}", known.engine_words, restart, phase_words(*last));
 }
 
@@ -291,7 +306,8 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
   if (known.job && known.job->started) out.started = known.job->started;
   if (known.job && known.job->ended) out.ended = known.job->ended;
   out.exit_code = reported_code(known);
-  out.is_over = known.job || was_cancelled_by_us(known) || !words_of_report(known).empty();
+  out.is_over = known.job || was_cancelled_by_us(known) || never_started(known) ||
+                !words_of_report(known).empty();
   const WallTime beside = out.ended.value_or(now);
   out.words = words_of_ended(known, beside, ExitCode::shown);
   out.words_beside_code = words_of_ended(known, beside, ExitCode::left_out);

@@ -186,6 +186,15 @@ TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
   KnownJob queued = known(std::nullopt, "", std::nullopt);
   queued.waited_for = {"3", "12_4"};
   EXPECT_EQ(summary_now(queued).words, "it had not begun: it waited for jobs 3, 12_4");
+  EXPECT_FALSE(summary_now(queued).is_over);
+  queued.waited_for = {"3"};
+  queued.failed_predecessors = {"job 3 failed, exit code 2"};
+  EXPECT_EQ(summary_now(queued).words, "not started: job 3 failed, exit code 2");
+  EXPECT_EQ(summary_now(queued).words_beside_code, "not started: job 3 failed, exit code 2");
+  EXPECT_EQ(summary_now(queued).exit_code, 69);
+  EXPECT_EQ(summary_now(queued).state, JobState::cancelled);
+  EXPECT_TRUE(summary_now(queued).is_over);
+  EXPECT_EQ(summary_now(cancelled(queued)).words, "cancelled by alice at 06:04:10");
   // A hang that is over, or that is not why it ended, is not named.
   JobReport over = hung(report_of(143, CauseKind::interrupted, interrupted));
   over.run.attempts.back().hang->over = at("06:03:00");
@@ -281,6 +290,15 @@ TEST_F(TheJobTold, AJobThatRuns) {
   report.run.restarts = 1;
   report.run.max_restarts = 3;
   EXPECT_EQ(words(report), "running, restart 1 of 3");
+  report.run.attempts.back().nodes.resize(3);
+  EXPECT_EQ(words(report), "running, restart 1 of 3") << "the engine tells no number";
+  Job of_four = job_of(JobState::running);
+  of_four.nodes = 4;
+  EXPECT_EQ(summary_now(known(of_four, "running", report)).words,
+            "running, restart 1 of 3, on 3 of its 4 nodes");
+  report.run.spares = {"n3"};
+  EXPECT_EQ(summary_now(known(of_four, "running", report)).words, "running, restart 1 of 3");
+  report.run.spares.clear();
   report.run.attempts.back().ended = at("06:04:11");
   EXPECT_EQ(words(hung(report)), "running, restart 1 of 3: starts again");
   report.run.attempts.back() = {};

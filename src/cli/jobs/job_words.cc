@@ -10,6 +10,7 @@
 #include "base/json/json_null.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_files.h"
 #include "observe/report/columns.h"
 
 namespace toprun::jobs {
@@ -132,6 +133,10 @@ Colour colour_of(JobState state) {
 }
 
 std::string end_text(const Queue& queue, const Job& job, ExitCode shown) {
+  if (job.end == engines::JobEnd::refused) {
+    return fmt::format("not started: {} refused it: {}", queue.engine_in_words(),
+                       queue.reason_words(job));
+  }
   std::string words = queue.state_words(job.state_word);
   if (words.empty()) words = printable(job.state_word);
   if (shown == ExitCode::shown && job.exit_code.value_or(0) != 0) {
@@ -154,14 +159,25 @@ std::string progress_text(const engines::Progress& progress) {
          (progress.reported ? "; reported at " + time_text(*progress.reported) : "");
 }
 
+Result<engines::JobId> job_id_in(const std::string& word) {
+  auto id = engines::parse_job_id(word);
+  if (id || (!word.contains('/') && !word.ends_with(".json"))) return id;
+  const std::string what = fmt::format("job id {}", printable(word));
+  if (!is_there(word)) {
+    return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
+  }
+  return usage(what, "it is a file, and this verb takes the id of a job",
+               "see toprun jobs; toprun status and toprun report take the file of --report");
+}
+
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
-  const auto parsed = TRY(engines::parse_job_id(id));
+  const auto parsed = TRY(job_id_in(id));
   return engines::find_queue_of(parsed, environment);
 }
 
 Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
                                  const std::string& record) {
-  auto id = TRY(engines::parse_job_id(text));
+  auto id = TRY(job_id_in(text));
   id.record = record;
   auto jobs = queue.find(id);
   if (!jobs || !jobs->empty()) return jobs;

@@ -30,6 +30,10 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 // "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
+// The id in a word of a command line. Error (exit 2): it is not an id; of a path the error says
+// whether the file exists.
+Result<engines::JobId> job_id_in(const std::string& word);
+
 // The engine whose ids have this form. Error: `id` is not an id, or the engine is not available.
 Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);

@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/predecessors.h"
 
 namespace toprun::jobs {
 namespace {
@@ -23,11 +24,38 @@ bool has_output(const JobFiles& files) {
          is_there(files.report());
 }
 
+bool has_smaller_number(const engines::JobId& job, std::string_view other) {
+  const auto other_number = parse_int(other.substr(0, other.find('_')));
+  const auto number = parse_int(job.number);
+  return number && other_number && *number < *other_number;
+}
+
+// The jobs that it waited for, as the files beside its own folder tell.
+void add_predecessors(KnownJob& known, const std::string& folder) {
+  const Conditions conditions = parse_dependency(dependency_in(folder));
+  for (const After& after : conditions.all) known.waited_for.push_back(after.job.text);
+  known.failed_predecessors = never_met(conditions, [&](const engines::JobId& id) {
+    std::vector<KnownJob> all;
+    if (!has_smaller_number(id, known.id)) return all;  // copied folders could refer to each other
+    for (const FoundFiles& found : files_beside(folder, id.text)) {
+      all.push_back(forgotten_job(found));
+    }
+    return all;
+  });
+}
+
 void add_files(KnownJob& known, JobFiles files) {
-  if (!known.job && !has_output(files)) known.waited_for = jobs_waited_for(files.folder);
+  if (!known.job && !has_output(files)) add_predecessors(known, files.folder);
   known.name = name_in(files, known.id);
   known.story = read_story(files.folder);
   known.files = std::move(files);
+}
+
+// After its story: one that was cancelled while it waited had no other end.
+void add_why_unstarted(KnownJob& known, const engines::Queue& queue, const Setups& setups) {
+  if (!has_ended(known.job->state) || known.job->end != engines::JobEnd::dependency) return;
+  if (known.story.cancelled) return;
+  known.failed_predecessors = failed_predecessors(queue, *known.job, setups);
 }
 
 Result<KnownJob> known_of(const engines::Queue& queue, const Job& job) {
@@ -38,9 +66,7 @@ Result<KnownJob> known_of(const engines::Queue& queue, const Job& job) {
     if (!found.empty()) files = std::move(found.front().files);
   }
   if (files) add_files(known, *std::move(files));
-  if (job.end == engines::JobEnd::dependency && !known.story.cancelled) {
-    known.engine_words = known.engine_words_beside_code = words_of_unstarted(queue, job, {});
-  }
+  add_why_unstarted(known, queue, {});
   TRY(add_report(known));
   return known;
 }
@@ -90,10 +116,11 @@ KnownJob with_files(KnownJob known, JobFiles files) {
   return known;
 }
 
-KnownJob known_job(const engines::Queue& queue, const Job& job) {
+KnownJob known_job(const engines::Queue& queue, const Job& job, const Setups& setups) {
   KnownJob known = without_files(queue, job);
-  auto files = files_of(queue, job);
-  return files ? with_files(std::move(known), *std::move(files)) : known;
+  if (auto files = files_of(queue, job)) known = with_files(std::move(known), *std::move(files));
+  add_why_unstarted(known, queue, setups);
+  return known;
 }
 
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct KnownJob {
   JobStory story;
   // the jobs for which this job waits, if its files show that it has not begun
   std::vector<std::string> waited_for;
+  // why it never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
+  std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
 };
 
@@ -36,8 +39,12 @@ using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});
 
+// Jobs of toprun setup that another job waits for, each with the path that it builds. If the setup
+// fails, the setup record at this path contains the reason.
+using Setups = std::map<std::string, std::string>;
+
 // What is known about one job of a list. An unreadable report counts as missing.
-KnownJob known_job(const engines::Queue& queue, const engines::Job& job);
+KnownJob known_job(const engines::Queue& queue, const engines::Job& job, const Setups& setups = {});
 KnownJob forgotten_job(const FoundFiles& found);
 // Jobs with this id, according to files in the current folder. This function is used if the engine
 // answers that it does not know the id.

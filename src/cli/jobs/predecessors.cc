@@ -41,6 +41,23 @@ std::string words_of(const std::vector<KnownJob>& known) {
   return "ended with exit code 0";
 }
 
+// The demand of "afterok". nullopt: it does not name jobs.
+std::optional<Demand> demand_of(std::string_view kind) {
+  constexpr std::string_view start = "after";
+  if (!kind.starts_with(start)) return std::nullopt;
+  const auto demand = std::ranges::find(demands, kind.substr(start.size()), &DemandName::name);
+  return demand == demands.end() ? Demand::any : demand->demand;
+}
+
+// "36,37:any" as words of a command line.
+std::string option_for_each(std::string_view jobs) {
+  std::vector<std::string> words;
+  for (const std::string_view job : split(jobs, ',')) {
+    words.push_back(fmt::format("--after {}", printable(job)));
+  }
+  return join(words, " ");
+}
+
 std::unexpected<Error> cannot_begin(const std::string& label, const After& after,
                                     const FoundQueue& queue, const std::vector<KnownJob>& known) {
   const std::string& id = after.job.text;
@@ -75,6 +92,10 @@ Result<After> parse_after(const std::string& text) {
   const auto demand = std::ranges::find(demands, how, &DemandName::name);
   auto id = engines::parse_job_id(std::string_view(text).substr(0, colon));
   const bool is_one = id && !id->text.contains('+') && !id->task.starts_with('[');
+  if (text.contains(',')) {
+    return usage("--after " + text, "it takes one job",
+                 "for several give the option again: " + option_for_each(text));
+  }
   if (!is_one || demand == demands.end() || parse_int(id->number).value_or(0) < 1) {
     return usage("--after " + text,
                  "must be a job's number, optionally followed by :ok, :any or :notok",
@@ -86,6 +107,32 @@ Result<After> parse_after(const std::string& text) {
 std::string dependency_text(const After& after) {
   const auto found = std::ranges::find(demands, after.demand, &DemandName::demand);
   return fmt::format("after{}:{}", found->name, after.job.text);
+}
+
+Conditions parse_dependency(std::string_view text) {
+  Conditions out;
+  out.one_suffices = text.contains('?');
+  for (const std::string_view item : split(text, out.one_suffices ? '?' : ',')) {
+    const std::size_t colon = item.find(':');
+    const auto demand = demand_of(item.substr(0, colon));
+    if (!demand || colon == item.npos) continue;
+    for (const std::string_view word : split(item.substr(colon + 1), ':')) {
+      auto id = engines::parse_job_id(word.substr(0, word.find_first_of("+ (")));
+      if (id && !id->number.empty()) out.all.push_back({*std::move(id), *demand});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> never_met(const Conditions& conditions, const FindKnown& find) {
+  std::vector<std::string> whys;
+  for (const After& after : conditions.all) {
+    const auto known = find(after.job);
+    if (prospect(fate_of(known), after.demand) != Prospect::never) continue;
+    whys.push_back(fmt::format("job {} {}", after.job.text, words_of(known)));
+  }
+  if (conditions.one_suffices && whys.size() < conditions.all.size()) return {};
+  return whys;
 }
 
 Fate fate_of(const std::vector<KnownJob>& known) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/environment.h"
@@ -23,6 +25,19 @@ Result<After> parse_after(const std::string& text);
 
 // The condition in the form of sbatch's --dependency: "afterok:12".
 std::string dependency_text(const After& after);
+
+// The conditions in the value of sbatch's --dependency: "afterok:3:12_4,afterany:5". Conditions
+// that are not about how a job ends count as `any`, unreadable ones are left out. Pure.
+struct Conditions {
+  std::vector<After> all;
+  bool one_suffices = false;  // separated by "?"
+};
+Conditions parse_dependency(std::string_view text);
+
+using FindKnown = std::function<std::vector<KnownJob>(const engines::JobId&)>;
+// Why a job with these conditions can never start: "job 3 failed, exit code 3", for each job that
+// did not end as required. Empty: it may start, or nothing shows that it cannot.
+std::vector<std::string> never_met(const Conditions& conditions, const FindKnown& find);
 
 // The state of a job, or of all tasks of an array together.
 enum class Fate {

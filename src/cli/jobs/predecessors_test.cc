@@ -42,6 +42,55 @@ TEST(Predecessors, AfterNamesAJobAndADemand) {
   }
 }
 
+TEST(Predecessors, SeveralJobsAreGivenByTheOptionAgain) {
+  const auto several = parse_after("36,37:any");
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().line(),
+            "--after 36,37:any: it takes one job; for several give the option again: --after 36 "
+            "--after 37:any");
+}
+
+TEST(Predecessors, ADependencyHasSeveralConditions) {
+  const auto text_of = [](std::string_view dependency) {
+    const Conditions conditions = parse_dependency(dependency);
+    std::vector<std::string> texts;
+    for (const After& after : conditions.all) texts.push_back(dependency_text(after));
+    return join(texts, conditions.one_suffices ? "?" : ",");
+  };
+  const std::pair<const char*, const char*> rows[] = {
+      {"afterok:3", "afterok:3"},
+      {"afterok:3:12_4,afternotok:5", "afterok:3,afterok:12_4,afternotok:5"},
+      {"afterok:3?afterany:4", "afterok:3?afterany:4"},
+      {"after:3+10,aftercorr:4", "afterany:3,afterany:4"},
+      {"singleton", ""},
+      {"", ""},
+      {"afterok:x,:3,afterok", ""},
+  };
+  for (const auto& [dependency, expected] : rows) {
+    EXPECT_EQ(text_of(dependency), expected) << dependency;
+  }
+}
+
+TEST(Predecessors, OnlyWhatCannotBeMetAnyMoreIsNamed) {
+  const FindKnown find = [](const engines::JobId& id) {
+    std::vector<KnownJob> known;
+    if (id.number == "3") known.push_back(forgotten(3));
+    if (id.number == "4") known.push_back(forgotten(0));
+    if (id.number == "5") known.push_back(forgotten(std::nullopt));
+    return known;
+  };
+  const auto never = [&](std::string_view dependency) {
+    return join(never_met(parse_dependency(dependency), find), "; ");
+  };
+  EXPECT_EQ(never("afterok:3"), "job 3 failed, exit code 3");
+  EXPECT_EQ(never("afterok:4,afternotok:3,afterany:3,afterok:5,afterok:9"), "");
+  EXPECT_EQ(never("afternotok:4,afterok:3"),
+            "job 4 ended with exit code 0; job 3 failed, exit code 3");
+  EXPECT_EQ(never("afterok:3?afterok:5"), "");
+  EXPECT_EQ(never("afterok:3?afternotok:4"),
+            "job 3 failed, exit code 3; job 4 ended with exit code 0");
+}
+
 TEST(Predecessors, FateOfAJobAndOfAnArray) {
   const auto done = in_state(JobState::completed);
   const auto bad = in_state(JobState::failed, 3);

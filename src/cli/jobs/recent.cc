@@ -9,7 +9,6 @@
 #include "base/json/json_null.h"
 #include "base/os/console.h"
 #include "base/text/text.h"
-#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
@@ -35,12 +34,7 @@ EndedJob known_to_engine(const engines::Queue& queue, const Job& job,
   KnownJob known = known_job(queue, job);
   const auto files = std::ranges::find(left, job.id, &FoundFiles::id);
   if (!known.files && files != left.end()) known = with_files(std::move(known), files->files);
-  EndedJob out = ended_job(known);
-  if (job.end == engines::JobEnd::dependency && !known.story.cancelled) {
-    out.how = ending_of(queue, job, {}).words;
-    out.how_beside_code = out.how;
-  }
-  return out;
+  return ended_job(known);
 }
 
 // nullopt: they do not tell that it has ended, as a job that may still run.

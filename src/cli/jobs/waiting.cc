@@ -6,6 +6,7 @@
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 
 namespace toprun::jobs {
@@ -34,12 +35,12 @@ std::vector<std::string> dependencies(const std::string& text, const std::vector
     const auto job =
         std::ranges::find_if(all, [&](const Job& one) { return one.id == id || one.array == id; });
     const std::string state =
-        job == all.end() ? "" : fmt::format(", which is {} now", lower(job->state_word));
-    const char* const demand = kind == "afterok"      ? "to end with exit code 0"
-                               : kind == "afternotok" ? "to fail"
-                               : kind == "after"      ? "to have started"
-                                                      : "to end";
-    phrases.push_back(fmt::format("job {} {}{}", printable(id), demand, state));
+        job == all.end() ? "" : fmt::format("; its state is {}", printable(job->state_word));
+    const char* const demand = kind == "afterok"      ? "end with exit code 0"
+                               : kind == "afternotok" ? "fail"
+                               : kind == "after"      ? "start"
+                                                      : "end";
+    phrases.push_back(fmt::format("job {} must {} first{}", printable(id), demand, state));
   }
   return phrases;
 }
@@ -85,7 +86,10 @@ bool waits_for_room(const std::string& reason) {
 
 }  // namespace
 
-std::string start_text(const Waiting& waiting, WallTime now) {
+std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
+  if (waiting.can_never_start) {
+    return fmt::format("it can never start; end it with toprun cancel {}", id_word(job));
+  }
   const bool is_delayed = waiting.not_before && *waiting.not_before > now;
   const char* const wish = waiting.was_requeued ? "" : " (--begin)";
   if (is_delayed && waiting.start.value_or(*waiting.not_before) <= *waiting.not_before) {
@@ -111,6 +115,11 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
   out.start = reported == starts.end() ? job.started : reported->started;
   out.not_before = job.not_before;
   out.was_requeued = job.restarts > 0;
+  if (job.end == engines::JobEnd::dependency) {
+    out.can_never_start = true;
+    out.reasons = failed_predecessors(queue, job);
+    return out;
+  }
   out.needs_room = waits_for_room(job.reason);
   if (!job.reason.empty()) out.reasons.push_back(reason_text(queue, job));
   for (std::string& phrase : dependencies(job.dependency, all)) {
@@ -145,7 +154,7 @@ Waiting waiting(const Queue& queue, const Job& job) {
 std::vector<std::string> lines_of(const Waiting& waiting, const Job& job, WallTime now) {
   if (job.state != JobState::pending) return {};
   std::vector<std::string> lines = waiting.reasons;
-  lines.push_back(start_text(waiting, now));
+  lines.push_back(start_text(waiting, job, now));
   return lines;
 }
 

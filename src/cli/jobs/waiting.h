@@ -10,17 +10,19 @@ namespace toprun::jobs {
 
 // Why a pending job waits, from the engine's answers.
 struct Waiting {
-  std::vector<std::string> reasons;    // phrases: the reason, the jobs on which this job depends,
-                                       // the jobs ahead of this job
-  bool needs_room = false;             // the job waits only for free nodes
-  std::optional<std::int64_t> ahead;   // number of waiting jobs before this job
-  std::optional<WallTime> start;       // the start that the engine expects
+  std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
+                                       // jobs ahead of it
+  bool needs_room = false;             // it waits only for free nodes
+  bool can_never_start = false;        // reasons: why
+  std::optional<std::int64_t> ahead;   // number of waiting jobs before it
+  std::optional<WallTime> start;       // expected by the engine
   std::optional<WallTime> not_before;  // earliest possible start
   bool was_requeued = false;           // true: not_before comes from the engine, not from --begin
 };
 
 // Returns an empty Waiting for a job that does not wait. `starts` is the result of Queue::starts(),
-// `all` contains the jobs of all users, `now` is used for "in 5 min". Pure.
+// `all` contains the jobs of all users, `now` is used for "in 5 min". Queries the
+// engine only about jobs on which a job depends that can never start.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
@@ -33,7 +35,7 @@ Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not before
 // 2026-11-22 20:10:00, in 5 min (--begin)".
-std::string start_text(const Waiting& waiting, WallTime now);
+std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now);
 
 // All information as lines; the last line is about the start. Empty for a job that does not wait.
 std::vector<std::string> lines_of(const Waiting& waiting, const engines::Job& job, WallTime now);

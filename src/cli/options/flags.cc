@@ -86,6 +86,15 @@ std::vector<const Flag*> abbreviated(std::string_view text, Command command) {
   return found;
 }
 
+namespace {
+
+// A part in capital letters stands for what a user writes there.
+bool has_placeholder(std::string_view form) {
+  return std::ranges::any_of(form, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+}  // namespace
+
 std::vector<std::string_view> choices(const Flag& flag) {
   return choices(flag.value);
 }
@@ -94,9 +103,14 @@ std::vector<std::string_view> choices(std::string_view form) {
   if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
   std::vector<std::string_view> words = toprun::split(form, '|');
   std::erase_if(words, [](std::string_view word) {
-    return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
+    return word.empty() || word.contains(',') || has_placeholder(word);
   });
   return words;
+}
+
+std::vector<std::string_view> list_choices(std::string_view form) {
+  if (!form.contains(',') || form.contains('|') || form.contains('.')) return {};
+  return has_placeholder(form) ? std::vector<std::string_view>() : toprun::split(form, ',');
 }
 
 std::optional<std::string> nearest_flag(std::string_view name, Command command) {

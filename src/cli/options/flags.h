@@ -278,6 +278,8 @@ const Flag* find_flag(char letter, Command command);
 // a literal word.
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
+// The words of a form that is a comma-separated list of them: "tcp,gloo". Empty: another form.
+std::vector<std::string_view> list_choices(std::string_view form);
 
 // torchrun's flags that begin with the text. If there are several such flags, the text is
 // ambiguous.

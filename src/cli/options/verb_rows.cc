@@ -59,8 +59,8 @@ constexpr std::array verb_flags = {
         "File with an earlier order of the job, in the format that --format hosts prints; hosts "
         "that are still in the job keep their positions"),
     own(of(Command::topo_draw), FlagId::drawn_order, "--order", 0,
-        "topology|given|name|torchrun|FILE",
-        "Order of the nodes in the ring: one of these orders, or a file with host names",
+        "topology|given|name|torchrun|file:PATH",
+        "Order of the nodes in the ring; file: each line is a host name or a list of host names",
         "topology"),
     own(of(Command::topo_draw), FlagId::groups, "--groups", 0, "tp|cp|ep|etp|dp|edp|pp",
         "Kind of groups of --parallel to show, each group in its own colour",
@@ -77,7 +77,7 @@ constexpr std::array verb_flags = {
                        "Explain the position of each node, or only of HOST")),
     own(of(Command::topo_score), FlagId::message_size, "--size", 0, "SIZE",
         "Bytes that each node sends, such as 16M", "64M"),
-    own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "FILE",
+    own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "file:PATH",
         "File with another order of the hosts, which toprun scores too; each line is a host name "
         "or a list of host names"),
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),

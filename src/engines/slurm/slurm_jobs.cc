@@ -161,9 +161,17 @@ void split_id(Job& job) {
   job.task = std::string(task);
 }
 
+// Slurm dates the start of a job that ended while it waited by its end, or by 1970.
 void normalise_end(Job& job) {
-  if (job.state == JobState::cancelled) job.end = end_of_cancelled(job.reason);
-  if (has_ended(job.state)) return;
+  if (job.node_list.empty()) {
+    const JobEnd end = end_of_unstarted(job.state, job.reason);
+    if (end != JobEnd::other) job.end = end;
+    if (has_ended(job.state)) {
+      job.started.reset();
+      job.used.reset();
+    }
+  }
+  if (has_ended(job.state) && job.end != JobEnd::refused) return;
   job.exit_code.reset();
   job.signal.reset();
 }

@@ -145,6 +145,8 @@ TEST(SlurmJobs, WhatAJobEndedForGoesBeforeItsCode) {
       {"JobState=PREEMPTED Reason=None ExitCode=0:15", 75},
       {"JobState=CANCELLED Reason=DependencyNeverSatisfied ExitCode=0:0", 69},
       {"JobState=CANCELLED Reason=None ExitCode=0:15", 143},
+      {"JobState=FAILED Reason=BadConstraints NodeList=(null) ExitCode=0:1", 69},
+      {"JobState=FAILED Reason=BadConstraints NodeList=n0 ExitCode=3:0", 3},
   };
   for (const auto& [record, code] : cases) {
     const auto jobs = parse_show_job(fmt::format("JobId=1 {}\n", record));
@@ -170,7 +172,7 @@ TEST(SlurmJobs, ReadsSacct) {
              "8_2|9|main|bob|1000|OUT_OF_MEMORY|0:125|00:00:09|01:00:00|1|None assigned|None|"
              "1795318177|Unknown|Unknown|/w|x\n"));
   EXPECT_EQ(text_of(jobs), answer("7 7 [train~1] bob CA main 9/- 2 <n[0-1]> ()\n") +
-                               "8_2 9 [x] bob OOM main 9/3600 1 <> ()\n");
+                               "8_2 9 [x] bob OOM main -/3600 1 <> ()\n");
   EXPECT_EQ(jobs[0].signal, 15);
   EXPECT_EQ(jobs[1].started, std::nullopt);
   EXPECT_EQ(

@@ -51,6 +51,11 @@ Error failed(std::string_view program, const process::Finished& finished) {
       exit_failure};
 }
 
+// Slurm keeps a record of a job that it refused at its submission.
+bool was_never_accepted(const Job& job) {
+  return job.end == JobEnd::refused && job.submitted == job.ended;
+}
+
 bool mentions(const process::Finished& finished, std::string_view words) {
   return lower(finished.err).contains(words);
 }
@@ -161,7 +166,9 @@ Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
     const auto reported = TRY(answer({"scontrol", "show", "job", "-o"}));
     jobs = slurm::parse_show_job(reported);
   }
-  std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
+  std::erase_if(jobs, [&](const Job& job) {
+    return job.uid != uid || !has_ended(job.state) || was_never_accepted(job);
+  });
   return JobList{std::move(jobs), {}};
 }
 

@@ -94,9 +94,38 @@ std::vector<std::string> node_kinds(const SlurmFacts& facts) {
   return texts;
 }
 
+// "--nodes 4 --exclude n3": the options that choose nodes, of those that were given.
+std::string choice_of_nodes(const JobRequest& job, std::initializer_list<std::string_view> names) {
+  std::vector<std::string> given;
+  for (const std::string_view name : names) {
+    const JobOption* const option = job.find(name);
+    if (option != nullptr) given.push_back(fmt::format("{} {}", name, *option->value));
+  }
+  return join(given, " ");
+}
+
 bool mentions(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Slurm names neither the option nor the node that it refuses.
+std::string advice_on_nodes(std::string_view text, const JobRequest& job) {
+  const std::string chosen = choice_of_nodes(job, {"--nodelist", "--exclude", "--constraint"});
+  if (chosen.empty()) return {};
+  if (mentions(text, {"node name"})) {
+    return fmt::format("check the names in {} (sinfo -N lists the cluster's nodes)",
+                       choice_of_nodes(job, {"--nodelist", "--exclude"}));
+  }
+  if (mentions(text, {"feature"})) {
+    return fmt::format("check {} (sinfo -o %f lists what nodes have)",
+                       choice_of_nodes(job, {"--constraint"}));
+  }
+  if (!mentions(text, {"node configuration", "node count", "number of nodes"})) return {};
+  const std::string nodes = choice_of_nodes(job, {"--nodes"});
+  return nodes.empty()
+             ? fmt::format("check {}: it may leave too few nodes", chosen)
+             : fmt::format("check {}: it may not leave enough nodes for {}", chosen, nodes);
 }
 
 // Several things may be wrong: "Invalid account or account/partition combination".
@@ -115,6 +144,9 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
   }
   if (mentions(text, {"time limit", "timelimit", "time-limit", "walltime", "--time"})) {
     advices.push_back(advice("--time", job, partitions_with_limits(facts), "the maximum is:"));
+  }
+  if (std::string about_nodes = advice_on_nodes(text, job); !about_nodes.empty()) {
+    advices.push_back(std::move(about_nodes));
   }
   if (mentions(text, {"node configuration", "node count", "generic resource", "gres"})) {
     const std::vector<std::string> kinds = node_kinds(facts);

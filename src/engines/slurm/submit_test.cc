@@ -72,6 +72,20 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        {},
        "Slurm refuses the job: Requested node configuration is not available; request what is "
        "available (main: 4 nodes with 32 CPUs and 0 GPUs, gpu: 2 nodes with 64 CPUs and 8 GPUs)"},
+      {"sbatch: error: Batch job submission failed: Requested node configuration is not available",
+       {{"--nodes", "4", {}}, {"--exclude", "n3", {}}},
+       "Slurm refuses the job: Requested node configuration is not available; check --exclude n3: "
+       "it may not leave enough nodes for --nodes 4; request what is available (main: 4 nodes with "
+       "32 CPUs and 0 GPUs, gpu: 2 nodes with 64 CPUs and 8 GPUs)"},
+      {"sbatch: error: Batch job submission failed: Invalid node name specified",
+       {{"--nodelist", "n8", {}}},
+       "Slurm refuses the job: Invalid node name specified; check the names in --nodelist n8 "
+       "(sinfo "
+       "-N lists the cluster's nodes)"},
+      {"sbatch: error: Batch job submission failed: Invalid feature specification",
+       {{"--constraint", "h100", {}}},
+       "Slurm refuses the job: Invalid feature specification; check --constraint h100 (sinfo -o %f "
+       "lists what nodes have)"},
       {"sbatch: fatal: Could not establish a configuration source\n",
        {},
        "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "

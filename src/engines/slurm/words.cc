@@ -47,6 +47,7 @@ struct Reason {
 };
 
 constexpr std::string_view never_satisfied = "DependencyNeverSatisfied";
+constexpr std::string_view bad_constraints = "BadConstraints";
 
 constexpr Reason reasons[] = {
     {"Resources", "the nodes or GPUs that it asks for are in use; it is next when they are free"},
@@ -67,7 +68,7 @@ constexpr Reason reasons[] = {
     {"PartitionInactive", "the partition is switched off"},
     {"PartitionConfig", "it asks for what this partition does not offer"},
     {"NodeDown", "a node that it needs is down"},
-    {"BadConstraints", "no node fits what it asks for (--constraint, --gres, --mem …)"},
+    {bad_constraints, "no node fits what it asks for (--constraint, --gres, --mem …)"},
     {"Licenses", "the licences that it asks for are in use"},
     {"ReservationDeleted", "its reservation was deleted"},
     {"Reservation", "its reservation has not begun"},
@@ -149,8 +150,10 @@ const State* find_state(std::string_view text) {
   return found == std::end(states) ? nullptr : found;
 }
 
-JobEnd end_of_cancelled(std::string_view reason) {
-  return reason == never_satisfied ? JobEnd::dependency : JobEnd::other;
+JobEnd end_of_unstarted(JobState state, std::string_view reason) {
+  if (state == JobState::failed && reason == bad_constraints) return JobEnd::refused;
+  const bool may_depend = state == JobState::cancelled || state == JobState::pending;
+  return may_depend && reason == never_satisfied ? JobEnd::dependency : JobEnd::other;
 }
 
 std::string_view reason_words(std::string_view reason, bool was_requeued) {

@@ -19,8 +19,9 @@ struct State {
 // "CANCELLED by 1000".
 const State* find_state(std::string_view text);
 
-// Why a job was cancelled, according to its reason.
-JobEnd end_of_cancelled(std::string_view reason);
+// Why a job that has never been on a node has not started and never will, according to its reason.
+// JobEnd::other: something else happened, or it may still start.
+JobEnd end_of_unstarted(JobState state, std::string_view reason);
 
 // The reason of a job whose start time is in the future, because of --begin or after a requeue.
 inline constexpr std::string_view begin_time = "BeginTime";

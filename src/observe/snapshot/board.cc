@@ -31,6 +31,16 @@ std::string last_line_of(const model::WorkerExit& exit) {
       meter::longest_last_line);
 }
 
+// What it printed last, if nothing was measured while it ran.
+std::vector<Outside> last_lines_of(const model::WorkerExit& exit) {
+  std::vector<Outside> lines;
+  const std::size_t all = exit.last_output.size();
+  for (std::size_t i = all - std::min(all, meter::most_last_lines); i < all; ++i) {
+    lines.emplace_back(last_state(exit.last_output[i], meter::longest_last_line));
+  }
+  return lines;
+}
+
 }  // namespace
 
 void Board::begin(std::size_t nodes, std::size_t ranks) {
@@ -59,6 +69,7 @@ void Board::ended(const model::WorkerExit& exit) {
   if (std::string line = last_line_of(exit); !line.empty()) {
     rank.usage.last_line = std::move(line);
   }
+  if (rank.usage.last_lines.empty()) rank.usage.last_lines = last_lines_of(exit);
 }
 
 void Board::ordered_to_end(int signal) {

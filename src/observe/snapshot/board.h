@@ -22,6 +22,8 @@ enum class RankState : char {
                   // job stopped it
   lost = 'l',     // the rank was lost together with its node
   suspect = 'h',  // the other ranks wait for this rank
+  // Only in a Picture, while the job hangs: the rank is in a call that waits for other ranks.
+  blocked = 'w',
 };
 
 struct RankFigures {

@@ -86,8 +86,8 @@ void add_job(Text& text, const Run& run) {
                {"root", record.root_host.raw()}},
               1);
   text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
-  for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "pausing",
-                                       "asking", "telling", "parting", "over"}) {
+  for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "stopping",
+                                       "pausing", "asking", "telling", "parting", "over"}) {
     text.sample({{"toprun_stage", stage}}, run.stage == stage ? 1 : 0);
   }
   text.family("toprun_start_time_seconds", Type::gauge, "seconds",

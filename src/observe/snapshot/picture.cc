@@ -78,6 +78,9 @@ std::string standing_text(const json& group) {
 
 Picture::Place place_in(const json& group) {
   Picture::Place place{text_at(group, "ranks"), standing_text(group), {}};
+  hang::Doing doing{};
+  const bool is_known = hang::read_doing(text_at(group, "doing"), doing);
+  place.waits_for_ranks = is_known && doing == hang::Doing::communicates;
   const Column frames(group, "frames");
   for (std::size_t i = 0; i < std::min(frames.size(), most_pictured_frames); ++i) {
     place.stack.emplace_back(frame_text(frames[i]));
@@ -85,13 +88,21 @@ Picture::Place place_in(const json& group) {
   return place;
 }
 
+// "4" or "0-2": the first and the last rank.
+std::optional<std::pair<std::size_t, std::size_t>> rank_range(std::string_view part) {
+  const auto dash = part.find('-');
+  const auto first = parse_int(part.substr(0, dash));
+  const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
+  if (!first || !last || *first < 0 || std::cmp_greater(*last, most_pictured_ranks))
+    return std::nullopt;
+  return std::pair(static_cast<std::size_t>(*first), static_cast<std::size_t>(*last));
+}
+
 // Whether "0-2,4" names the rank.
 bool names_rank(std::string_view ranks, std::size_t rank) {
   return std::ranges::any_of(split(ranks, ','), [&](std::string_view part) {
-    const auto dash = part.find('-');
-    const auto first = parse_int(part.substr(0, dash));
-    const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
-    return first && last && std::cmp_less_equal(*first, rank) && std::cmp_less_equal(rank, *last);
+    const auto range = rank_range(part);
+    return range && range->first <= rank && rank <= range->second;
   });
 }
 
@@ -192,6 +203,13 @@ int pid_in(const json& value) {
   return std::in_range<int>(pid) ? static_cast<int>(pid) : 0;
 }
 
+std::optional<int> code_in(const json& value) {
+  const std::size_t code = size_of(value);
+  constexpr std::size_t most = 255;
+  return value.is_number_integer() && code <= most ? std::optional(static_cast<int>(code))
+                                                   : std::nullopt;
+}
+
 std::vector<Outside> lines_in(const json& value) {
   std::vector<Outside> lines;
   if (!value.is_array()) return lines;
@@ -205,13 +223,28 @@ std::vector<Outside> lines_in(const json& value) {
 void read_ranks(const json& figures, Picture& picture) {
   const Column cpu(figures, "cpu"), memory(figures, "memory"), age(figures, "output_age"),
       gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory"), line(figures, "line"),
-      pid(figures, "pid"), lines(figures, "lines");
+      pid(figures, "pid"), lines(figures, "lines"), code(figures, "code");
   const std::string states = text_at(figures, "state");
   picture.ranks.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
                              number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i]),
-                             line.text(i), pid_in(pid[i]), lines_in(lines[i])});
+                             line.text(i), pid_in(pid[i]), lines_in(lines[i]), code_in(code[i])});
+  }
+}
+
+void mark_the_blocked(Picture& picture) {
+  for (const Picture::Place& place : picture.hang_places) {
+    if (!place.waits_for_ranks) continue;
+    for (const std::string_view part : split(place.ranks, ',')) {
+      const auto range = rank_range(part);
+      if (!range) continue;
+      const std::size_t end = std::min(range->second + 1, picture.ranks.size());
+      for (std::size_t i = range->first; i < end; ++i) {
+        RankState& state = picture.ranks[i].state;
+        if (state == RankState::runs) state = RankState::blocked;
+      }
+    }
   }
 }
 
@@ -261,6 +294,7 @@ Result<Picture> picture_in(const json& object) {
   read_job(member(object, "job"), picture);
   read_nodes(nodes, member(figures, "nodes"), picture);
   read_ranks(ranks, picture);
+  mark_the_blocked(picture);
   if (!fits_together(picture)) {
     return fail("the job's answer is not understood",
                 "a node has ranks that are not in the list of all ranks");

@@ -30,6 +30,7 @@ struct Picture {
     std::string ranks;           // "0-2,4"
     Outside text;                // "sleeps at hang.py:5 in load_batch"
     std::vector<Outside> stack;  // "load_batch, /job/hang.py:5", innermost first
+    bool waits_for_ranks = false;
   };
   struct Rank {
     RankState state = RankState::waits;
@@ -38,6 +39,8 @@ struct Picture {
     int pid = 0;                      // 0: the rank has ended, or its process id is unknown
     std::vector<Outside> lines = {};  // the rank's last output lines, newest last; empty: the rank
                                       // has no output, or the lines were not sent
+    std::optional<int> code = {};     // of a rank that has ended: its exit code, or 128 plus its
+                                      // signal
   };
 
   // The run without nodes and networks. Only the last attempt has phases, and a hang if the hang

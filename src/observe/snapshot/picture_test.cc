@@ -144,7 +144,8 @@ TEST(Picture, ShowsWhatRanksAndNodesUse) {
   EXPECT_EQ(read->nodes[1].age_s, std::nullopt);
   EXPECT_EQ(read->nodes[1].first_rank, 2u);
   ASSERT_EQ(read->ranks.size(), 3u);
-  EXPECT_EQ(read->ranks[0].state, RankState::runs);
+  EXPECT_EQ(read->ranks[0].state, RankState::blocked) << "it is in all_reduce while the job hangs";
+  EXPECT_EQ(read->ranks[0].code, std::nullopt);
   EXPECT_EQ(read->ranks[0].busy_cpus, 1.0);
   EXPECT_EQ(read->ranks[0].memory_mib, 3);
   EXPECT_EQ(read->ranks[0].silence_s, 1.2);
@@ -154,6 +155,32 @@ TEST(Picture, ShowsWhatRanksAndNodesUse) {
   EXPECT_EQ(read->ranks[2].state, RankState::suspect);
   EXPECT_EQ(read->ranks[0].line, "step 7");
   EXPECT_EQ(read->ranks[1].line, "");
+}
+
+TEST(Picture, OnlyAHangBlocksRanks) {
+  snapshot::Run run = pictured_run();
+  run.hangs = false;
+  const auto read = picture_in(picture(run, board()));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->ranks[0].state, RankState::runs);
+}
+
+TEST(Picture, AFailedRankHasItsCode) {
+  Board failed = board();
+  model::WorkerExit exit;
+  exit.rank = 0;
+  exit.exit_code = 3;
+  exit.last_output = {"loaded shard 7", "bye"};
+  failed.ended(exit);
+  exit.rank = 1;
+  exit.ours = true;
+  failed.ended(exit);
+  const auto read = picture_in(picture(pictured_run(), failed));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->ranks[0].code, 3);
+  EXPECT_EQ(read->ranks[0].lines, (std::vector<Outside>{"loaded shard 7", "bye"}));
+  EXPECT_EQ(read->ranks[1].code, std::nullopt);
+  EXPECT_EQ(read->ranks[2].code, std::nullopt);
 }
 
 TEST(Picture, FindsWhoSpokeLast) {

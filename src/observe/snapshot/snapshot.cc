@@ -91,9 +91,12 @@ json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
 json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& suspects) {
   std::string states;
   json cpu = json::array(), memory = json::array(), age = json::array(), gpu = json::array(),
-       gpu_memory = json::array(), line = json::array(), pid = json::array(), lines = json::array();
+       gpu_memory = json::array(), line = json::array(), pid = json::array(), lines = json::array(),
+       code = json::array();
   const bool has_lines = std::ranges::any_of(
       ranks, [](const RankFigures& rank) { return !rank.usage.last_lines.empty(); });
+  const bool has_failed =
+      std::ranges::find(ranks, RankState::failed, &RankFigures::state) != ranks.end();
   for (const RankFigures& rank : ranks) {
     const meter::Rank& usage = rank.usage;
     states += static_cast<char>(rank.state);
@@ -106,6 +109,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     line.push_back(or_null(usage.last_line));
     pid.push_back(or_null(usage.pid != 0, usage.pid));
     if (has_lines) lines.push_back(usage.last_lines);
+    if (has_failed) code.push_back(or_null(rank.state == RankState::failed, rank.code));
   }
   for (const int rank : suspects) {
     const auto at = static_cast<std::size_t>(rank);
@@ -117,7 +121,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
           {"memory", std::move(memory)}, {"output_age", std::move(age)},
           {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)},
           {"line", std::move(line)},     {"pid", std::move(pid)},
-          {"lines", std::move(lines)}};
+          {"lines", std::move(lines)},   {"code", std::move(code)}};
 }
 
 }  // namespace

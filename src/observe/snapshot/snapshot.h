@@ -25,6 +25,9 @@ struct Message {
 inline constexpr std::size_t most_messages = 100;
 inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing`
 
+// The stage of a run whose ranks have been ordered to end, and have not all ended.
+inline constexpr std::string_view stopping_stage = "stopping";
+
 // The run's state at its root.
 struct Run {
   model::RunRecord record;

@@ -32,8 +32,9 @@ struct Facts {
   std::string after_brief;  // … and says after it instead
   std::string state;
   Colour colour = Colour::faint;
-  bool is_plain = true;  // no colour
-  std::string cpu, memory;
+  bool is_plain = true;                           // no colour
+  Number cpu, memory;                             // of the ranks
+  std::string host_cpu = "-", host_memory = "-";  // of all programs on the hosts
   Number gpu, gpu_memory, silence, received, sent;
 };
 
@@ -78,11 +79,13 @@ struct Column {
   bool is_of_gpus = false;
 };
 constexpr std::array columns = {
-    Column{"CPU", 9, 4, [](const Facts& facts) { return facts.cpu; }},
-    Column{"MEM", 12, 2, [](const Facts& facts) { return facts.memory; }},
+    Column{"CPU", 8, 4, [](const Facts& facts) { return cpus_text(facts.cpu); }},
+    Column{"MEM", 8, 2, [](const Facts& facts) { return memory_text(facts.memory); }},
     Column{"GPU", 6, 3, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
     Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }, true},
     Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
+    Column{"HOST CPU", 10, 0, [](const Facts& facts) { return facts.host_cpu; }},
+    Column{"HOST MEM", 12, 0, [](const Facts& facts) { return facts.host_memory; }},
     Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
     Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
 };
@@ -99,7 +102,7 @@ void colour(Facts& facts, const Counts& counts) {
   facts.is_plain = false;
   if (counts.failed + counts.lost + counts.suspect > 0) {
     facts.colour = Colour::bad;
-  } else if (counts.waiting > 0) {
+  } else if (counts.not_started + counts.blocked > 0) {
     facts.colour = Colour::waiting;
   } else if (counts.running > 0) {
     facts.is_plain = true;
@@ -120,10 +123,19 @@ void add_ranks(Facts& facts, const Picture& picture, Ranks ranks) {
     const Picture::Rank& rank = picture.ranks[i];
     if (rank.gpu_percent) ++gpus;
     add(gpu, rank.gpu_percent);
+    add(facts.cpu, rank.busy_cpus);
+    add(facts.memory, rank.memory_mib);
     add(facts.gpu_memory, rank.gpu_memory_mib);
     add_silence(facts.silence, rank.silence_s);
   }
   if (gpu) facts.gpu = *gpu / gpus;
+}
+
+// "failed, code 3".
+std::string state_text(const Picture::Rank& rank) {
+  std::string text(word_of(rank.state));
+  if (rank.code) text += fmt::format(", code {}", *rank.code);
+  return text;
 }
 
 Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) {
@@ -134,12 +146,12 @@ Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) 
     const std::size_t node = node_of(picture, number);
     if (node < picture.nodes.size()) facts.name += fmt::format("  {}", picture.nodes[node].name);
   }
-  facts.state = word_of(rank.state);
+  facts.state = state_text(rank);
   Counts counts;
   count(counts, picture, {number, number + 1});
   colour(facts, counts);
-  facts.cpu = cpus_text(rank.busy_cpus);
-  facts.memory = memory_text(rank.memory_mib);
+  facts.cpu = rank.busy_cpus;
+  facts.memory = rank.memory_mib;
   facts.gpu = rank.gpu_percent;
   facts.gpu_memory = rank.gpu_memory_mib;
   facts.silence = rank.silence_s;
@@ -161,11 +173,11 @@ Facts facts_of_node(const Picture& picture, std::size_t number) {
     facts.is_plain = false;
     facts.colour = Colour::waiting;
   }
-  facts.cpu = cpus_text(node.busy_cpus);
-  if (node.busy_cpus && node.cpus) facts.cpu += fmt::format("/{}", *node.cpus);
-  facts.memory = memory_text(node.memory_mib);
+  facts.host_cpu = cpus_text(node.busy_cpus);
+  if (node.busy_cpus && node.cpus) facts.host_cpu += fmt::format("/{}", *node.cpus);
+  facts.host_memory = memory_text(node.memory_mib);
   if (node.memory_mib && node.memory_total_mib) {
-    facts.memory += "/" + memory_text(node.memory_total_mib);
+    facts.host_memory += "/" + memory_text(node.memory_total_mib);
   }
   facts.received = node.received_mb_per_s;
   facts.sent = node.sent_mb_per_s;
@@ -179,28 +191,30 @@ Facts facts_of_rack(const Picture& picture, const Rack& rack) {
   facts.after_name = fmt::format(" ({})", counted(rack.nodes.size(), "node"));
   facts.after_brief = fmt::format(" ({})", rack.nodes.size());
   Counts counts;
-  Number cpu, memory, gpu;
+  Number gpu, host_cpu, host_memory;
   double nodes_with_gpus = 0;
   for (const std::size_t number : rack.nodes) {
     const Picture::Node& node = picture.nodes[number];
     const Ranks ranks = ranks_of(picture, number);
     count(counts, picture, ranks);
-    add(cpu, node.busy_cpus);
-    add(memory, node.memory_mib);
+    add(host_cpu, node.busy_cpus);
+    add(host_memory, node.memory_mib);
     add(facts.received, node.received_mb_per_s);
     add(facts.sent, node.sent_mb_per_s);
     Facts of_node;
     add_ranks(of_node, picture, ranks);
     if (of_node.gpu) ++nodes_with_gpus;
     add(gpu, of_node.gpu);
+    add(facts.cpu, of_node.cpu);
+    add(facts.memory, of_node.memory);
     add(facts.gpu_memory, of_node.gpu_memory);
     add_silence(facts.silence, of_node.silence);
   }
   if (gpu) facts.gpu = *gpu / nodes_with_gpus;
   facts.state = states_text(counts);
   colour(facts, counts);
-  facts.cpu = cpus_text(cpu);
-  facts.memory = memory_text(memory);
+  facts.host_cpu = cpus_text(host_cpu);
+  facts.host_memory = memory_text(host_memory);
   return facts;
 }
 
@@ -280,6 +294,7 @@ RankWords words_of_rank(const Picture& picture, std::size_t number) {
                                number - picture.nodes[node].first_rank);
   }
   words.title += fmt::format(": {}", word_of(rank.state));
+  if (rank.code) words.title += fmt::format(", exit code {}", *rank.code);
   std::vector<std::string> figures;
   if (rank.busy_cpus) figures.push_back("CPU " + cpus_text(rank.busy_cpus));
   if (rank.memory_mib) figures.push_back("MEM " + memory_text(rank.memory_mib));
@@ -293,6 +308,8 @@ RankWords words_of_rank(const Picture& picture, std::size_t number) {
 std::string_view word_of(RankState state) {
   switch (state) {
     case RankState::waits:
+      return "not started";
+    case RankState::blocked:
       return "waits";
     case RankState::runs:
       return "runs";
@@ -315,7 +332,10 @@ void count(Counts& counts, const Picture& picture, Ranks ranks) {
   for (std::size_t i = ranks.first; i < ranks.end; ++i) {
     switch (picture.ranks[i].state) {
       case RankState::waits:
-        ++counts.waiting;
+        ++counts.not_started;
+        break;
+      case RankState::blocked:
+        ++counts.blocked;
         break;
       case RankState::runs:
         ++counts.running;
@@ -345,7 +365,8 @@ std::string states_text(const Counts& counts) {
       {counts.lost, "lost"},
       {counts.failed, "failed"},
       {counts.stopped, "stopped"},
-      {counts.waiting, counts.waiting == 1 ? "waits" : "wait"},
+      {counts.not_started, "not started"},
+      {counts.blocked, counts.blocked == 1 ? "waits" : "wait"},
       {counts.running, counts.running == 1 ? "runs" : "run"},
       {counts.done, "done"},
   };
@@ -371,6 +392,9 @@ std::size_t widest_states(const Picture& picture) {
   };
   for (const Rack& rack : tree.racks) counted_in(rack.nodes);
   for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
+  for (const Picture::Rank& rank : picture.ranks) {
+    if (rank.code) widest = std::max(widest, state_text(rank).size());
+  }
   return widest;
 }
 

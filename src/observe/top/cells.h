@@ -49,8 +49,8 @@ std::string_view word_of(snapshot::RankState state);
 
 // The number of ranks in a state.
 struct Counts {
-  std::size_t all = 0, waiting = 0, running = 0, done = 0, failed = 0, stopped = 0, lost = 0,
-              suspect = 0;
+  std::size_t all = 0, not_started = 0, blocked = 0, running = 0, done = 0, failed = 0, stopped = 0,
+              lost = 0, suspect = 0;
 };
 void count(Counts& counts, const snapshot::Picture& picture, Ranks ranks);
 // "2 hang, 1 failed, 13 run", with the worst state first.

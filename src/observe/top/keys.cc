@@ -98,7 +98,8 @@ struct StateWords {
   std::string_view none;  // what is said if no rank is in it
 };
 constexpr std::array state_words = {
-    StateWords{snapshot::RankState::waits, "wait", "no rank waits"},
+    StateWords{snapshot::RankState::waits, "start", "all ranks have started"},
+    StateWords{snapshot::RankState::blocked, "wait", "no rank waits"},
     StateWords{snapshot::RankState::runs, "run", "no rank runs"},
     StateWords{snapshot::RankState::done, "done", "no rank is done"},
     StateWords{snapshot::RankState::failed, "fail", "no rank has failed"},

@@ -107,6 +107,7 @@ class Conductor {
   bool has_gone(std::size_t node) const { return gone_[node] != 0; }
   Verdict verdict() const&;
   Verdict verdict() &&;
+  Verdict verdict_without_exits() const;
 
  private:
   enum class Trigger { none, exit, lost, failed, hung, left, grown, signal };
@@ -116,7 +117,6 @@ class Conductor {
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);
   bool is_impatient(SteadyTime now) const;
-  Verdict verdict_without_exits() const;
   // Whether the worker exited only because the job's signal reached the worker too.
   bool is_caused_by_signal(const model::WorkerExit* cause) const;
 

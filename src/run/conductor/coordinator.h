@@ -81,6 +81,15 @@ class Coordinator {
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
+  // The ranks have been ordered to end, and have not all ended.
+  bool is_stopping() const {
+    return stage_ == Stage::running && attempt_.conductor && attempt_.conductor->is_stopping();
+  }
+  // While the ranks are being stopped: why, as far as is known now, without the exits.
+  std::optional<Verdict> verdict_so_far() const {
+    return is_stopping() ? std::optional(attempt_.conductor->verdict_without_exits())
+                         : std::nullopt;
+  }
   // A hang was reported to the user, and no rank has made progress since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_reported(); }
 

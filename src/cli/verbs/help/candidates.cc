@@ -67,15 +67,34 @@ Kind kind_of(std::string_view form) {
   return form == "PROFILE" ? Kind::profiles : Kind::files;
 }
 
+// Whether only the words of the form fit, and nothing that a user makes up.
+bool is_closed(std::string_view form) {
+  return std::ranges::none_of(form, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+// The words of a list that are not in what is typed of it.
+std::vector<std::string> rest_of_list(std::string_view form, std::string_view typed) {
+  const auto given = split(typed, ',');
+  std::vector<std::string> rest;
+  for (const std::string_view word : options::list_choices(form)) {
+    const bool is_given =
+        std::ranges::find(given.begin(), given.end() - 1, word) != given.end() - 1;
+    if (!is_given) rest.emplace_back(word);
+  }
+  return rest;
+}
+
 Completion value_of(std::string_view form, std::string stem, std::string_view typed) {
-  Completion out{kind_of(form), {}, std::move(stem), {}};
+  Completion out{kind_of(form), rest_of_list(form, typed), std::move(stem), {}};
+  const bool is_of_words = !options::list_choices(form).empty();
   for (const std::string_view choice : options::choices(form)) out.choices.emplace_back(choice);
   if (form.ends_with(fabric_choice)) {
     for (const fabric::Profile& profile : fabric::profiles())
       out.choices.emplace_back(profile.name);
   }
-  if (!out.choices.empty()) out.kind = Kind::choices;
-  const bool is_list = form.contains(",...") || form == host_list;
+  if (!out.choices.empty() || is_of_words) out.kind = Kind::choices;
+  out.is_complete = out.kind == Kind::profiles || (out.kind == Kind::choices && is_closed(form));
+  const bool is_list = is_of_words || form.contains(",...") || form == host_list;
   const std::size_t comma = is_list ? typed.rfind(',') : std::string_view::npos;
   const std::size_t start = comma == std::string_view::npos ? 0 : comma + 1;
   out.stem += typed.substr(0, start);
@@ -83,11 +102,18 @@ Completion value_of(std::string_view form, std::string stem, std::string_view ty
   return out;
 }
 
-std::vector<Row> option_rows(const options::CommandText& command) {
+// torchrun's spelling, for a user that types it: --nproc_per_node.
+std::string with_underscores(std::string name) {
+  if (name.starts_with("--")) std::replace(name.begin() + 2, name.end(), '-', '_');
+  return name;
+}
+
+std::vector<Row> option_rows(const options::CommandText& command, std::string_view typed) {
   std::vector<Row> rows;
   for (const auto& section : command.options) {
     for (const Option& option : section.options) {
-      rows.push_back({option.names.back(), option.text});
+      const std::string& name = option.names.back();
+      rows.push_back({typed.contains('_') ? with_underscores(name) : name, option.text});
     }
   }
   return rows;
@@ -176,7 +202,7 @@ std::vector<Row> rows_of(const options::CommandText& command, const Completion& 
     case Kind::files:
       return {};
     case Kind::options:
-      return option_rows(command);
+      return option_rows(command, what.typed);
     case Kind::choices: {
       std::vector<Row> rows;
       for (const std::string& choice : what.choices) rows.push_back({choice, ""});
@@ -240,7 +266,8 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
 
 int print_candidates(const options::CommandText& command, std::span<const std::string> words) {
   const Completion what = completion(command, words);
-  return print(candidate_lines(rows_of(command, what), what.stem, what.typed));
+  const int code = print(candidate_lines(rows_of(command, what), what.stem, what.typed));
+  return code == 0 && what.is_complete ? no_file_fits : code;
 }
 
 }  // namespace toprun::cli

@@ -37,12 +37,12 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
       {{"--partition", "=", "g"}, {Kind::partitions, {}, "", "g"}},  // as bash has it
       {{"--partition", "="}, {Kind::partitions, {}, "", ""}},
       {{"--after", "1"}, {Kind::jobs, {}, "", "1"}},
-      {{"--profile", ""}, {Kind::profiles, {}, "", ""}},
-      {{"--rdzv_backend", "s"}, {Kind::choices, {"static", "c10d"}, "", "s"}},
+      {{"--profile", ""}, {Kind::profiles, {}, "", "", true}},
+      {{"--rdzv_backend", "s"}, {Kind::choices, {"static", "c10d"}, "", "s", true}},
       {{"--order", ""}, {Kind::choices, {"topology", "name", "scheduler", "given"}, "", ""}},
       {{"--log-dir", ""}, {}},                                     // a folder
       {{"--exclusive", "--ti"}, {Kind::options, {}, "", "--ti"}},  // its value stands behind =
-      {{"--exclusive=u"}, {Kind::choices, {"user", "mcs"}, "--exclusive=", "u"}},
+      {{"--exclusive=u"}, {Kind::choices, {"user", "mcs"}, "--exclusive=", "u", true}},
       {{"--nodes", "2", "train.py", "--ep"}, {}},  // the script's own
       {{"--nodes", "=", "2", "--ti"}, {Kind::options, {}, "", "--ti"}},
       {{"--nosuch", "x"}, {Kind::files, {}, "", "x"}},
@@ -50,6 +50,15 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
   for (const Case& each : cases) {
     EXPECT_EQ(in_submit(each.words), each.expected) << testing::PrintToString(each.words);
   }
+  const auto in_bench = [](const Line& words) {
+    return completion(command_text(options::Command::bench), words);
+  };
+  EXPECT_EQ(in_bench({"--backend", ""}),
+            (Completion{Kind::choices, {"tcp", "gloo", "nccl", "rccl"}, "", "", true}));
+  EXPECT_EQ(in_bench({"--backend", "tcp,gl"}),
+            (Completion{Kind::choices, {"gloo", "nccl", "rccl"}, "tcp,", "gl", true}));
+  EXPECT_EQ(in_bench({"--backend=gloo,tcp,"}),
+            (Completion{Kind::choices, {"nccl", "rccl"}, "--backend=gloo,tcp,", "", true}));
   EXPECT_EQ(in_logs({""}), (Completion{Kind::jobs, {}, "", ""}));
   EXPECT_EQ(in_logs({"-f", "1"}), (Completion{Kind::jobs, {}, "", "1"}));
   EXPECT_EQ(in_logs({"--rank", "1"}), (Completion{Kind::files, {}, "", "1"}));

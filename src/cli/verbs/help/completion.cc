@@ -33,6 +33,7 @@ std::string bash_script(std::string_view command, const std::string& ask) {
   return fmt::format(R"(_{0}() {{
   local IFS=$'\n' current=${{COMP_WORDS[COMP_CWORD]}}
   COMPREPLY=($({1} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
+  (( $? == 3 )) && compopt +o default 2>/dev/null  # no file fits
   COMPREPLY=("${{COMPREPLY[@]%%$'\t'*}}")
   # The first word may be a verb or a script. Beside a verb, readline does not know that words are
   # files: it would make logs/ of logs, where there is such a folder.
@@ -86,12 +87,21 @@ std::string zsh_script(std::string_view command, const std::string& ask) {
   return fmt::format(R"(#compdef {0}
 _{0}() {{
   local -a lines shown
+  local -i code wide=0
+  local line
   lines=("${{(@f)$({1} "${{(@)words[2,CURRENT]}}" 2>/dev/null)}}")
+  code=$?
   lines=(${{lines:#}})
-  shown=("${{(@)lines/$'\t'/  -- }}")
+  for line in "${{(@)lines%%$'\t'*}}"; do
+    (( $#line > wide )) && wide=$#line
+  done
+  for line in "${{lines[@]}}"; do
+    [[ $line == *$'\t'* ]] && line="${{(r:wide:)${{line%%$'\t'*}}}}  -- ${{line#*$'\t'}}"
+    shown+=("${{line[1,COLUMNS-1]}}")
+  done
   lines=("${{(@)lines%%$'\t'*}}")
   (( $#lines )) && compadd -l -d shown -a lines
-  (( $#lines && CURRENT > 2 )) && return
+  (( code == 3 || ($#lines && CURRENT > 2) )) && return
   compset -P '--*='
   _files -F lines
 }}
@@ -136,7 +146,7 @@ function __{0}_offers
   set -l words (__{0}_words)
   set -q words[1]; or return 1
   set -g __{0}_lines ({1} $words[2..-1] (commandline -ct) 2>/dev/null)
-  test (count $__{0}_lines) -gt 0
+  test $status -eq 3; or test (count $__{0}_lines) -gt 0
 end
 function __{0}_is_first
   test (count (__{0}_words)) -eq 1
@@ -163,8 +173,9 @@ std::string tcsh_script(std::string_view command, bool called_torchrun) {
       for (const auto& option : section.options) {
         const std::string& name = option.names.back();
         if (!name.starts_with("--") || !names.insert(name.substr(2)).second) continue;
-        const auto words = option.value_optional ? decltype(options::choices(option.value)){}
-                                                 : options::choices(option.value);
+        auto words = options::choices(option.value);
+        if (words.empty()) words = options::list_choices(option.value);
+        if (option.value_optional) words.clear();
         if (!words.empty()) values += fmt::format(" 'n/{}/({})/'", name, fmt::join(words, " "));
       }
     }

@@ -36,8 +36,9 @@ struct Completion {
   };
   Kind kind = Kind::files;
   std::vector<std::string> choices;
-  std::string stem;   // the part of the word before `typed`: "--tee=", "a,"
-  std::string typed;  // the typed part to complete
+  std::string stem;          // the part of the word before `typed`: "--tee=", "a,"
+  std::string typed;         // the typed part to complete
+  bool is_complete = false;  // neither a file nor any other word fits
 
   bool operator==(const Completion&) const = default;
 };
@@ -47,8 +48,9 @@ struct Completion {
 Completion completion(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
-// nothing if the word is a file, or if there are no candidates. Queries the engine for jobs and
-// partitions, with a short time limit.
+// nothing if the word is a file, or if there are no candidates. Returns no_file_fits if the shell
+// must not offer files. Queries the engine for jobs and partitions, with a short time limit.
+inline constexpr int no_file_fits = 3;
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // The candidates that begin with `typed`, in the format of print_candidates().

@@ -33,7 +33,8 @@ struct StoryPlace {
 
 // A job that can be cancelled, and where its story is kept.
 struct Target {
-  std::string id;
+  std::string id;    // as the user gave it
+  std::string name;  // "12_3 (job 15)", if the id is the engine's number of a task
   Left left = Left::running;
   std::vector<StoryPlace> stories;
 };
@@ -70,6 +71,15 @@ std::vector<StoryPlace> story_places(const engines::Queue& queue, const std::vec
   return places;
 }
 
+// Slurm numbers each task of an array as a job too, and one of them as the array.
+std::string target_name(const std::vector<Job>& jobs, const engines::JobId& id) {
+  const bool is_number = jobs.size() == 1 && jobs.front().number == id.text;
+  const bool is_of_task = is_number && !jobs.front().array.empty();
+  return is_of_task && jobs.front().array != id.text
+             ? fmt::format("{} (job {})", printable(jobs.front().id), id.text)
+             : id.text;
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -85,9 +95,9 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   if (jobs->empty()) return fail(fmt::format("job {} is unknown", text), queue.forgets(*id));
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
   if (!std::ranges::all_of(*jobs, is_over)) {
-    return Target{text, Left::running, story_places(queue, *jobs, *id)};
+    return Target{text, target_name(*jobs, *id), Left::running, story_places(queue, *jobs, *id)};
   }
-  if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, Left::remains, {}};
+  if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, text, Left::remains, {}};
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),
               jobs::summary_of(jobs::known_job(queue, last)).words +
@@ -130,13 +140,16 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const engines::Queue&
   return out;
 }
 
-std::string done_text(std::vector<std::string> ids, const std::vector<std::string>& remains,
+std::string done_text(const std::vector<Target>& targets, const std::vector<std::string>& ids,
                       const std::string& signal) {
-  if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(ids, ", "));
-  std::erase_if(
-      ids, [&](const std::string& id) { return std::ranges::find(remains, id) != remains.end(); });
+  std::vector<std::string> running, remains;
+  for (const Target& target : targets) {
+    if (std::ranges::find(ids, target.id) == ids.end()) continue;
+    (target.left == Left::remains ? remains : running).push_back(target.name);
+  }
+  if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(running, ", "));
   std::vector<std::string> parts;
-  if (!ids.empty()) parts.push_back("asked these jobs to end: " + join(ids, ", "));
+  if (!running.empty()) parts.push_back("asked these jobs to end: " + join(running, ", "));
   if (!remains.empty()) {
     parts.push_back(fmt::format(
         "deleted the pods and the output of jobs that had already ended: {}", join(remains, ", ")));
@@ -160,7 +173,7 @@ void keep_story(const std::vector<Target>& targets, const std::vector<std::strin
 Result<int> cancel_in(const engines::Queue& queue, const Call& call,
                       const std::vector<std::string>& requested, const std::string& signal) {
   std::vector<Target> targets;
-  std::vector<std::string> good, remains;
+  std::vector<std::string> good;
   int code = 0;
   for (const std::string& id : requested) {
     auto checked = check(queue, id, signal);
@@ -169,7 +182,6 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
       continue;
     }
     good.push_back(id);
-    if (checked->left == Left::remains) remains.push_back(id);
     targets.push_back(*std::move(checked));
   }
   if (good.empty()) return code;
@@ -185,7 +197,7 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
     const auto done = queue.execute(command);
     if (!done) return refused(queue, ids, done.error());
     if (signal.empty()) keep_story(targets, ids, act);
-    say(done_text(ids, remains, signal));
+    say(done_text(targets, ids, signal));
   }
   return code;
 }

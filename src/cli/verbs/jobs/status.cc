@@ -88,19 +88,15 @@ std::string waiting_rows(const Queue& queue, const Job& job) {
   if (job.state != JobState::pending) return {};
   const jobs::Waiting what = jobs::waiting(queue, job);
   std::string out;
-  for (const std::string& reason : what.reasons) out += row(out.empty() ? "waits for" : "", reason);
-  return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
-}
-
-// Slurm dates the start of a job that ended while it waited by its end, or by 1970.
-bool never_began(const Job& job) {
-  return has_ended(job.state) && job.node_list.empty();
+  const std::string_view label = what.can_never_start ? "why" : "waits for";
+  for (const std::string& reason : what.reasons) out += row(out.empty() ? label : "", reason);
+  return out + row("start", jobs::start_text(what, job, std::chrono::system_clock::now()));
 }
 
 // Slurm dates the submission of a job that it has put back into the queue by that.
 std::string times_text(const Job& job, const std::optional<jobs::JobStory::Act>& submission) {
   std::vector<std::string> parts;
-  const bool waits = job.state == JobState::pending || never_began(job);
+  const bool waits = job.state == JobState::pending;
   const bool is_back = job.restarts > 0;
   const auto submitted = submission ? std::optional(submission->at) : job.submitted;
   if (submitted && (submission || !is_back)) {
@@ -421,7 +417,7 @@ Result<int> run_status(const options::Call& call) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
   const auto named = TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument);
-  const auto id = TRY(engines::parse_job_id(named));
+  const auto id = TRY(jobs::job_id_in(named));
   const jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const auto all = TRY(jobs::find_known(id, queue));
   if (all.empty()) return std::unexpected(unknown(id, queue));

@@ -130,7 +130,7 @@ Result<Drawn> draw_order(const Call& call, const PlacedJob& job,
   if (order == orders.front().name) return drawn_by_topology(call, job, plan);
   TRY(check_wishes(call, order));
   const auto row = std::ranges::find(orders, order, &DrawnOrder::name);
-  if (row == orders.end()) return drawn_as_listed(order, job);
+  if (row == orders.end()) return drawn_as_listed(path_in_order(order), job);
   auto placed = TRY(placement::place(job.hosts, job.map, {.order = row->order}));
   return Drawn{std::move(placed), std::string(row->words)};
 }

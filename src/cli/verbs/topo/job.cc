@@ -172,6 +172,11 @@ Result<PlacedJob> find_job(const options::Call& call) {
                "give --hosts LIST or --topology FILE");
 }
 
+std::string path_in_order(const std::string& order) {
+  constexpr std::string_view file = "file:";
+  return order.starts_with(file) ? order.substr(file.size()) : order;
+}
+
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) say(printable(warning));
   if (source.empty()) {

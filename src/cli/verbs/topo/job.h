@@ -24,7 +24,10 @@ struct PlacedJob {
 // topology. Outside of a job, `auto` queries this machine's Slurm.
 Result<PlacedJob> find_job(const options::Call& call);
 
-// Reports missing topology data on stderr: the warnings, and a message if no location is known.
+// The path in a value of --order: "file:PATH", as for a launch, or only PATH.
+std::string path_in_order(const std::string& order);
+
+// Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
 
 // The constraints on an order that the options of `topo order` and `topo draw` set; `plan` was

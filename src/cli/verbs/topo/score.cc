@@ -25,10 +25,11 @@ Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
     const auto bytes = TRY(options::parse_size(*size));
     terms.message_bytes = static_cast<double>(bytes);
   }
-  if (const auto file = call.text(FlagId::scored_order)) {
-    auto text = read_file(*file);
+  if (const auto order = call.text(FlagId::scored_order)) {
+    const std::string file = path_in_order(*order);
+    auto text = read_file(file);
     if (!text) return usage("--order: " + text.error().what, text.error().why);
-    terms.listed = {*file, *std::move(text)};
+    terms.listed = {file, *std::move(text)};
   }
   return terms;
 }

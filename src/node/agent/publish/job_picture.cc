@@ -156,7 +156,11 @@ snapshot::Run JobPicture::run() const {
   run.id = engines::slurm::own_job_id(job_.environment).value_or(job_.place.job_id);
   run.limit = limit_;
   run.node_log = job_.options.node_log.value_or("");
-  run.stage = run::name_of(coordinator_.stage());
+  run.stage =
+      coordinator_.is_stopping() ? snapshot::stopping_stage : run::name_of(coordinator_.stage());
+  if (const auto verdict = coordinator_.verdict_so_far(); verdict && !run.record.attempts.empty()) {
+    run.record.attempts.back().cause = cause_in(*verdict);
+  }
   if (!is_over_) run.record.running_at = std::chrono::system_clock::now();
   const run::Settings& settings = coordinator_.settings();
   run.least_nodes = settings.size.least;

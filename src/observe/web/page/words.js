@@ -16,7 +16,8 @@ function stateCalled(text) {
 
 const STAGES = {
   gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
-  running: 'running', pausing: 'about to restart', asking: 'ending', telling: 'ending',
+  running: 'running', stopping: 'stopping its ranks', pausing: 'about to restart',
+  asking: 'ending', telling: 'ending',
   parting: 'ending', over: 'over',
 };
 
