@@ -100,7 +100,7 @@ class After(SubmitCase):
         self.assertRegex(eta.out, rf"\Ajob {unstarted} \(touch\): not started: job {bad} failed: {CAUSE}\n\Z")
         for verb in "top", "stacks":
             asked = self.login(TOPRUN, verb, unstarted, cwd=folder)
-            self.assertRegex(asked.err, rf"it does not run: not started: job {bad} failed: {CAUSE}; toprun status {unstarted} ", verb)
+            self.assertRegex(asked.err, rf"the job is not running: not started: job {bad} failed: {CAUSE}; toprun status {unstarted} ", verb)
         self.wait_until_forgotten(bad, unstarted)
         for verb in "status", "eta":
             told = self.login(TOPRUN, verb, unstarted, cwd=folder)

@@ -105,7 +105,7 @@ class CommandLine(support.TestCase):
         self.assertIn(f"{file} does not know where {os.uname().nodename} is", finished.err)
         finished = self.toprun("--topology", file, "--topology-required", *NOTHING)
         self.assertEqual(finished.code, 1)
-        self.assertRegex(finished.err, rf"--topology-required: .* {os.uname().nodename}; add them to")
+        self.assertRegex(finished.err, rf"--topology-required: .* {os.uname().nodename}; add these nodes to")
 
     def test_a_topology_file_with_an_error_starts_nothing(self):
         file = self.folder() / "places"
@@ -119,7 +119,7 @@ class CommandLine(support.TestCase):
         file.write_text("a[0-65535],b[0-65535],c[0-65535],d[0-65535],e[0-65535] /c/r/0\n")
         finished = self.run_to_end(support.binary(), "topo", "show", "--topology", file)
         self.assertEqual((finished.code, finished.out), (2, ""), finished)
-        self.assert_one_line(finished, rf"{file}:1:\d+: too many hosts: .*")
+        self.assert_one_line(finished, rf"{file}:1:\d+: there are too many hosts: at most 262144 hosts are allowed; .*")
 
     def test_a_log_folder_that_cannot_be_written(self):
         file = self.folder() / "file"

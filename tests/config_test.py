@@ -208,7 +208,7 @@ class Local(support.TestCase):
         path = self.project_file("#" * (1 << 20) + "\n")
         finished = self.call("--no-python", "true")
         self.assertEqual(finished.code, 2)
-        self.assert_one_line(finished, f"cannot read {path}: larger than 1048576 bytes; "
+        self.assert_one_line(finished, f"cannot read {path}: the file is larger than 1048576 bytes; "
                                        "--no-config ignores the file")
 
     def test_no_project_has_a_say_under_torchruns_name(self):

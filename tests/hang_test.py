@@ -393,7 +393,7 @@ class InSlurm(cluster.SlurmCase):
         self.assertIn("2 ranks: 2 done", screen.wait(60).out)
         codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
         self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
-        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} are: the job does not run: .*; .*")
+        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} are: the job is not running: .*; .*")
 
     def test_a_task_of_an_array_and_what_cannot_be_asked(self):
         folder = self.folder()
@@ -426,7 +426,7 @@ class InSlurm(cluster.SlurmCase):
         self.assert_one_line(self.login(TOPRUN, "top", plain), f".*{says}")
         cluster.wait_for(lambda: "FAILED" in self.login(TOPRUN, "status", ended).out, "it has ended", 30)
         for verb in "stacks", "top":
-            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( are)?: the job does not run: failed, "
+            self.assert_one_line(self.login(TOPRUN, verb, ended), rf".*job {ended}( are)?: the job is not running: failed, "
                                                                   rf"exit code 3; toprun status {ended} shows more")
         forgotten = folder / "logs" / "999997"
         forgotten.mkdir(parents=True)

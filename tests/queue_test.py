@@ -128,7 +128,7 @@ class Waiting(Queue):
     def test_another_users_jobs(self):
         finished = self.login("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                               TOPRUN, "cancel", self.running)
-        self.assert_refused(finished, 1, f"toprun: job {self.running} is root's: .*denied.*; only the job's owner and Slurm's operators may do this")
+        self.assert_refused(finished, 1, f"toprun: job {self.running} belongs to root: .*denied.*; only the job's owner and Slurm's operators may do this")
         nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", TOPRUN)
         self.assertNotIn(self.running, self.login(*nobody, "jobs").out)
         self.assertIn(self.running, self.login(*nobody, "jobs", "--all").out)
@@ -250,7 +250,7 @@ class Logs(Queue):
         self.in_state(job, "RUNNING")
         os.kill(self.following(run), signal.SIGINT)
         finished = run.wait(20)
-        self.assertIn(f"job {job} is still running: toprun logs -f {job} follows it again", finished.err)
+        self.assertIn(f"job {job} is not cancelled: toprun logs -f {job} follows the job again", finished.err)
         self.assertIn("RUNNING", self.login("squeue", "-h", "-o", "%T", "-j", job).out)
 
     def test_any_name_that_sbatch_gives_a_file(self):
@@ -421,7 +421,7 @@ class Words(Queue):
                                     rf"job {array}_7 is unknown: Slurm knows tasks 0-2 of job {array}, but the job has no task 7;")
                 self.assert_refused(self.toprun(verb, f"{plain}_0"), 1,
                                     rf"job {plain}_0 is unknown: job {plain} is not an array, and has no tasks;")
-        self.assertIn("no component 5 of it", self.toprun("status", f"{plain}+5").err)
+        self.assertIn("this job has no component 5", self.toprun("status", f"{plain}+5").err)
 
     def test_limits(self):
         running = self.submit("-N4", "--exclusive")

@@ -155,7 +155,7 @@ class OfAJobThatIsOver(OneReport):
                 with self.subTest(verb=verb, path=path.name):
                     finished = self.ask(verb, path)
                     self.assertEqual(finished.code, 1)
-                    self.assertRegex(finished.err, r"the job has ended: process \d+ of \S+ is not its root agent")
+                    self.assertRegex(finished.err, r"the job has ended: process \d+ of \S+ is not the root agent of this job")
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(60).code, 130)
 

@@ -130,11 +130,11 @@ class Local(support.TestCase):
         (self.work / "hashes.txt").write_text(f"demo==1.2 --hash=sha256:{'0' * 64}\n")
         for words, pattern in [
             (["absent==7"], r"pip install absent==7 on host \S+: .*No matching distribution found for "
-                            r"absent==7; .*"),
+                            r"absent==7"),
             (["wants"], r"pip install wants on host \S+: Could not find a version that satisfies the "
                         r"requirement absent>=2 \(from wants\).*"),
             (["-r", "hashes.txt"], rf"pip install -r .*: .*DO NOT MATCH THE HASHES.* demo==1\.2 from "
-                                   rf".*Expected sha256 {'0' * 64} Got +{right}; .*"),
+                                   rf".*Expected sha256 {'0' * 64} Got +{right}"),
             (["bad name"], r"pip install bad name on host \S+: .*Invalid requirement.*"),
         ]:
             with self.subTest(words):
@@ -275,7 +275,7 @@ class Local(support.TestCase):
         make_wheel(self.work / "wheels", "wheel", "1.0", {"wheel.py": ""})
         self.assert_fails(self.setup("--venv", "env", "--horovod", "--nccl-home", "/opt/nccl", "demo"),
                           r"the torch that Horovod is built for on host \S+: .*ModuleNotFoundError: No module "
-                          r"named 'torch'; .*")
+                          r"named 'torch'")
         self.assert_fails(self.setup("--venv", "env", "--horovod=tcp"), "--horovod=tcp: must be nccl, gloo "
                           "or mpi", code=2)
         self.assert_fails(self.setup("--venv", "env", "--nccl-home", "/opt"),

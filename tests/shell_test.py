@@ -118,8 +118,8 @@ class Shell(SubmitCase):
                    cwd=self.folder())
         for id, code, pattern in [
             ("999", 1, "job 999 is unknown: .*"),
-            (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; see toprun status {held}"),
-            (ended, 1, f"--attach {ended}: the job does not run: failed, exit code 7; .*"),
+            (held, 1, f"--attach {held}: the job is not running: PENDING: waiting.*; see toprun status {held}"),
+            (ended, 1, f"--attach {ended}: the job is not running: failed, exit code 7; .*"),
             (array, 2, f"--attach {array}: 2 of its tasks run; name one task: {array}_1, {array}_2"),
         ]:
             with self.subTest(pattern):

@@ -49,7 +49,7 @@ class Waiting(submitting.SubmitCase):
         screen.expect(f"job {id} waits")
         self.assert_ok(self.login(TOPRUN, "cancel", id))
         shown = screen.expect("code 1")
-        self.assertRegex(shown.replace("\n", " "), f"cannot look at job {id}: the job does not run: cancelled by")
+        self.assertRegex(shown.replace("\n", " "), f"cannot look at job {id}: the job is not running: cancelled by")
 
     def test_the_last_state_stays_where_slurm_ends_its_step_first(self):
         folder = self.folder()
@@ -72,7 +72,7 @@ class Waiting(submitting.SubmitCase):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)
         self.assertEqual(refused.code, 1, refused)
-        self.assert_one_line(refused, rf"cannot look at job {id}: the job does not run: waiting; toprun status {id} shows more")
+        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running: waiting; toprun status {id} shows more")
 
 
 if __name__ == "__main__":

@@ -189,8 +189,7 @@ class Parser {
     }
     if (count > limit_ - hosts_.size()) {
       return refuse(item.column - 1,
-                    fmt::format("there are too many hosts: at most {} hosts are allowed",
-                                limit_ - hosts_.size()),
+                    fmt::format("there are too many hosts: at most {} hosts are allowed", limit_),
                     "shorten the list");
     }
     expand(item, count);

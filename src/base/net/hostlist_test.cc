@@ -64,10 +64,10 @@ TEST(Hostlist, RefusesWithTheColumn) {
       {"n]", 2, "']' without"},
       {"a,switch{s0}", 9, "only Slurm's server"},
       {"n[1234567890123456789]", 3, "too long"},
-      {"a[0-65535]b[0-65535]", 1, "the maximum is 262144"},
-      {"x,a[0-9]b[0-65535]c[0-65535]d[0-65535]e[0-65535]f[0-65535]", 3, "the maximum is 262143"},
+      {"a[0-65535]b[0-65535]", 1, "at most 262144 hosts"},
+      {"x,a[0-9]b[0-65535]c[0-65535]d[0-65535]e[0-65535]f[0-65535]", 3, "at most 262144 hosts"},
       {std::string(256, 'x'), 1, "longer than 255 bytes"},
-      {"n[0-999]x[0-994]", 1, "the maximum is 262144"},
+      {"n[0-999]x[0-994]", 1, "at most 262144 hosts"},
       {std::string("a\0b", 3), 2, "control character"},
   };
   for (const auto& [text, column, why] : rows) {

@@ -26,7 +26,8 @@ Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& pa
                                    std::size_t limit_bytes) {
   if (!fd) return fail_errno("cannot read " + path.string());
   const auto too_large = [&] {
-    return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
+    return fail("cannot read " + path.string(),
+                fmt::format("the file is larger than {} bytes", limit_bytes));
   };
   struct stat status {};
   const bool is_reported = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);

@@ -295,8 +295,16 @@ bool expects_value(std::string_view before) {
   return before[last] == '[' && !is_header;
 }
 
+// Whether the value needs no quotes. An error at such a value is about another mistake, such as a
+// key that is set twice.
+bool is_plain_value(std::string_view word) {
+  return word == "true" || word == "false" ||
+         (word.find_first_not_of("0123456789+-_.") == word.npos &&
+          std::ranges::count(word, '.') <= 1);
+}
+
 // If the value in which the parser stopped is a text without quotes, as in `script = train.py`: the
-// text. Empty: it is not.
+// text. Empty: the value is not such a text.
 std::string_view bare_text(std::string_view text, std::size_t stopped) {
   const std::size_t end = text.substr(0, stopped).find_last_of("=,[\n\"'");
   const std::size_t start = end == text.npos ? 0 : end + 1;
@@ -306,7 +314,8 @@ std::string_view bare_text(std::string_view text, std::size_t stopped) {
   if (first == text.npos || other_values.contains(text[first])) return {};
   if (!expects_value(text.substr(0, start))) return {};
   const std::string_view rest = text.substr(first);
-  return trim(rest.substr(0, rest.find_first_of(",]}#\r\n")));
+  const std::string_view bare = trim(rest.substr(0, rest.find_first_of(",]}#\r\n")));
+  return is_plain_value(bare) ? std::string_view() : bare;
 }
 
 // Whether the parser stopped in a list, or behind one that has no end.

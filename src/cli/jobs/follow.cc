@@ -188,8 +188,8 @@ int Follower::run() {
     wait(*news);
     if (const auto signal = interrupts_.taken()) {
       say(
-          fmt::format("job {0} is still running: toprun logs -f {0} follows it again, toprun "
-                      "cancel {0} ends it",
+          fmt::format("job {0} is not cancelled: toprun logs -f {0} follows the job again, toprun "
+                      "cancel {0} ends the job",
                       id_word(id_.text)));
       return 128 + *signal;
     }

@@ -210,8 +210,8 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
                    fmt::format("the job has ranks 0 to {}", ranks - 1));
     }
   }
-  return fail(fmt::format("no output of rank {} alone", rank),
-              "the job keeps no file per rank in " + files.folder,
+  return fail(fmt::format("cannot show the output of rank {} by itself", rank),
+              "the job did not write one file per rank in " + files.folder,
               "to have such files, submit the job with --redirects 3 or --tee 3; leave --rank out "
               "to see all output");
 }

@@ -57,7 +57,7 @@ TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
   const TemporaryFolder folder;
   const std::string top = folder.path();
   const JobFiles files{{}, top + "/17"};
-  EXPECT_NE(text_of(log_files(files, {3, ""}), top).find("keeps no file per rank"),
+  EXPECT_NE(text_of(log_files(files, {3, ""}), top).find("did not write one file per rank"),
             std::string::npos);
   const auto node = [&](const char* name, int first, const char* logs) {
     return fmt::format(R"({{"name":"{}","first_rank":{},"nproc":2,"logs":"{}/17/{}"}})", name,

@@ -42,7 +42,9 @@ constexpr std::array verb_flags = {
         "network"),
     own(of(Command::report), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "-"),
-    json(Command::top, "Print one JSON object per line, toprun.live/1, until the job ends"),
+    json(Command::top,
+         "Print the job's state as one JSON object per line (format toprun.live/1) until the job "
+         "ends"),
     json(Command::eta, "Print one JSON object, toprun.eta/1"),
     own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
         "Send this signal to the job's processes instead of ending the job"),

@@ -307,7 +307,7 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
             "pods need an image from a registry");
   EXPECT_TRUE(pods({"--container=a", "x.py", std::string(plan::max_packed_bytes, '\xff')})
                   .error()
-                  .what.starts_with("a command line of "));
+                  .what.starts_with("the command line is "));
   for (const char* line : {"--partition a x.py",
                            "--slurm-arg=--nice x.py",
                            "--after 7 x.py",

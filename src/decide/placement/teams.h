@@ -8,7 +8,8 @@
 
 namespace toprun::placement {
 
-// The sets of nodes whose ranks share parallel groups of one kind, directly or through other nodes.
+// Sets of nodes. Two nodes are in the same set if a parallel group of one kind has ranks on both,
+// or if a chain of such nodes connects them.
 struct Teams {
   struct Range {
     std::size_t first = 0, last = 0;

@@ -40,7 +40,7 @@ TEST(NameRule, RefusesWithTheReason) {
        "does not match n1"},
       {"(?<rack>x)", {}, "there are no host names to match; give --hosts LIST"},
       {"(?<rack>(a+)+)$", {std::string(40, 'a') + "b"}, "simplify the expression"},
-      {std::string(2000, 'x'), {"n1"}, "more than 1024 bytes"},
+      {std::string(2000, 'x'), {"n1"}, "longer than 1024 bytes"},
       {"(?<a>x)(?<a>y)", {"xy"}, "two named subpatterns have the same name"},
   };
   for (const auto& [rule, names, expected] : rows) {

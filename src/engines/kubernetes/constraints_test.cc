@@ -30,7 +30,7 @@ TEST(Constraints, EachOperatorsOwn) {
       {[](Workload& job) { job.folder = "/a"; }, no_trainjob, "--chdir /a"},
       {[](Workload& job) { job.host_network = true; }, no_trainjob, "--host-network"},
       {[](Workload& job) { job.variables.resize(127); }, all, ""},
-      {[](Workload& job) { job.variables.resize(128); }, no_trainjob, "128 variables"},
+      {[](Workload& job) { job.variables.resize(128); }, no_trainjob, "the job has 128 variables"},
       {[](Workload& job) { job.image = std::string(501, 'a'); }, no_trainjob, "--container a"},
       {[](Workload& job) {
          job.variables = {{"PET_NNODES", "2"}};

@@ -126,7 +126,7 @@ TEST(Slots, RefusesWithWhatToDo) {
     const char* expected;
   };
   const std::string no_number =
-      ": not a number of processes; give a number from 1 to 65536, cpu, gpu or auto";
+      ": this is not a number of processes; give a number from 1 to 65536, cpu, gpu or auto";
   for (const auto& [what, environment, allocation, request, expected] : std::vector<Case>{
            {"gpu without GPUs",
             {},

@@ -60,7 +60,9 @@ std::unexpected<Error> other_node_count(const Hints& hints, const slurm::Step& s
       fmt::format("this Slurm step has {} tasks on {}", step.tasks,
                   counted(step.nodes.size(), "node")),
       fmt::format("drop {} or start the step with srun -N {}{}", hints.nnodes_source, *hints.nnodes,
-                  can_be_spares ? "; with --max-restarts the other nodes wait as spares" : ""));
+                  can_be_spares
+                      ? "; with --max-restarts the nodes that the job does not need wait as spares"
+                      : ""));
 }
 
 // How many of the step's nodes begin; the others are spares. Unset: it has too few or too many.

@@ -135,7 +135,8 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "(--nodes=5)"},
            {"another node count than the step's", step_of_agents, nnodes(2),
             "--nnodes 2: this Slurm step has 4 tasks on 4 nodes; drop --nnodes or start the step "
-            "with srun -N 2; with --max-restarts the other nodes wait as spares"},
+            "with srun -N 2; with --max-restarts the nodes that the job does not need wait as "
+            "spares"},
            {"four worlds of one by a variable", step_of_agents, nnodes(1, "PET_NNODES"),
             "PET_NNODES 1: this Slurm step has 4 tasks on 4 nodes; drop PET_NNODES or start the "
             "step "

@@ -167,7 +167,7 @@ TEST(Edf, ChainsThatDoNotEnd) {
   }
   files["w9.toml"] = "";
   Request wide{.environment = "w0.toml"};
-  EXPECT_TRUE(joined(wide, files).error().line().contains("or 100 files"));
+  EXPECT_TRUE(joined(wide, files).error().line().contains("or more than 100 files"));
   files["i.toml"] = "workdir = '/w'";
   Request none{.environment = "i.toml"};
   EXPECT_TRUE(joined(none, files).error().line().contains("the file does not name an image"));

@@ -104,7 +104,8 @@ TEST_F(Prepare, WithoutARecordItIsTheUsers) {
 
 TEST_F(Prepare, AFailedCommandIsExplainedOrQuoted) {
   const std::string quoted = go("echo oh >&2; echo dear >&2; exit 3");
-  EXPECT_TRUE(quoted.starts_with("n1: container mine: sh ended with code 3: dear; try it by hand"))
+  EXPECT_TRUE(quoted.starts_with(
+      "n1: container mine: sh ended with code 3: dear; try this command by hand"))
       << quoted;
   const std::string explained = go("echo 'write: no space left on device' >&2; exit 1");
   EXPECT_TRUE(explained.contains("no space left on device; free some space")) << explained;

@@ -64,7 +64,8 @@ TEST_F(Activating, ACondaEnvironmentIsFoundByNameAndItsScriptsAreSourced) {
   EXPECT_EQ(activated->environment.get("CUDA_HOME"), prefix + "/cuda");
   EXPECT_FALSE(activated->environment.has("SHLVL"));
   const std::string error = error_of({.conda = "trai"});
-  EXPECT_TRUE(error.starts_with("--conda trai on host n0: no conda environment of that name in "));
+  EXPECT_TRUE(
+      error.starts_with("--conda trai on host n0: there is no conda environment of that name in "));
   EXPECT_TRUE(error.ends_with("; did you mean train?")) << error;
 }
 
@@ -107,9 +108,10 @@ TEST_F(Activating, ACommandIsRunAndItsEnvironmentTakenOver) {
 }
 
 TEST_F(Activating, ACommandThatFailsIsShownWithItsWords) {
-  EXPECT_EQ(error_of({.before = "echo 'error: no licence' >&2; exit 3"}),
-            "--before echo 'error: no licence' >&2; exit 3 on host n0: it ended with code 3: "
-            "error: no licence; add \"|| true\" to commands that may fail");
+  EXPECT_EQ(
+      error_of({.before = "echo 'error: no licence' >&2; exit 3"}),
+      "--before echo 'error: no licence' >&2; exit 3 on host n0: the command ended with code 3: "
+      "error: no licence; add \"|| true\" to commands that may fail");
   EXPECT_TRUE(
       error_of({.before = "source /no/such"}).contains("/no/such: No such file or directory"));
   EXPECT_EQ(error_of({.before = "false || true"}), "no error");

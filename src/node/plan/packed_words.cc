@@ -35,8 +35,9 @@ Result<std::vector<std::string>> unpack_words(std::string_view packed) {
                         packed.size(), nullptr, &size, nullptr, variant);
   bytes.resize(failed == 0 ? size : 0);
   if (!bytes.ends_with('\0')) {
-    return usage(std::string(packed_word), "the text after this word is not a packed command line",
-                 "only `toprun submit` writes packed command lines");
+    return usage(std::string(packed_word),
+                 "the argument of this word is not a command line that `toprun submit` wrote",
+                 "do not use this word by hand: toprun submit writes it");
   }
   bytes.pop_back();
   std::vector<std::string> argv;

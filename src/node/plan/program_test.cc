@@ -105,9 +105,10 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
 TEST_F(ProgramTest, Programs) {
   EXPECT_EQ(check(Program::executable, "tool"), "");
   EXPECT_EQ(check(Program::executable, "./tool"), "");
-  EXPECT_EQ(check(Program::executable, "tol"),
-            "program tol: not in PATH=DIR; give the program's path, or leave out --no-python if "
-            "this is a Python script");
+  EXPECT_EQ(
+      check(Program::executable, "tol"),
+      "program tol: it is not in PATH=DIR; give the program's path, or leave out --no-python if "
+      "this is a Python script");
   EXPECT_EQ(check(Program::executable, "./train.py"),
             "program ./train.py in DIR: is not executable; chmod +x ./train.py, or leave out "
             "--no-python if this is a Python script");

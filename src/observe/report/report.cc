@@ -251,13 +251,15 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   }
   if (!cause.message.empty()) return advice_for_traceback(cause);
   if (has_logs) return {};
-  if (!cause.last_output.empty())
+  const auto is_of_the_rank = [](const Outside& line) { return !is_note_of_pytorch(line.raw()); };
+  if (std::ranges::any_of(cause.last_output, is_of_the_rank)) {
     return "use --log-dir DIR --tee 3 to keep all output of every rank";
+  }
   const int code = cause.exit_code.value_or(exit_failure);
   return fmt::format(
-      "the rank printed nothing: look for the code that ends the rank with {0}, such as "
+      "the rank printed nothing{1}: look for the code that ends the rank with {0}, such as "
       "sys.exit({0})",
-      code);
+      code, cause.last_output.empty() ? "" : " of its own");
 }
 
 std::string stopped_text(const Others& others) {

@@ -98,6 +98,9 @@ TEST(Report, AmongTheLastLinesAreNoNotesOfPyTorchBeforeAnError) {
                   .contains("  last lines  [W] mine\n              boom\n"));
   exit.last_output = {note};
   EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "/l", {}).contains("  last lines  [W1129"));
+  EXPECT_TRUE(
+      failure_report(model::cause_of(exit), {}, "", {})
+          .contains("  next        the rank printed nothing of its own: look for the code"));
 }
 
 TEST(Report, OnATerminalTheErrorIsWrapped) {

@@ -76,7 +76,7 @@ Result<Waiting> grow_by_id(const std::string& text, const Environment& environme
   const bool runs = std::ranges::any_of(
       *jobs, [](const engines::Job& job) { return job.state == JobState::running; });
   if (!runs) {
-    return fail(what_cannot("job " + text), "the job does not run",
+    return fail(what_cannot("job " + text), "the job is not running",
                 fmt::format("toprun status {} says more", text));
   }
   const auto id = TRY(engines::parse_job_id(text));

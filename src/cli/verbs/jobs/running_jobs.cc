@@ -80,8 +80,9 @@ Result<RunningJob> job_of_root(const Root& root, const std::string& what,
   for (RunningJob& job : jobs_here(environment)) {
     if (root.is_of(job)) return std::move(job);
   }
-  return fail(what, fmt::format("the job has ended: process {} of {} is not its root agent",
-                                root.pid, hosts::host_name()));
+  return fail(what,
+              fmt::format("the job has ended: process {} of {} is not the root agent of this job",
+                          root.pid, hosts::host_name()));
 }
 
 // The job whose root agent is a fork of this process, its keeper: `$!` in a shell. No other process
@@ -221,7 +222,7 @@ std::vector<std::string> waiting_lines(const engines::Queue& queue, const std::v
 
 std::unexpected<Error> does_not_run(const Asking& asking, const std::string& state,
                                     const std::string& id) {
-  return fail(asking.what, "the job does not run: " + state,
+  return fail(asking.what, "the job is not running: " + state,
               fmt::format("toprun status {} shows more", id));
 }
 

@@ -28,8 +28,8 @@ struct Asking {
 };
 
 // Finds the job that `word` names. The word is an id, a name, the process id of the root agent or
-// of its keeper, or the file of --report. An empty word means the only running job. nullopt: the
-// job may run, but its root agent is not on this host.
+// of its keeper, or the file of --report. If the word is empty, it means the only running job.
+// nullopt: the job's root agent is not on this host; the job perhaps runs on another host.
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);

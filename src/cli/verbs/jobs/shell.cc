@@ -70,7 +70,7 @@ Result<std::vector<std::string>> words_for_srun(const std::string& text,
     return several_tasks(what, std::move(ids));
   }
   if (!running.empty()) return step_words(*running.front());
-  return fail(what, "the job does not run: " + not_running_text(*queue, jobs.front()),
+  return fail(what, "the job is not running: " + not_running_text(*queue, jobs.front()),
               "see toprun status " + text);
 }
 

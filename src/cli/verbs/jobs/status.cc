@@ -157,9 +157,9 @@ std::string run_text(const model::RunRecord& run, bool job_has_ended) {
   } else if (last.interrupted && !last.ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
-    text += jobs::phase_words(last) + " when it last wrote its report";
+    text += jobs::phase_words(last);
     const auto updated = model::if_known(model::updated_at(run));
-    if (updated) text += ", at " + time_text(*updated);
+    if (updated) text += fmt::format(" (last reported at {})", time_text(*updated));
   } else {
     text += last.ended ? "this attempt is over, and another one follows" : jobs::phase_words(last);
   }

@@ -67,7 +67,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
       {{"--venv", "e", "--on", "k8s"}, "--on k8s: toprun builds on slurm or local"},
       {{"--venv", "e", "--import", "a,"}, "--import a,: must be modules"},
       {{"--venv", "e", "--horovod=x"}, "--horovod=x: must be nccl, gloo or mpi"},
-      {{"--venv", "e", "--nccl-home", "x"}, "--nccl-home x: is for Horovod"},
+      {{"--venv", "e", "--nccl-home", "x"}, "--nccl-home x: this option is for Horovod"},
       {{"--from", "x"}, "--from x: --container FILE is missing"},
       {{"--from", "x", "--container", "y"}, "--container y: must end in .sif or .sqsh"},
       {{"--from", "x", "--container", "y.sif", "z"}, "--from x: packages can be added"},

@@ -203,7 +203,8 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
        "where any host is"},
       {"t.yaml", "hosts:\n  n0: /c/a\n  \"n[1-2]\": [c, b]\n",
        "cluster rack\nn0 c/a t.yaml:2\nn1 c/b t.yaml:3\nn2 c/b t.yaml:3\n"},
-      {"t", "vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n", "error: t:2:1: no switch: H-0b"},
+      {"t", "vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n",
+       "error: t:2:1: the file contains no switch: H-0b"},
       {"t", "n[0-999999999] /r/0\n", "error: t:1:3: the range 0-999999999 has more than 262144"},
   };
   for (const auto& [name, content, expected] : rows) {

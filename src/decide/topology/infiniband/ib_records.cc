@@ -86,7 +86,7 @@ class Dump {
   Result<void> check_switches() const {
     if (std::ranges::any_of(nodes_, &Node::is_switch)) return {};
     if (nodes_.empty())
-      return usage(file_, "the file contains neither a Switch nor a Ca", std::string(whole));
+      return usage(file_, "no line of the file begins with Switch or Ca", std::string(whole));
     const Node& node = nodes_.front();
     return usage(at(file_, {node.mention_line, 1}),
                  fmt::format("the file contains no switch: {} \"{}\" is linked to {}", node.id,

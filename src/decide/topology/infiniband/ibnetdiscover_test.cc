@@ -293,8 +293,8 @@ TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
 TEST(Ibnetdiscover, RefusesWithThePlace) {
   const std::string head = "Switch\t4 \"S-0a\"\t\t# \"l0\"\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "t: the file contains neither a Switch nor a Ca"},
-      {"# only comments\n", "t: the file contains neither a Switch nor a Ca"},
+      {"", "t: no line of the file begins with Switch or Ca"},
+      {"# only comments\n", "t: no line of the file begins with Switch or Ca"},
       {"vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n",
        "t:2:1: the file contains no switch: H-0b \"n0 HCA-1\" is linked to nothing; run "
        "ibnetdiscover on a node "
@@ -307,7 +307,7 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {head + "[1] \"H-0b\"[1](b) # \"MT4129 ConnectX7 Mellanox Technologies\" lid 1 4xNDR\n",
        "t: the adapters do not name their hosts; set the adapters'"},
       {"[1] \"S-0a\"[1] # \"l0\"\n", "t:1:1: this port has no Switch, Ca or Rt line before it"},
-      {head + "vendid=0x1\n[1] \"S-0a\"[1] # \"l0\"\n", "t:3:1: no Switch"},
+      {head + "vendid=0x1\n[1] \"S-0a\"[1] # \"l0\"\n", "t:3:1: this port has no Switch"},
       {head + "  [x] \"S-0a\"[1]\n", "t:2:3: expected a port, as in [1]"},
       {head + "[256] \"H-0b\"[1]\n", "t:2:1: expected a port, as in [1], up to 255"},
       {head + "[1][ext x] \"H-0b\"[1]\n", "t:2:1: expected a port"},
@@ -509,8 +509,9 @@ TEST(Ibnetdiscover, RefusesARealDumpWithoutAFabric) {
     GTEST_SKIP() << "the sample dump is not beside the repository: " << text.error().line();
   const auto fabric = parse_ibnetdiscover(*text, "t");
   ASSERT_FALSE(fabric);
-  EXPECT_EQ(fabric.error().line().find("t:10:1: no switch: H-b8e92403009ca838 \"dgx-gb200-n01-c1 "
-                                       "HCA-1\" is linked to nothing"),
+  EXPECT_EQ(fabric.error().line().find(
+                "t:10:1: the file contains no switch: H-b8e92403009ca838 \"dgx-gb200-n01-c1 "
+                "HCA-1\" is linked to nothing"),
             0u)
       << fabric.error().line();
 }
