@@ -129,7 +129,7 @@ class Pairs(cluster.SlurmCase):
         self.assertRegex(done.out, "\\A4 nodes: none is slower than the others, 6 pairs measured\n"
                                    f"  inside a rack  {RANGE}.*\n"
                                    "  between racks  .*0\\.0\\d+ Gbps.* \\(4 pairs, 2 at a time\\)\n"
-                                   "  with two racks toprun cannot tell which uplink is slow, .*\n\\Z")
+                                   "  with only two racks toprun cannot tell which uplink is slow, .*\n\\Z")
         self.assertNotRegex(done.err, "round (\\d+) of \\1\\b")
 
     def assert_found(self, done):

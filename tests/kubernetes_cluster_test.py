@@ -491,7 +491,7 @@ class Waiting(KubernetesCase):
         wait_for(lambda: said in self.call("status", name).out, "the quota's words", SOON_S)
         logs = self.call("logs", name)
         self.assertEqual(logs.code, 1, logs)
-        self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: FailedCreatePod: .*exceeded quota: team.*")
+        self.assert_one_line(logs, f"job {name} has printed nothing yet: the job waits: FailedCreatePod: .*exceeded quota: team.*")
         self.clean(name)
 
     def test_an_image_without_toprun(self):

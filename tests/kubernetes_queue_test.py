@@ -211,7 +211,7 @@ class InKueue(KubernetesCase):
                 self.assertRegex(self.call("eta").out, said)
                 self.assertRegex(self.call("jobs").out, rf"{name} +team-a +\S+ +ada +Pending +0:00 +1 +\(Kueue\)")
                 logs = self.call("logs", name)
-                self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: Kueue: .*{said}.*")
+                self.assert_one_line(logs, f"job {name} has printed nothing yet: the job waits: Kueue: .*{said}.*")
                 self.assert_ok(self.call("cancel", name))
                 wait_for(lambda: not self.objects.list(plural), "it is gone")
                 self.objects.kept = {key: item for key, item in self.objects.kept.items() if key[0] != "workloads"}
@@ -408,7 +408,7 @@ class Words(ServerCase):
         self.add("pytorchjobs", job("pytorchjobs", "only"))
         done = self.call("logs", "only")
         self.assertEqual(done.code, 1)
-        self.assert_one_line(done, "job only has printed nothing yet: it waits: NoPods: none of its 2 pods has been made yet")
+        self.assert_one_line(done, "job only has printed nothing yet: the job waits: NoPods: none of its 2 pods has been made yet")
 
     def test_a_state_is_said_once(self):
         failed = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "x",

@@ -192,7 +192,7 @@ class Logs(Stand):
     def test_what_kubectl_says_is_cleaned(self):
         finished = self.call("logs", "train")
         self.assertEqual((finished.code, finished.out), (1, ""), finished)
-        self.assert_one_line(finished, "job train has printed nothing yet: it waits: Starting: 0 of 2 pods run; "
+        self.assert_one_line(finished, "job train has printed nothing yet: the job waits: Starting: 0 of 2 pods run; "
                                        "is being made: train-node-0-0")
         self.api.objects.find("pods", "default", "train-node-0-0")["status"]["containerStatuses"] = [
             {"state": {"running": {"startedAt": "2026-11-24T17:00:00Z"}}}]

@@ -129,7 +129,7 @@ class Verbs(RunaiCase):
                     self.assertIn(why, self.runai("status", name).out)
                     logs = self.runai("logs", name)
                     self.assertEqual(logs.code, 1)
-                    self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: .*{why}.*")
+                    self.assert_one_line(logs, f"job {name} has printed nothing yet: the job waits: .*{why}.*")
 
 
 class Cluster(RunaiCase):
