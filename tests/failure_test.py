@@ -172,7 +172,7 @@ class EndedEarly(support.TestCase):
                 self.assertRegex(finished.err, r"(?m)^toprun: rank 1 on \S+ had ended with 0 while [12] ranks? still "
                                                r"(called all_reduce|ran)$")
                 self.assertRegex(finished.err, r"(?m)^  reason      rank [02] on \S+ failed as a consequence: RuntimeError")
-                self.assertRegex(finished.err, "(?m)^  next        uneven data?")
+                self.assertRegex(finished.err, r"(?m)^  next        do the ranks have different numbers of steps\?")
                 cause = json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
                 self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]), ("ended_early", 1, None))
 

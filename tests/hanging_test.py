@@ -114,7 +114,7 @@ class FileSystems(support.TestCase):
         self.hang(logs)
         finished = self.end(run, 60, code=1)
         self.assertRegex(finished.err, "cannot prepare the folders and files of its ranks: no answer after 20.0 s; "
-                                       "see which file system hangs: that of the program, of --log-dir")
+                                       "check which file system hangs: that of the program, of --log-dir")
 
     def test_the_program_of_a_restart(self):
         folder = self.folder()

@@ -19,6 +19,7 @@ WAITS = """
 import glob, os, sys, time
 import torch.distributed as dist
 dist.init_process_group("gloo")
+dist.barrier()  # Gloo's start is over on every rank: none may end before
 while len(glob.glob(sys.argv[1])) < int(*sys.argv[2:] or "1"):
     time.sleep(0.05)
 dist.destroy_process_group()
