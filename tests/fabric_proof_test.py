@@ -142,7 +142,7 @@ class Required(support.TestCase):
             self.skipTest("this machine has RDMA devices")
         finished = self.run_nodes(nodes=[0])
         self.assertEqual(finished.code, 1)
-        self.assertRegex(finished.err, r"toprun: \S+: --require-rdma: it has no RDMA device; toprun net show")
+        self.assertRegex(finished.err, r"toprun: \S+: --require-rdma: it has no RDMA device; for more, run `toprun net show`")
         self.assertEqual(finished.out, "")
 
     def test_a_setting_that_switches_it_off(self):

@@ -54,7 +54,8 @@ class TheWheels(support.TestCase):
     def test_are_two_of_this_version(self):
         version = output(support.binary(), "--version").split()[1]
         names = [pathlib.Path(file).name for file in wheels()]
-        tag = f"py3-none-manylinux2014_{os.uname().machine}.whl"
+        machine = os.uname().machine
+        tag = f"py3-none-manylinux2014_{machine}.musllinux_1_1_{machine}.whl"
         self.assertEqual(names, [f"toprun-{version}-{tag}", f"toprun_as_torchrun-{version}-{tag}"])
 
     def test_pip_finds_nothing_missing(self):
