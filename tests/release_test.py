@@ -1,7 +1,5 @@
-"""The files of a release, by dpkg-deb, rpm, pip's zip and tar; install.sh with whole and damaged ones.
-
-ctest: TIMEOUT 300
-"""
+# ctest: TIMEOUT 400
+"""The files of a release, by dpkg-deb, rpm, pip's zip and tar; install.sh with whole and damaged ones."""
 
 import hashlib
 import os
