@@ -86,6 +86,9 @@ class Files(Case):
         self.assertEqual((again / "SHA256SUMS").read_text(), (self.dist / "SHA256SUMS").read_text())
 
     def test_wrong_calls_are_one_line(self):
+        _, done = made(self.folder / "none", SOURCE_DATE_EPOCH="today")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "release: SOURCE_DATE_EPOCH=today: this is not a number of seconds since 1970\n"))
         for arguments, said in ((["9.9.9"], "there is no tag v9.9.9"), (["1.0", "--arch", "sparc"], "choose from x86_64, aarch64"),
                                 (["1.0", "--out", self.dist], "is not empty")):
             done = subprocess.run([RELEASE, "--out", self.folder / "none", *arguments], capture_output=True, text=True)
