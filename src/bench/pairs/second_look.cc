@@ -14,14 +14,6 @@ using Nodes = std::vector<std::size_t>;
 
 using Results = std::vector<std::vector<const Measured*>>;  // by round
 
-std::vector<const Measured*> results_of(const Results& results, const Nodes& rounds) {
-  std::vector<const Measured*> out;
-  for (const std::size_t round : rounds) {
-    out.insert(out.end(), results[round].begin(), results[round].end());
-  }
-  return out;
-}
-
 bool is_whole(const Check& check, std::size_t played) {
   const auto was_played = [&](std::size_t round) { return round < played; };
   return std::ranges::all_of(check.suspect, was_played) &&
@@ -39,51 +31,76 @@ double in_unit(double pace, Figure figure) {
   return figure == Figure::latency ? 1 / pace : pace;
 }
 
-// The pace of the controls. Without any, what was usual in the first pass has to do, where that was
-// measured between the same nodes: with more load, so that only a node that does not reach it is
-// slow.
+// A pair's paces in both directions, the first seen from `node`. A domain's pairs are seen from
+// nowhere: their slower direction counts, and the first pass has said which one it is.
+struct Paces {
+  double there, back;
+};
+
+Paces paces(const Measured& pair, std::optional<std::size_t> node, Figure figure) {
+  const double from_a = pace(pair, 0, figure);
+  const double to_a = pace(pair, 1, figure);
+  if (!node) return {std::min(from_a, to_a), std::min(from_a, to_a)};
+  return node == pair.b ? Paces{to_a, from_a} : Paces{from_a, to_a};
+}
+
+// The pace of the controls, seen as the suspect is. Without any, what was usual in the first pass
+// has to do, where that was measured between the same nodes: with more load, so that only a node
+// that does not reach it is slow.
 double usual_pace(const Check& check, const Results& results, const Finding& finding,
-                  Figure figure) {
+                  std::optional<std::size_t> node, Figure figure) {
   std::vector<double> usual;
-  for (const Measured* pair : results_of(results, check.control)) {
-    for (std::size_t d = 0; d < directions; ++d) usual.push_back(pace(*pair, d, figure));
+  for (const std::size_t round : check.control) {
+    for (const Measured* pair : results[round]) {
+      const auto [there, back] = paces(*pair, node, figure);
+      usual.insert(usual.end(), {there, back});
+    }
   }
   if (!usual.empty()) return bench::median(std::move(usual));
   const bool same_nodes = check.question.subject == Subject::itself && finding.kind != Kind::node;
   return same_nodes ? in_unit(finding.usual, figure) : 0;
 }
 
-// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
+// The suspect's paces in its best round: what is broken is slow in each. The pairs of a domain
+// share its uplink, some of them unevenly, so that the median of a round's pairs counts.
+Paces best_round(const Check& check, const Results& results, std::optional<std::size_t> node,
+                 Figure figure) {
+  Paces best{0, 0};
+  for (const std::size_t round : check.suspect) {
+    std::vector<double> there;
+    std::vector<double> back;
+    for (const Measured* pair : results[round]) {
+      const Paces one = paces(*pair, node, figure);
+      there.push_back(one.there);
+      back.push_back(one.back);
+    }
+    if (there.empty()) continue;
+    best.there = std::max(best.there, bench::median(std::move(there)));
+    best.back = std::max(best.back, bench::median(std::move(back)));
+  }
+  return best;
+}
+
 Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
               const Thresholds& thresholds) {
   Answer out;
-  out.usual = usual_pace(check, results, finding, figure);
+  const std::optional<std::size_t> node = seen_from(finding, check.question.subject);
+  out.usual = usual_pace(check, results, finding, node, figure);
   // What gave no result needs nothing to be compared with: any result clears it.
   const bool gave_none = finding.reached == 0 && finding.hung + finding.failed > 0;
   const double slow_below = out.usual > 0 ? out.usual * (1 - thresholds.least_shortfall)
                                           : std::numeric_limits<double>::min();
-  const std::optional<std::size_t> node = seen_from(finding, check.question.subject);
-  std::vector<double> there;
-  std::vector<double> back;
-  for (const Measured* pair : results_of(results, check.suspect)) {
-    double from_a = pace(*pair, 0, figure);
-    double to_a = pace(*pair, 1, figure);
-    if (!node) from_a = to_a = std::min(from_a, to_a);
-    there.push_back(node == pair->b ? to_a : from_a);
-    back.push_back(node == pair->b ? from_a : to_a);
-    ++out.pairs;
-    if (std::min(from_a, to_a) < slow_below) ++out.slow_pairs;
-    if (pair->state == State::hung) ++out.hung;
+  for (const std::size_t round : check.suspect) {
+    for (const Measured* pair : results[round]) {
+      const auto [there, back] = paces(*pair, node, figure);
+      ++out.pairs;
+      if (std::min(there, back) < slow_below) ++out.slow_pairs;
+      if (pair->state == State::hung) ++out.hung;
+    }
   }
-  out.known = !there.empty() && (out.usual > 0 || gave_none);
+  out.known = out.pairs > 0 && (out.usual > 0 || gave_none);
   if (!out.known) return out;
-  // What is broken is slow each time; the pairs of a domain share its uplink, some of them
-  // unevenly.
-  const auto typical = [&](std::vector<double> paces) {
-    return node ? std::ranges::max(paces) : bench::median(std::move(paces));
-  };
-  const double sends = typical(std::move(there));
-  const double receives = typical(std::move(back));
+  const auto [sends, receives] = best_round(check, results, node, figure);
   out.reached = std::min(sends, receives);
   out.slow = out.reached < slow_below;
   if (std::max(sends, receives) >= slow_below) {

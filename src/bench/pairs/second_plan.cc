@@ -54,8 +54,7 @@ class Planner {
     const std::size_t b = finding.nodes[1];
     switch (question.subject) {
       case Subject::itself:
-        return add_check(question, std::vector<Round>(pair_repeats, {pair_of(a, b)}),
-                         finding.shared);
+        return add_check(question, std::vector<Round>(repeats, {pair_of(a, b)}), finding.shared);
       case Subject::first_node:
         return ask_node(question, a, finding.shared);
       case Subject::second_node:
@@ -174,8 +173,10 @@ class Planner {
     const Round control = healthy_round(finding, suspect.size());
     if (suspect.empty()) return;
     Check check{question, {}, {}};
-    add(check.suspect, suspect);
-    if (!control.empty()) add(check.control, control);
+    for (std::size_t i = 0; i < repeats; ++i) {
+      if (!control.empty()) add(check.control, control);
+      add(check.suspect, suspect);
+    }
     out_.checks.push_back(std::move(check));
   }
 

@@ -12,8 +12,9 @@ namespace toprun::pairs {
 // The number of rounds for a suspect node, with different partners if there are enough nodes.
 // Several rounds are needed so that a short pause of the machine does not make a node seem slow.
 inline constexpr std::size_t node_rounds = 3;
-// How often a pair is measured again, because a host may have been busy during the first pass.
-inline constexpr std::size_t pair_repeats = 5;
+// How often a pair, or the same pairs of two domains, are measured again, because hosts may be busy
+// for a moment.
+inline constexpr std::size_t repeats = 5;
 
 // A finding of the first pass that is measured again.
 struct Suspect {
@@ -32,8 +33,8 @@ struct Question {
 
 // The rounds run one after another, with no other traffic on the network. A suspect node is
 // measured with up to three good nodes, one at a time. An uplink is measured with all good nodes of
-// its domain at once, because one pair does not fill the uplink. A pair is measured several times.
-// If no node is good, the controls are nodes that are slow only in single pairs.
+// its domain at once, because one pair does not fill the uplink. Pairs and domains are measured
+// several times. If no node is good, the controls are nodes that are slow only in single pairs.
 struct SecondPlan {
   // Both lists contain indexes in `rounds`. The controls are rounds with the same number of good
   // pairs at the same distance. If too many nodes are suspects, there are no controls.
