@@ -48,7 +48,7 @@ check: lint release  ## what takes two minutes once all is built: lint, the room
 test: lint  ## the end-to-end tests of the release build, and the unit tests under ASan and UBSan
 	tools/setup build
 	@cmake --preset asan & sanitized=$$!; cmake --preset release && wait $$sanitized
-	@tools/setup clang cluster modules mpi draw old wheel release container schema kubernetes --python & others=$$!; \
+	@tools/setup clang cluster modules mpi draw old wheel release recipes container schema kubernetes --python & others=$$!; \
 	  cmake --build build/release; built=$$?; wait $$others && exit $$built
 	python3 -B tests/run.py 'build/release:(e2e|unit)' build/asan:unit:unit_tests
 

@@ -20,3 +20,4 @@ toprun_install_text(${CMAKE_INSTALL_DATADIR}/zsh/site-functions _toprun completi
 toprun_install_text(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d toprun.fish completion fish)
 toprun_install_text(${CMAKE_INSTALL_DOCDIR} toprun.cdx.json version --sbom)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/LICENSE TYPE DOC)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/modulefile DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/toprun RENAME ${PROJECT_VERSION})

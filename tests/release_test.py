@@ -12,34 +12,20 @@ import unittest
 import zipfile
 
 import support
+from released import ARCHITECTURE, RELEASE, TIME, made, needs_tools
 
-RELEASE = support.REPOSITORY / "tools/release"
 INSTALL = support.REPOSITORY / "packaging/install.sh"
-NEEDED = "rpmbuild", "rpm", "dpkg-deb", "minisign", "cmake"
-TIME = "1700000000"
-ARCHITECTURE = os.uname().machine
 ARCHIVE = f"toprun-{{}}-linux-{ARCHITECTURE}.tar.gz"
 PROGRAMS = {"usr/bin/toprun", "usr/bin/toprun-bench"}
 TEXTS = {"usr/share/man/man1/toprun.1", "usr/share/bash-completion/completions/toprun", "usr/share/zsh/site-functions/_toprun",
          "usr/share/fish/vendor_completions.d/toprun.fish",
-         *(f"usr/share/doc/toprun/{name}" for name in ("README.md", "CHANGELOG.md", "LICENSE", "toprun.cdx.json"))}
-
-
-def made(folder, *arguments, **environment):
-    """What tools/release prints, having packed the build under test."""
-    built = pathlib.Path(support.TOPRUN).parent
-    version = subprocess.check_output([support.TOPRUN, "version"], text=True).split()[1]
-    done = subprocess.run([RELEASE, version, "--arch", ARCHITECTURE, "--built", built, "--out", folder, *arguments],
-                          capture_output=True, text=True, env={**os.environ, "SOURCE_DATE_EPOCH": TIME, **environment})
-    return version, done
+         "usr/share/modulefiles/toprun/{}", *(f"usr/share/doc/toprun/{name}" for name in ("README.md", "CHANGELOG.md", "LICENSE", "toprun.cdx.json"))}
 
 
 class Case(support.TestCase):
     @classmethod
     def setUpClass(cls):
-        lacking = [name for name in NEEDED if not shutil.which(name)]
-        if lacking or not (pathlib.Path(support.TOPRUN).parent / "CMakeCache.txt").exists():
-            raise unittest.SkipTest(f"needs a build folder and {', '.join(lacking)}: run `tools/setup release`")
+        needs_tools()
         cls.scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.scratch.cleanup)
         cls.folder = pathlib.Path(cls.scratch.name)
@@ -51,6 +37,7 @@ class Case(support.TestCase):
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         cls.archive = cls.dist / ARCHIVE.format(cls.version)
+        cls.files = PROGRAMS | {name.format(cls.version) for name in TEXTS}
 
 
 class Files(Case):
@@ -58,14 +45,14 @@ class Files(Case):
         with tarfile.open(self.archive) as tar:
             top = f"toprun-{self.version}-linux-{ARCHITECTURE}"
             names = {member.name.replace(top, "usr", 1): member for member in tar}
-        self.assertEqual(set(names), PROGRAMS | TEXTS)
+        self.assertEqual(set(names), self.files)
         for name, member in names.items():
             self.assertEqual((member.mtime, member.uid, member.mode), (int(TIME), 0, 0o755 if name in PROGRAMS else 0o644), name)
         listed = subprocess.check_output(["dpkg-deb", "--fsys-tarfile", next(self.dist.glob("*.deb"))])
         deb = subprocess.run(["tar", "-t"], input=listed, capture_output=True).stdout.decode().split()
-        self.assertEqual({name[2:] for name in deb if not name.endswith("/")}, PROGRAMS | TEXTS)
+        self.assertEqual({name[2:] for name in deb if not name.endswith("/")}, self.files)
         rpm = subprocess.check_output(["rpm", "-qlp", next(self.dist.glob("*.rpm"))], text=True).split()
-        self.assertEqual({name[1:] for name in rpm}, PROGRAMS | TEXTS)
+        self.assertEqual({name[1:] for name in rpm}, self.files)
         with zipfile.ZipFile(next(self.dist.glob("toprun-*.whl"))) as wheel:
             self.assertLess({"toprun", "toprun-bench"}, {pathlib.Path(name).name for name in wheel.namelist()})
 
