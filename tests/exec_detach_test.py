@@ -163,7 +163,7 @@ class Shell(SleepingJob):
                 self.assertIn(f"this shell runs in pod {pod}: its programs end when the connection ends", finished.err)
         finished = self.launch("shell", "--attach", f"{JOB}/2")
         self.assertEqual(finished.code, 2)
-        self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and this number is not one of theirs; .*")
+        self.assert_one_line(finished, "--attach job/2: the job has 2 pods, and no pod has this number; .*")
 
     def test_the_dry_run(self):
         self.sleeping(1)

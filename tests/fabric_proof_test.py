@@ -172,7 +172,7 @@ class Required(support.TestCase):
     def test_own_debugging_leaves_only_the_first_check(self):
         finished = self.run_nodes("--fabric", "aws-efa", env={"NCCL_DEBUG": "WARN"})
         self.assert_ok(finished)
-        self.assertIn("--require-rdma: you set NCCL's variables for debugging", finished.err)
+        self.assertIn("--require-rdma: you set NCCL's debug variables yourself", finished.err)
 
     def test_plain_sockets_end_the_job(self):
         finished = self.run_nodes("--fabric", "aws-efa", lines="Socket", sleeps="100")

@@ -106,12 +106,12 @@ class OfAnotherUser(OneReport):
             for host in (ELSEWHERE, os.uname().nodename):
                 with self.subTest(verb=verb, host=host):
                     self.assert_asks_nobody(verb, self.written(MALLORY, pid=self.pid, host=host),
-                                            f"the report says where to ask, and it belongs to user {MALLORY}, neither to you "
-                                            "nor to root; ask as the user whose job it is")
+                                            f"the report names the address of the job's agent, and it belongs to user {MALLORY}, neither to you "
+                                            "nor to root; run this command as the user who owns the job")
 
     def test_a_report_that_everybody_may_write(self):
         self.assert_asks_nobody("stacks", self.written(0, pid=self.pid, mode=0o666),
-                                "the report says where to ask, and every user may write to it; .*")
+                                "the report names the address of the job's agent, and every user may write to it; .*")
 
     def test_a_link_to_ones_own(self):
         own = self.written(0, pid=self.pid).rename(self.place / "own.json")

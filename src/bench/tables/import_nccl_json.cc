@@ -115,8 +115,8 @@ Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms)
   const auto named = report.args.empty() ? std::nullopt : collective_of_program(report.args[0]);
   const auto collective = named ? named : terms.collective;
   if (!collective) {
-    return usage("cannot read " + printable(terms.file), "its args do not name a collective",
-                 "name the collective");
+    return usage("cannot read " + printable(terms.file),
+                 "the args of an event do not name a collective", "name the collective");
   }
   series.collective = *collective;
   set_ranks_by_figures(config, report.devices, series);

@@ -303,7 +303,7 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
   }
   if (left > 0) {
     say(
-        fmt::format("the second measurement of what looks slow took longer than {} s ({} times "
+        fmt::format("the second measurement of suspects took longer than {} s ({} times "
                     "--stall-timeout): {} not measured",
                     std::chrono::duration_cast<std::chrono::seconds>(most).count(),
                     second_look_stalls, counted(left, "round") + (left == 1 ? " was" : " were")));

@@ -102,7 +102,7 @@ Result<bench::Collective> collective_named(const std::string& word) {
   for (const char* command : {"pairs", "compare", "import", "history"}) names.emplace_back(command);
   const auto meant = did_you_mean(word, names);
   return usage(
-      "bench " + word, "is neither a collective nor a verb of bench",
+      "bench " + word, "is neither a collective nor a subcommand of bench",
       meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(names, ", "));
 }
 

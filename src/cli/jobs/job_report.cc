@@ -90,8 +90,8 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
   if (!S_ISREG(status.st_mode)) return fail(what, "the report is not a regular file");
   if (const std::string why = distrust(status, ::geteuid()); !why.empty()) {
-    return fail(what, "the report says where to ask, and " + why,
-                "ask as the user whose job it is");
+    return fail(what, "the report names the address of the job's agent, and " + why,
+                "run this command as the user who owns the job");
   }
   const auto text = TRY(read_open_file(file, path, max_report_bytes));
   auto report = parse_report(text);

@@ -94,7 +94,7 @@ Result<After> parse_after(const std::string& text) {
   const bool is_one = id && !id->text.contains('+') && !id->task.starts_with('[');
   if (text.contains(',')) {
     return usage("--after " + text, "it takes one job",
-                 "for several give the option again: " + option_for_each(text));
+                 "for several jobs, repeat the option: " + option_for_each(text));
   }
   if (!is_one || demand == demands.end() || parse_int(id->number).value_or(0) < 1) {
     return usage("--after " + text,

@@ -46,7 +46,7 @@ TEST(Predecessors, SeveralJobsAreGivenByTheOptionAgain) {
   const auto several = parse_after("36,37:any");
   ASSERT_FALSE(several);
   EXPECT_EQ(several.error().line(),
-            "--after 36,37:any: it takes one job; for several give the option again: --after 36 "
+            "--after 36,37:any: it takes one job; for several jobs, repeat the option: --after 36 "
             "--after 37:any");
 }
 

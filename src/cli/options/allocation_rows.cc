@@ -90,9 +90,9 @@ constexpr std::array allocation_flags = {
     of_one_call(repeatable(
         only(batch, ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
                          "Start this job after the job ID has ended with exit code 0 (:ok, the "
-                         "default), with any exit code (:any), or with another exit code than 0 "
-                         "(:notok). `submit --after setup` waits for the job that builds the "
-                         "folder of --venv or the image of --container")))),
+                         "default), with any exit code (:any), or with a nonzero exit code "
+                         "(:notok). The word `setup` as ID means the job of `toprun setup` that "
+                         "builds the folder of --venv or the image of --container")))),
     only(batch, ours(FlagId::wait, "--wait", 'W', "", "", Group::submission,
                      "Wait until the job ends, then exit with the job's exit code")),
     only(batch,

@@ -69,12 +69,14 @@ constexpr std::array bench_flags = {
     own(FlagId::compared_ranks, "--ranks", 0, "N,...",
         "Measure with the first N ranks, for each N in the list"),
     own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
-        "Bandwidth of one node's network in each direction; the column `wire` shows the share of "
+        "Bandwidth of one node's network in each direction, in Gbit/s; the column `wire` shows the "
+        "share of "
         "this bandwidth that was used",
         "the rate that the kernel reports for rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
-        "Bandwidth of the uplink of one innermost domain, such as a rack, in each direction; with "
-        "this option or --link-gbps the table shows the maximum busbw that the links allow"),
+        "Bandwidth of the uplink of one domain of the lowest level, such as a rack, in each "
+        "direction, in Gbit/s; with this option or --link-gbps the table shows the maximum busbw "
+        "that the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail if no byte arrives for this long, and print for which rank the other ranks wait",
         "60"),

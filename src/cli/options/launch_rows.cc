@@ -136,8 +136,8 @@ constexpr std::array launch_flags = {
     torchrun(FlagId::unasked, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
              "Bind worker I to CPUs near GPU I: to all CPUs of the GPU's NUMA node (node) or of "
-             "the GPU's socket (socket), to CPUs of the NUMA node that no other worker uses "
-             "(exclusive), or to cores that share a cache (core-complex)"),
+             "the GPU's socket (socket), to its own part of the NUMA node's CPUs (exclusive), "
+             "or to cores that share a cache (core-complex)"),
     only(scripts,
          optional_value(ours(FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM",
                              Group::program, put<&Options::warm, parse_imports>,
@@ -239,7 +239,7 @@ constexpr std::array launch_flags = {
     only(starting,
          ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
               put<&Activation::before, not_empty>,
-              "Run COMMAND in bash on every node when --modules are loaded, such as 'source "
+              "Run COMMAND in bash on every node after --modules are loaded, such as 'source "
               "/opt/site/env.sh', and start the ranks in the resulting environment")),
     only(scripts,
          torchrun(
@@ -301,9 +301,9 @@ constexpr std::array launch_flags = {
              "0"),
     ours(FlagId::unasked, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
          set_grow,
-         "When nodes that arrive late join a job with --nnodes MIN:MAX: at the next restart, at "
-         "once as in torchrun, or when you run `toprun grow JOB`; all workers restart when nodes "
-         "join",
+         "Time at which late nodes join a job with --nnodes MIN:MAX: at the next restart, at once "
+         "as in torchrun (now), or when you run `toprun grow JOB` (on-signal); all workers restart "
+         "when nodes join",
          "at-restart"),
     torchrun(FlagId::unasked, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
              Group::stopping, put<&Options::signals_to_handle, parse_signals>,

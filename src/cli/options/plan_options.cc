@@ -30,7 +30,7 @@ Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
 Result<void> check_alone(const PlanOptions& options) {
   if (!options.model && !options.traffic) return {};
   return usage(options.model ? "--model" : "--traffic", "it needs --parallel",
-               "add --parallel tp=8,pp=4 or leave it out");
+               "add --parallel tp=8,pp=4 or leave this option out");
 }
 
 }  // namespace
@@ -77,7 +77,8 @@ Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
 Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options) {
   auto plan = parse_plan(options);
   if (!plan || *plan || options.links.empty()) return plan;
-  return usage("--link", "it needs --parallel", "add --parallel tp=8,pp=4 or leave it out");
+  return usage("--link", "it needs --parallel",
+               "add --parallel tp=8,pp=4 or leave this option out");
 }
 
 }  // namespace toprun::options

@@ -31,10 +31,10 @@ TEST(PlanOptions, Refuse) {
             "--parallel : this kind has no size; write KIND=SIZE, as in tp=8,pp=4"},
            {{{}, "7B", {}, {}},
             "--model: it needs --parallel; add --parallel "
-            "tp=8,pp=4 or leave it out"},
+            "tp=8,pp=4 or leave this option out"},
            {{{}, {}, "dp=1G", {}},
             "--traffic: it needs --parallel; add "
-            "--parallel tp=8,pp=4 or leave it out"},
+            "--parallel tp=8,pp=4 or leave this option out"},
            {{{}, {}, {}, {"rack"}},
             "--link rack: it names no level; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in "
             "rack=400 or rack=400:2"},

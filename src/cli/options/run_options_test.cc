@@ -154,10 +154,10 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
   EXPECT_EQ(good_options("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
   EXPECT_EQ(error_of("toprun --link rack=4 s"),
             "--link: it needs --parallel; add "
-            "--parallel tp=8,pp=4 or leave it out");
+            "--parallel tp=8,pp=4 or leave this option out");
   EXPECT_EQ(error_of("toprun --model 7B s"),
             "--model: it needs --parallel; add --parallel "
-            "tp=8,pp=4 or leave it out");
+            "tp=8,pp=4 or leave this option out");
   EXPECT_TRUE(good_options("toprun --order topology --parallel tp=2 s").plan.has_value());
   EXPECT_EQ(error_of("toprun --order name --parallel tp=2 s"),
             "--order and --parallel: both decide the order of the nodes; leave one of them out, "

@@ -16,10 +16,11 @@ constexpr std::array setup_flags = {
                     ours(FlagId::import_test, "--import", 0, "NAME,...", "", Group::building,
                          "Python modules that the finished environment must be able to import",
                          "the modules of the requested packages"))),
-    only(of(Command::setup),
-         ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
-              "Python that creates the environment",
-              "the first existing Python of the table Which Python, after --modules are loaded")),
+    only(
+        of(Command::setup),
+        ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
+             "Python that creates the environment",
+             "after --modules are loaded, the first existing Python of the list \"Which Python\"")),
     only(of(Command::setup),
          ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "", Group::building,
               "Let the environment see the packages that are installed for the Python that creates "
@@ -36,8 +37,8 @@ constexpr std::array setup_flags = {
     only(of(Command::setup),
          ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
               "Build this image from the image of --from, for the option --container of the other "
-              "verbs. Apptainer builds a .sif, enroot a .sqsh. The enroot command was checked "
-              "against its documented grammar but never run")),
+              "verbs. Apptainer builds a .sif, enroot a .sqsh. The enroot command follows "
+              "enroot's manual, but it has never been run")),
     of_one_call(
         only(of(Command::setup),
              ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,

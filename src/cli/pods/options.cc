@@ -530,7 +530,8 @@ Result<void> set_user(Workload& job, const OptionReader& reader) {
   const bool good =
       user && is_id(*user) && (colon == std::string::npos || (group && is_id(*group)));
   if (!good)
-    return usage(argument->label(), "is not UID or UID:GID", "write numbers: id -u; id -g");
+    return usage(argument->label(), "is not UID or UID:GID",
+                 "write numbers, as `id -u` and `id -g` print them");
   job.run_as = engines::kubernetes::RunAs{*user, group};
   return {};
 }

@@ -37,7 +37,7 @@ Result<SecretVariable> parse_secret(const Argument& argument) {
   out.key = colon == std::string::npos ? "" : place.substr(colon + 1);
   if (engines::kubernetes::is_object_name(out.secret) && is_key(out.key)) return out;
   return usage(of_name.label() + "=…", "is not NAME=SECRET:KEY",
-               "give a key of a Secret, as in HF_TOKEN=tokens:hf: a Secret's name consists of "
+               "name a key of a Secret, as in HF_TOKEN=tokens:hf: a Secret's name consists of "
                "lower-case letters, digits, - and ., and a key can also have upper-case letters "
                "and _; to pass a variable of this environment, give --secret-env NAME");
 }

@@ -26,7 +26,7 @@ Result<engines::JobPod> chosen(const plan::JobOfPods& found, const std::string& 
   const std::string option = "--attach " + found.job.id;
   if (pod == found.pods.end()) {
     return usage(which.empty() ? option : fmt::format("{}/{}", option, which),
-                 fmt::format("the job has {}, and this number is not one of theirs",
+                 fmt::format("the job has {}, and no pod has this number",
                              counted(std::ssize(found.pods), "pod")),
                  "pods are numbered from 0");
   }
@@ -50,7 +50,7 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(
       fmt::format("this shell runs in pod {}: its programs end when the connection ends, but a run "
-                  "that toprun run --in {} --detach starts continues",
+                  "of toprun run --in {} --detach continues",
                   pod.name, job));
   const auto ended = TRY(engines::run_on_terminal(words, environment, {}));
   return ended.code;

@@ -181,9 +181,9 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
     say("a PyTorchJob is not possible with restricted pods: its operator adds an init container "
         "that the restricted Pod Security level forbids");
   } else {
-    say("the training operator adds an init container to a PyTorchJob's workers, and only the "
-        "operator's --pytorch-init-container-template-file can make this container restricted; "
-        "otherwise use --operator jobset");
+    say("the training operator adds an init container to a PyTorchJob's workers; the `restricted` "
+        "Pod Security level allows this container only if the operator's "
+        "--pytorch-init-container-template-file says so; otherwise use --operator jobset");
   }
 }
 
@@ -219,7 +219,7 @@ Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOp
   }
   const std::string which = options.which ? lower(kubernetes::kind_of(*options.which)) : "auto";
   return fail("--operator " + which, missing,
-              "leave that option out, or choose another --operator");
+              "leave out what this operator does not support, or choose another --operator");
 }
 
 // The job's own Secret, which Kubernetes takes away with the job. The job is made first: a Secret

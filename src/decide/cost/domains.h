@@ -22,7 +22,8 @@ class Domains {
     return domain_[node * levels_ + level];
   }
   // The rank of node i's domain among all domains of its level in natural order, parents first.
-  // Nodes with an unknown domain and the same parent share one rank, after the known domains.
+  // Nodes with an unknown domain and the same parent share one position in the order, after the
+  // known domains.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }

@@ -20,7 +20,7 @@ struct RankSample {
 };
 
 // A rank that works shows more than most_paths_of_a_wait different stacks within the time limit. A
-// rank that waits shows at most that many, even if it polls in a loop.
+// waiting rank shows at most this many different paths, even if it polls in a loop.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 // If a rank has made no progress for the whole time limit, a computation counts as progress only if

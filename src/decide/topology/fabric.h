@@ -62,9 +62,10 @@ struct Fabric {
 // domain_gbps: the total bandwidth of each domain's cables to the outside, if each cable is listed
 // once. `links` contain the minimum of each level.
 //
-// If a host has two adapters with the same name, several machines have the same host name: there is
-// a warning, and the host is left out. If no cable connects two parts of the fabric, they become
-// separate domains at the top, with a warning. Errors: no host at all; more levels than max_levels.
+// Two adapters with the same name on one host mean that several machines have this host name:
+// there is a warning, and the host is left out. If no cable connects two parts of the fabric, they
+// become separate domains at the top, with a warning. Errors: no host at all; more levels than
+// max_levels.
 Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
                              const std::vector<FabricPort>& ports);
 

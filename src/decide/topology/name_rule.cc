@@ -41,8 +41,9 @@ class Rule {
     if (rule.levels_.empty() || rule.levels_.size() > max_levels) {
       return usage(
           fmt::format("--topology name:{}", text),
-          fmt::format("the rule has {} named groups for levels; write 1 to {} named groups",
-                      rule.levels_.size(), max_levels),
+          fmt::format(
+              "the regular expression has {} named groups, one per level; write 1 to {} of them",
+              rule.levels_.size(), max_levels),
           std::string(example));
     }
     return rule;

@@ -32,8 +32,10 @@ TEST(NameRule, MakesLevelsOfNamedGroups) {
 TEST(NameRule, RefusesWithTheReason) {
   const std::vector<std::tuple<std::string, std::vector<std::string>, std::string>> rows = {
       {"(?<rack>r", {"r1"}, "error: --topology name:(?<rack>r: column 15: missing closing"},
-      {"r[0-9]+", {"r1"}, "error: --topology name:r[0-9]+: the rule has 0 named groups for levels"},
-      {"(?<node>n[0-9]+)", {"n1"}, "the rule has 0 named groups for levels"},
+      {"r[0-9]+",
+       {"r1"},
+       "error: --topology name:r[0-9]+: the regular expression has 0 named groups, one per level"},
+      {"(?<node>n[0-9]+)", {"n1"}, "the regular expression has 0 named groups, one per level"},
       {"(?<rack>x)",
        {"n1", "n2"},
        "error: --topology name:(?<rack>x): the rule does not match any host name; for example, it "

@@ -42,8 +42,8 @@ Result<void> check(const Torus& torus, const TorusRegion& region) {
   }
   if (region.nodes.size() == places_in(region.dims)) return {};
   return usage(region.where,
-               fmt::format("the region has {} nodes for the {} positions of its size {}",
-                           region.nodes.size(), places_in(region.dims), size_text(region.dims)),
+               fmt::format("the region has {} nodes, but its size {} has {} positions",
+                           region.nodes.size(), size_text(region.dims), places_in(region.dims)),
                "list one node for each position");
 }
 

@@ -60,7 +60,7 @@ TEST(Torus, RefusesWhatDoesNotFit) {
               "f:1:1: a region of size 2x1x1 at 1x0x0 does not fit into torus t0 of size 2x2x2"));
   EXPECT_TRUE(
       error({{}, {2, 1, 1}, {"a"}, "f:1:1", ""})
-          .starts_with("f:1:1: the region has 1 nodes for the 2 positions of its size 2x1x1"));
+          .starts_with("f:1:1: the region has 1 nodes, but its size 2x1x1 has 2 positions"));
   EXPECT_TRUE(error({{}, {2, 1, 1}, {"a", "a"}, "f:1:1", ""}).contains("host a appears twice"));
 }
 

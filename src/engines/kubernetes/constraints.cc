@@ -109,7 +109,7 @@ Result<void> check(Operator which, const Workload& job) {
   if (!done) return done;
   if (which != Operator::trainjob && !job.runtime.empty()) {
     return usage("--runtime " + job.runtime, "only a TrainJob uses a runtime",
-                 "use --operator trainjob, or leave it out");
+                 "use --operator trainjob, or leave --runtime out");
   }
   if (!job.least_nodes || which == Operator::pytorchjob) return {};
   return usage(fmt::format("{} to {} nodes", *job.least_nodes, job.nodes),

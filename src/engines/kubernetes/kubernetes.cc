@@ -120,7 +120,7 @@ Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocatio
                  "or put all pods into one Job: replicas 1, completions N");
   }
   if (!pod.root) {
-    return usage(this_pod(pod), "its variables do not name the address where the pods meet",
+    return usage(this_pod(pod), "its variables do not set the rendezvous address of the pods",
                  how_to_meet(pod.kind));
   }
   allocation.root_node = 0;

@@ -70,8 +70,9 @@ TEST(Kubernetes, WhatIsRefused) {
        "number of pods, and each pod would train on its own; give --nnodes PODS (PODS is 4 if "
        "WORLD_SIZE counts pods); for a pod that trains on its own: --standalone"},
       {"… with --nnodes and no service", indexed_pod, nnodes(2),
-       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not name the "
-       "address where the pods meet; name a headless service in spec.template.spec.subdomain, or "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not set the "
+       "rendezvous "
+       "address of the pods; name a headless service in spec.template.spec.subdomain, or "
        "give "
        "--master-addr HOST of pod 0"},
       {"the second Job of a JobSet",
@@ -111,8 +112,9 @@ TEST(Kubernetes, WhatIsRefused) {
       {"MASTER_ADDR was taken away",
        with(worker_pod, "MASTER_ADDR", ""),
        {},
-       "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not name the address "
-       "where the pods meet; give --master-addr HOST of pod 0"},
+       "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not set the "
+       "rendezvous address "
+       "of the pods; give --master-addr HOST of pod 0"},
       {"Volcano's list is empty",
        {"job-train-0", {{"VC_TASK_INDEX", "0"}, {"VC_TRAIN_HOSTS", " ,"}}},
        {},

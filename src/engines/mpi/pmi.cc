@@ -70,7 +70,7 @@ class Proxy {
       if (byte == '\n') return line;
       line += byte;
     }
-    return fail("PMI: the answer of mpiexec's proxy is not a line");
+    return fail("PMI: the answer of mpiexec's proxy does not end with a line end");
   }
 
   const int fd_;

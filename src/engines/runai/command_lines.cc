@@ -161,9 +161,10 @@ Result<void> check_secrets(const Client& client, const Workload& job) {
   if (job.secret_variables.empty()) return {};
   const std::string& name = job.secret_variables.front().name;
   if (client.cli == Cli::v1 || !client.has("--env-secret")) {
-    return usage(
-        "--secret-env " + name, "this version of runai does not have the flag --env-secret",
-        "install a newer runai, or have the program read the secret from a file on a claim");
+    return usage("--secret-env " + name,
+                 "this version of runai does not have the flag --env-secret",
+                 "install a newer runai, or have the program read the secret from a file on a "
+                 "mounted volume");
   }
   for (const kubernetes::SecretVariable& one : job.secret_variables) {
     if (!one.secret.empty()) continue;

@@ -373,7 +373,7 @@ void NodeContainer::tell_progress(std::string_view does) {
   if (now < next_progress_) return;
   next_progress_ = now + progress_interval;
   const std::string said = last_words(words_, lines_shown);
-  say(fmt::format("{}: {} {} the container, since {} s{}", job_.place.node_name,
+  say(fmt::format("{}: {} {} the container, for {} s so far{}", job_.place.node_name,
                   ground_->plan.runtime->name(), does,
                   std::chrono::duration_cast<std::chrono::seconds>(now - began_).count(),
                   said.empty() ? "" : ": " + said));

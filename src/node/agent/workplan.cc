@@ -119,7 +119,8 @@ void say_what_users_may_not_expect(const WorkRequest& request) {
                     fmt::join(*options.local_ranks_filter, ","), assignment.local_world_size - 1));
   }
   if (options.require_rdma && request.network && !proves(request)) {
-    say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
+    say("--require-rdma: you set NCCL's debug variables yourself, so only the ports and settings "
+        "of "
         "this node were checked, not what NCCL does");
   }
 }

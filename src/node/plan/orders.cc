@@ -43,7 +43,7 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
     if (byte.front() == '\n') return line;
     line += byte;
   }
-  return fail("no orders from the launcher", "the launcher's text is not a line");
+  return fail("no orders from the launcher", "the launcher's text does not end with a line end");
 }
 
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {

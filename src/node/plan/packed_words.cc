@@ -36,7 +36,7 @@ Result<std::vector<std::string>> unpack_words(std::string_view packed) {
   bytes.resize(failed == 0 ? size : 0);
   if (!bytes.ends_with('\0')) {
     return usage(std::string(packed_word),
-                 "the argument of this word is not a command line that `toprun submit` wrote",
+                 "the argument of this verb is not a command line that `toprun submit` wrote",
                  "do not use this word by hand: toprun submit writes it");
   }
   bytes.pop_back();

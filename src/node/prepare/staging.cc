@@ -200,7 +200,7 @@ asio::awaitable<void> Staging::tell_progress() {
     const auto list = share_->list_within(milliseconds(0));
     if (sent == reported || !list) continue;
     reported = sent;
-    say(fmt::format("--stage: {} has sent {} MiB to the next node; {} has {} MiB",
+    say(fmt::format("--stage: {} has sent {} MiB to the next node; {} has received {} MiB",
                     job_->place.node_name, sent / mib, path_, list->manifest->bytes() / mib));
   }
 }

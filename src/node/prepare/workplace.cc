@@ -64,7 +64,7 @@ std::unexpected<Error> without_python(const std::string& what, const plan::Job& 
   const bool is_link = !error && origin != python;
   return usage(
       what,
-      is_link ? fmt::format("the environment's Python is {} of the host, which {} does not have",
+      is_link ? fmt::format("the environment's Python is the host's {}, which does not exist in {}",
                             origin.string(), where(job))
               : fmt::format("there is no {} in {}", python, where(job)),
       "make the environment with the image's own Python, or use an image that has this Python at "

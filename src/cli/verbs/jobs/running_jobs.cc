@@ -185,7 +185,8 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
     TRY(live::socket_folder(environment));
     return fail(
         "none of your jobs runs on this host",
-        fmt::format("without a job, toprun {} asks the job with its root agent on this host", verb),
+        fmt::format("if no job is named, toprun {} asks the job whose root agent runs on this host",
+                    verb),
         "name the job: " + fix);
   }
   return fail(fmt::format("{} of your jobs run on this host", jobs.size()), names_of(jobs),

@@ -95,8 +95,8 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
     }
     return usage(
         "nothing to build",
-        fmt::format("{} names what to install, and --venv DIR is missing, the folder to "
-                    "install it in",
+        fmt::format("{}: --venv DIR is missing, the folder of the environment to install this "
+                    "into",
                     join(packages, ", ")),
         fmt::format("name an environment, as in toprun setup --venv env {}", join(packages, " ")));
   }

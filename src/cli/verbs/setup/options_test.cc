@@ -59,9 +59,8 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
   const std::pair<std::vector<std::string>, std::string_view> cases[] = {
       {{}, "nothing to build: no --venv is given"},
       {{"torch", "numpy"},
-       "nothing to build: torch, numpy names what to install, and --venv DIR is missing, the "
-       "folder "
-       "to install it in; name an environment, as in toprun setup --venv env torch numpy"},
+       "nothing to build: torch, numpy: --venv DIR is missing, the folder of the environment to "
+       "install this into; name an environment, as in toprun setup --venv env torch numpy"},
       {{"--venv", "e", "torch", "-r", "x"}, "-r: comes after the packages"},
       {{"--venv", "e", ""}, "package '': has no name"},
       {{"--venv", "e", "--on", "k8s"}, "--on k8s: toprun builds on slurm or local"},

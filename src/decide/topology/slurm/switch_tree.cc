@@ -119,8 +119,9 @@ class SwitchTree {
         names += fmt::format(" > {} ({})", switches_[at].name, switches_[at].evidence);
     } while (at != first);
     if (length > shown) names += " …";
-    return usage(switches_[first].where, fmt::format("the switches form a cycle: {}", names),
-                 "a switch cannot be below itself: remove one of these lines' Switches");
+    return usage(
+        switches_[first].where, fmt::format("the switches form a cycle: {}", names),
+        "a switch cannot be below itself: remove the field Switches= of one of these lines");
   }
 
   // Finds the switches above each leaf, including the leaf, in the order of the lines.

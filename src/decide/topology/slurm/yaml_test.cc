@@ -199,7 +199,7 @@ TEST(SlurmYaml, RefusesWithThePlace) {
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 0, z: 1}, nodes: n0}]}\n",
        "dims has to be a table of x, y and z; as in dims: {x: 4, y: 4, z: 8}"},
       {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 1, z: 1}, nodes: n0}]}\n",
-       "the region has 1 nodes for the 2 positions of its size 2x1x1"},
+       "the region has 1 nodes, but its size 2x1x1 has 2 positions"},
       {"- topology: a\n  tree: yes\n", "t.yaml:2:9: expected a list of switches"},
       {tree("    - nodes: n0\n"),
        "t.yaml:4:7: an entry of switches does not have the name of one switch"},
