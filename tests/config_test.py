@@ -85,7 +85,26 @@ class Local(support.TestCase):
                                    "sh", TOPRUN, "config", "show", cwd=self.below,
                                    env={"HOME": str(self.home)})
         self.assert_ok(finished)
-        self.assertRegex(finished.out, r"\AOPTION +VALUE +FROM\nnnodes ")
+        self.assertRegex(finished.out, r"\Ano file and no variable sets an option\n\n"
+                                       r"--all also shows the \d+ defaults of the other options\n")
+
+    def test_only_what_is_set_is_shown_without_all(self):
+        self.project_file("role = 'trainer'\n")
+        finished = self.call("config", "show", env={"PET_MAX_RESTARTS": "2"})
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, rf"\AOPTION +VALUE +FROM\nrole +trainer +{self.project}/toprun.toml:1\n"
+                                       r"max-restarts +2 +PET_MAX_RESTARTS\n\n--all also shows the \d+ defaults")
+        whole = self.call("config", "show", "--all", env={"PET_MAX_RESTARTS": "2"})
+        self.assertRegex(whole.out, r"\AOPTION +VALUE +FROM\nnnodes ")
+        self.assertNotIn("--all", whole.out)
+
+    def test_all_wrong_keys_are_reported_at_once(self):
+        path = self.project_file("fold = 1\nnodse = 2\ntime = true\n[profile.x]\nnod = 1\n")
+        for words in (("--no-python", "true"), ("config", "show")):
+            finished = self.call(*words)
+            self.assertEqual((finished.code, finished.out), (2, ""))
+            self.assertEqual([line.split(": ")[:2] for line in finished.err.splitlines()],
+                             [["toprun", f"{path}:{place}"] for place in ("1:8", "2:1", "3:8", "5:1")])
 
     def test_a_flag_goes_before_a_variable_before_a_file(self):
         self.project_file("nproc-per-node = 2\nenv = { A = 'file', B = 'file' }\n")
@@ -190,7 +209,8 @@ class Local(support.TestCase):
                 ("nproc-per-nod = 2\n", "1:1: unknown key nproc-per-nod; did you mean nproc-per-node?"),
                 ("\nfold = 'x'\n", "2:8: fold cannot be a string; write true or false"),
                 ("tee = 9\n", "1: tee = 9: must be 0 (none), 1 (stdout)"),
-                ("tee = \n", "1:7: Error while parsing")]:
+                ("tee = \n", "1:7: Error while parsing"),
+                ("nodes = 1\nvenv = \"env\n", "2:8: the string that begins here has no closing quote")]:
             with self.subTest(text):
                 path = self.project_file(text)
                 for words in (("--no-python", "true"), ("submit", "--dry-run", "a.py"),
@@ -255,6 +275,17 @@ class Local(support.TestCase):
         (self.project / "toprun.toml").write_text("")
         self.assert_ok(self.call("config", "init", "--force", cwd=self.project, env=env))
         self.assertEqual((self.project / "toprun.toml").read_text(), text)
+
+
+    def test_init_for_an_engine_that_is_not_installed(self):
+        for engine, program in (("runai", "runai"), ("kubernetes", "kubectl")):
+            with self.subTest(engine):
+                finished = self.call("config", "init", "--on", engine, "-o", "-", cwd=self.project,
+                                     env={"PATH": "/nowhere"})
+                self.assert_ok(finished)
+                self.assertIn(f"toprun: warning: engine {engine}: {program} is not in PATH; ", finished.err)
+                self.assertIn(f'\non = "{engine}"\n', finished.out)
+                self.assertNotIn("partition", finished.out)
 
 
 class Jobs(cluster.SlurmCase):

@@ -2,6 +2,7 @@
 #include "base/json/toml.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace toprun {
 namespace {
@@ -11,19 +12,31 @@ bool is_bare(char c) {
          c == '-';
 }
 
-// Behind the text in quotes that begins at `i`; one on a single line ends with it.
-std::size_t behind_quotes(std::string_view text, std::size_t i) {
+struct Quoted {
+  std::size_t end = 0;  // behind the closing quote, or where the string should have ended
+  bool is_closed = false;
+};
+
+// The string in quotes that begins at `i`. A string with single quotes ends at the end of the line.
+Quoted quoted_at(std::string_view text, std::size_t i) {
   const char quote = text[i];
   const std::string three(3, quote);
   const bool is_long = text.substr(i).starts_with(three);
   if (is_long) {
     const std::size_t end = text.find(three, i + 3);
-    return end == text.npos ? text.size() : end + 3;
+    return end == text.npos ? Quoted{text.size(), false} : Quoted{end + 3, true};
   }
   for (++i; i < text.size() && text[i] != quote && text[i] != '\n'; ++i) {
     if (quote == '"' && text[i] == '\\') ++i;
   }
-  return std::min(i + 1, text.size());
+  const bool is_closed = i < text.size() && text[i] == quote;
+  return {std::min(i + 1, text.size()), is_closed};
+}
+
+toml::source_position position_of(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  return {static_cast<toml::source_index>(1 + std::ranges::count(before, '\n')),
+          static_cast<toml::source_index>(offset - (before.rfind('\n') + 1) + 1)};
 }
 
 // Where a key has too many parts; npos: none has.
@@ -36,7 +49,7 @@ std::size_t too_long_key(std::string_view text) {
     if (c == '#') {
       i = std::min(text.find('\n', i), text.size());
     } else if (c == '"' || c == '\'') {
-      i = behind_quotes(text, i);
+      i = quoted_at(text, i).end;
     } else {
       while (i < text.size() && is_bare(text[i])) ++i;
     }
@@ -55,15 +68,37 @@ std::size_t too_long_key(std::string_view text) {
   return text.npos;
 }
 
+// The first opening quote of a string that does not end: on its line, or with three quotes in the
+// whole text.
+std::optional<toml::source_position> unclosed_quote(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text[i] == '"' || text[i] == '\'') {
+      const Quoted quoted = quoted_at(text, i);
+      if (!quoted.is_closed) return position_of(text, i);
+      i = quoted.end;
+    } else {
+      ++i;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view label) {
   const std::size_t at = too_long_key(text);
-  if (at == text.npos) return toml::parse(text, label);
-  const std::string_view before = text.substr(0, at);
-  const auto line = static_cast<toml::source_index>(1 + std::ranges::count(before, '\n'));
-  const auto column = static_cast<toml::source_index>(at - (before.rfind('\n') + 1) + 1);
-  throw toml::parse_error("a key has more than 256 parts", toml::source_position{line, column});
+  if (at != text.npos) {
+    throw toml::parse_error("a key has more than 256 parts", position_of(text, at));
+  }
+  try {
+    return toml::parse(text, label);
+  } catch (const toml::parse_error& error) {
+    const auto quote = unclosed_quote(text);
+    if (!quote || quote->line > error.source().begin.line) throw;
+    throw toml::parse_error("the string that begins here has no closing quote", *quote);
+  }
 }
 
 }  // namespace toprun

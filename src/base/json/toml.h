@@ -29,6 +29,7 @@ namespace toprun {
 inline constexpr int most_key_parts = 256;
 
 // Call parse_toml() instead of the library's own function. Throws the library's parse_error.
+// If the error is a missing closing quote, the error says so and its position is the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun

@@ -314,6 +314,7 @@ Result<void> add_files(WithConfig& out, options::Command command) {
                                            out.split, out.environment),
                       out.environment));
   tell_ignored(config);
+  TRY(refuse_wrong_keys(config));
   const auto profile = TRY(choose_profile(config, out.split, out.environment));
   auto options = options_of(config, profile, out.split, command, out.environment);
   if (is_verbose(out.split.options) || is_verbose(options)) tell(options);

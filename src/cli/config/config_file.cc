@@ -1,8 +1,10 @@
 #include "cli/config/config_file.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/json/toml.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/options/flags.h"
 #include "decide/topology/position.h"
@@ -98,13 +100,15 @@ using Values = Result<std::vector<std::string>>;
 class Reader {
  public:
   explicit Reader(const ConfigPlace& place) : place_(place) {}
-  Result<ConfigFile> file(const toml::table& root);
+  ConfigFile file(const toml::table& root);
 
  private:
+  void keep(const toml::source_region& key, Result<void> taken);
   Result<void> take_profiles(ConfigFile& file, const toml::node& node);
   Result<void> take_default_profile(ConfigFile& file, const toml::node& node);
   Result<void> take(ConfigTable& table, const toml::key& key, const toml::node& node);
-  Result<void> take_variables(ConfigTable& table, const toml::node& node);
+  void take_variables(ConfigTable& table, const toml::node& node);
+  Result<void> take_variable(ConfigTable& table, std::string variable, const toml::node& content);
   Values values_of(const options::Flag& flag, const toml::node& node);
   Result<std::string> text_of(const options::Flag& flag, const toml::node& node);
   std::string with_path(const options::Flag& flag, std::string value) const;
@@ -121,16 +125,35 @@ class Reader {
   }
 
   const ConfigPlace& place_;
+  // The table's order is alphabetical, so errors are sorted by their keys' positions.
+  std::multimap<toml::source_position, Error> errors_;
 };
 
-Result<ConfigFile> Reader::file(const toml::table& root) {
+void Reader::keep(const toml::source_region& key, Result<void> taken) {
+  if (!taken) errors_.emplace(key.begin, std::move(taken.error()));
+}
+
+std::vector<Error> limited(std::multimap<toml::source_position, Error> by_position,
+                           const std::string& label) {
+  std::vector<Error> errors;
+  for (auto& [position, error] : by_position) errors.push_back(std::move(error));
+  if (errors.size() <= max_config_errors) return errors;
+  const std::size_t left_out = errors.size() - max_config_errors;
+  errors.resize(max_config_errors);
+  errors.push_back(
+      {fmt::format("{} has {}", label, counted(left_out, "more error")), {}, {}, exit_usage});
+  return errors;
+}
+
+ConfigFile Reader::file(const toml::table& root) {
   ConfigFile file;
   file.label = place_.label;
   for (const auto& [key, node] : root) {
-    TRY(key.str() == profile_key           ? take_profiles(file, node)
-        : key.str() == default_profile_key ? take_default_profile(file, node)
-                                           : take(file.options, key, node));
+    keep(key.source(), key.str() == profile_key           ? take_profiles(file, node)
+                       : key.str() == default_profile_key ? take_default_profile(file, node)
+                                                          : take(file.options, key, node));
   }
+  file.errors = limited(std::move(errors_), place_.label);
   return file;
 }
 
@@ -142,12 +165,14 @@ Result<void> Reader::take_profiles(ConfigFile& file, const toml::node& node) {
   for (const auto& [name, content] : *profiles) {
     const toml::table* options = content.as_table();
     if (options == nullptr) {
-      return usage(where(name.source()), fmt::format("profile.{} is not a table", name.str()),
-                   "write [profile.NAME], and below it the options of this profile");
+      keep(name.source(),
+           usage(where(name.source()), fmt::format("profile.{} is not a table", name.str()),
+                 "write [profile.NAME], and below it the options of this profile"));
+      continue;
     }
     ConfigTable& table = file.profiles[std::string(name.str())];
     for (const auto& [key, value] : *options) {
-      if (auto taken = take(table, key, value); !taken) return taken;
+      keep(key.source(), take(table, key, value));
     }
   }
   return {};
@@ -189,7 +214,10 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
     return usage(where(key.source()), fmt::format("{} is given twice", options::key_of(*flag)),
                  "a dash and an underscore mean the same in a key: remove one of the two lines");
   }
-  if (flag->id == options::FlagId::env && node.is_table()) return take_variables(table, node);
+  if (flag->id == options::FlagId::env && node.is_table()) {
+    take_variables(table, node);
+    return {};
+  }
   auto values = TRY(values_of(*flag, node));
   if (flag->id != options::FlagId::env) {
     table.push_back({options::key_of(*flag), std::move(values), line_of(node)});
@@ -202,21 +230,23 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
   return {};
 }
 
-Result<void> Reader::take_variables(ConfigTable& table, const toml::node& node) {
-  const options::Flag& flag = options::flag_of(options::FlagId::env);
+void Reader::take_variables(ConfigTable& table, const toml::node& node) {
   for (const auto& [name, content] : *node.as_table()) {
-    const std::string variable(name.str());
-    if (variable.contains('=') || content.is_boolean()) {
-      return usage(where(content.source()),
-                   fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
-                   "write the value in quotes");
-    }
-    const auto value = TRY(text_of(flag, content));
-    table.push_back({options::key_of(flag),
-                     {fmt::format("{}={}", variable, value)},
-                     line_of(content),
-                     variable});
+    keep(name.source(), take_variable(table, std::string(name.str()), content));
   }
+}
+
+Result<void> Reader::take_variable(ConfigTable& table, std::string variable,
+                                   const toml::node& content) {
+  if (variable.contains('=') || content.is_boolean()) {
+    return usage(where(content.source()),
+                 fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
+                 "write the value in quotes");
+  }
+  const options::Flag& flag = options::flag_of(options::FlagId::env);
+  const auto value = TRY(text_of(flag, content));
+  table.push_back(
+      {options::key_of(flag), {fmt::format("{}={}", variable, value)}, line_of(content), variable});
   return {};
 }
 
@@ -325,6 +355,20 @@ bool is_in_list(std::string_view text, std::size_t stopped) {
   return value != 0 && trim(text.substr(value)).starts_with('[');
 }
 
+std::unexpected<Error> malformed(std::string_view text, const ConfigPlace& place,
+                                 const toml::parse_error& error) {
+  const toml::source_position& begin = error.source().begin;
+  const std::string where = at(place.label, {begin.line, begin.column});
+  const std::size_t stopped = offset_of(text, begin);
+  if (const std::string_view bare = bare_text(text, stopped); !bare.empty()) {
+    return usage(where, fmt::format("{} has no quotes", printable(bare)),
+                 "write strings in quotes");
+  }
+  const bool is_list = is_in_list(text, stopped);
+  return usage(where, std::string(error.description()),
+               is_list ? "write lists as [\"a\", \"b\"]" : "see https://toml.io");
+}
+
 }  // namespace
 
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known) {
@@ -336,16 +380,7 @@ Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place)
   try {
     return Reader(place).file(parse_toml(text, place.label));
   } catch (const toml::parse_error& error) {
-    const auto& begin = error.source().begin;
-    const std::string where = at(place.label, {begin.line, begin.column});
-    const std::size_t stopped = offset_of(text, begin);
-    if (const std::string_view bare = bare_text(text, stopped); !bare.empty()) {
-      return usage(where, fmt::format("{} has no quotes", printable(bare)),
-                   "write strings in quotes");
-    }
-    const bool is_list = is_in_list(text, stopped);
-    return usage(where, std::string(error.description()),
-                 is_list ? "write lists as [\"a\", \"b\"]" : "see https://toml.io");
+    return malformed(text, place, error);
   }
 }
 

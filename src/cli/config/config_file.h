@@ -14,6 +14,7 @@ namespace toprun::config {
 // named tables of such keys. docs/reference/config.md describes the whole format.
 
 inline constexpr std::size_t max_config_bytes = 1u << 20;
+inline constexpr std::size_t max_config_errors = 20;
 
 // The value of one key.
 struct ConfigEntry {
@@ -36,6 +37,9 @@ struct ConfigFile {
   std::map<std::string, ConfigTable> profiles;
   std::optional<std::string> default_profile;
   int default_profile_line = 0;
+  // Wrong keys, in the order of their lines, at most max_config_errors and a last error with the
+  // number of the others. With errors, the file's options are incomplete.
+  std::vector<Error> errors = {};
 };
 
 struct ConfigPlace {
@@ -45,8 +49,8 @@ struct ConfigPlace {
 };
 
 // Parses a file. Pure. Checks names, types and paths. Values are checked later, like values from a
-// command line. Errors (exit 2, file:line:column): invalid TOML, a key that is not an option or not
-// allowed in a file, a value of the wrong type.
+// command line. Error (exit 2, file:line:column): invalid TOML. ConfigFile::errors contains keys
+// that are not options or not allowed in a file, and values of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
 // "did you mean X?", or a list of all known words.

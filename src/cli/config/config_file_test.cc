@@ -17,9 +17,10 @@ Result<ConfigFile> parse(std::string_view text) {
 
 std::string error_of(std::string_view text) {
   const auto file = parse(text);
-  if (file) return "no error";
-  EXPECT_EQ(file.error().exit_code, exit_usage);
-  return file.error().line();
+  if (file && file->errors.empty()) return "no error";
+  const Error& error = file ? file->errors.front() : file.error();
+  EXPECT_EQ(error.exit_code, exit_usage);
+  return error.line();
 }
 
 TEST(ConfigFile, ValuesAreThoseOfACommandLine) {
@@ -210,6 +211,42 @@ TEST(ConfigFile, QuotesAreNamedWhereTheyAreMissing) {
 TEST(ConfigFile, ATextWithoutQuotesIsShown) {
   EXPECT_TRUE(error_of("exclude = [n1, n2]").contains(": n1 has no quotes; "));
   EXPECT_TRUE(error_of("script = train.py # mine").contains(": train.py has no quotes; "));
+}
+
+TEST(ConfigFile, AMissingClosingQuoteIsNamed) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"\nvenv = \"env\nnodes = 1\n", "toprun.toml:2:8: "},
+      {"venv = 'env", "toprun.toml:1:8: "},
+      {"venv = \"env\\\"", "toprun.toml:1:8: "},
+      {"venv = \"\"\"env\nnodes = 1\n", "toprun.toml:1:8: "},
+      {"modules = [\"a, \"b\"]", "toprun.toml:1:18: "},
+  };
+  for (const auto& [text, where] : rows) {
+    const std::string expected =
+        fmt::format("{}the string that begins here has no closing quote; ", where);
+    EXPECT_TRUE(error_of(text).starts_with(expected)) << text << '\n' << error_of(text);
+  }
+  // The mistake of an earlier line comes first.
+  EXPECT_TRUE(error_of("nodes = 4\nnodes = 5\nvenv = 'a").starts_with("toprun.toml:2:9: "));
+}
+
+TEST(ConfigFile, AllWrongKeysAreReportedInTheOrderOfTheFile) {
+  const auto file =
+      parse("nods = 1\nfold = 1\nenv = { B = true, A = false }\n[profile.x]\nnod = 1");
+  ASSERT_TRUE(file) << file.error().line();
+  std::vector<std::string> places;
+  for (const Error& error : file->errors) places.push_back(error.what);
+  EXPECT_EQ(places, (Words{"toprun.toml:1:1", "toprun.toml:2:8", "toprun.toml:3:13",
+                           "toprun.toml:3:23", "toprun.toml:5:1"}));
+}
+
+TEST(ConfigFile, TheNumberOfReportedErrorsIsLimited) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += fmt::format("zebra{} = 1\n", i);
+  const auto file = parse(text);
+  ASSERT_TRUE(file) << file.error().line();
+  ASSERT_EQ(file->errors.size(), max_config_errors + 1);
+  EXPECT_EQ(file->errors.back().line(), "toprun.toml has 80 more errors");
 }
 
 // A key of 100,000 parts ended the program.

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
+#include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
 #include "base/os/trust.h"
@@ -140,6 +143,17 @@ Result<Config> find_config(const std::optional<options::Argument>& chosen,
   if (read) read = search.read("system", system, system.string());
   if (!read) return std::unexpected(std::move(read.error()));
   return search.take();
+}
+
+Result<void> refuse_wrong_keys(const Config& config) {
+  std::vector<Error> errors;
+  for (const ConfigFile& file : config.files)
+    std::ranges::copy(file.errors, std::back_inserter(errors));
+  if (errors.empty()) return {};
+  const Error last = std::move(errors.back());
+  errors.pop_back();
+  for (const Error& error : errors) say(error.line());
+  return std::unexpected(last);
 }
 
 }  // namespace toprun::config

@@ -344,7 +344,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
       {Command::config,
        "config",
        "Shows or writes the settings in toprun.toml.",
-       {{"toprun config show submit", "every setting that submit uses"}},
+       {{"toprun config show submit", "what files and variables set for submit"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::config_show,
        "config show",

@@ -115,7 +115,9 @@ constexpr std::array verb_flags = {
         "does not split its line"),
     json(Command::net_env, "Print one JSON object, toprun.net_env/1"),
 
-    json(Command::config_show, "Print one JSON object, toprun.config/1"),
+    own(of(Command::config_show), FlagId::all, "--all", 0, "",
+        "Also show the options that no file and no variable sets, with their defaults"),
+    json(Command::config_show, "Print one JSON object, toprun.config/1, with all options"),
     own(of(Command::config_init), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "toprun.toml"),
     own(of(Command::config_init), FlagId::force, "--force", 0, "", "Replace an existing file"),

@@ -27,6 +27,7 @@ ClusterPicture ask(const Environment& environment) {
   const auto queue = engines::find_queue(environment);
   if (!queue) {
     say("warning: " + queue.error().line());
+    cluster.engine = engines::queue_kind(environment.get("TOPRUN_ON").value_or(""));
     return cluster;
   }
   cluster.engine = (*queue)->kind();

@@ -6,6 +6,7 @@
 #include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/os/print.h"
+#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"
@@ -99,6 +100,7 @@ Result<options::Split> take(ShownConfig& shown, options::Split split,
         environment);
     if (!config) return std::unexpected(std::move(config.error()));
     shown.config = *std::move(config);
+    TRY(config::refuse_wrong_keys(shown.config));
     shown.profile = TRY(config::choose_profile(shown.config, split, environment));
     auto options = config::options_of(shown.config, shown.profile, split, command, environment);
     std::ranges::move(options, std::back_inserter(split.options));
@@ -168,14 +170,30 @@ std::string json_of(const ShownConfig& shown) {
   return json_text(document, 2) + '\n';
 }
 
-std::string text_of(const ShownConfig& shown) {
+std::string options_text(const ShownConfig& shown, bool with_defaults) {
   std::vector<std::vector<std::string>> rows = {{"OPTION", "VALUE", "FROM"}};
+  std::size_t left_out = 0;
   for (const ShownOption& row : shown.rows) {
+    const bool is_default = row.source.empty();
+    if (is_default && !with_defaults) {
+      ++left_out;
+      continue;
+    }
     const std::string value = join(row.values, ", ");
     rows.push_back({row.key, value.empty() ? "''" : printable(value),
-                    row.source.empty() ? "default" : printable(row.source)});
+                    is_default ? "default" : printable(row.source)});
   }
-  std::string text = report::columns_text(rows, {}) + '\n' + profile_text(shown);
+  std::string text = rows.size() > 1 ? report::columns_text(rows, {}) + '\n'
+                                     : "no file and no variable sets an option\n\n";
+  if (left_out > 0) {
+    text += fmt::format("--all also shows the {} of the other options\n\n",
+                        counted(left_out, "default"));
+  }
+  return text;
+}
+
+std::string text_of(const ShownConfig& shown, bool with_defaults) {
+  std::string text = options_text(shown, with_defaults) + profile_text(shown);
   if (!shown.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
   for (const config::ConfigPlaceLooked& looked : shown.config.looked) {
@@ -193,8 +211,9 @@ Result<int> show(const std::string& verb, const options::Call& call) {
   options::Split split = call.split;
   std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
   const auto whole = TRY(take(shown, std::move(split), call.environment));
-  const int printed =
-      call.has(options::FlagId::json) ? print_bytes(json_of(shown)) : print(text_of(shown));
+  const int printed = call.has(options::FlagId::json)
+                          ? print_bytes(json_of(shown))
+                          : print(text_of(shown, call.has(options::FlagId::all)));
   TRY(check(whole, verb, call.environment));
   return printed;
 }
