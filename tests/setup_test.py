@@ -289,6 +289,22 @@ class Local(support.TestCase):
                                        "demo\n")
         self.assertFalse((self.work / "env").exists())
 
+    def test_slurm_without_a_cluster(self):
+        """As on a laptop with Debian's slurm-client."""
+        programs = self.folder()
+        for name in ("sinfo", "scontrol", "sbatch"):
+            (programs / name).write_text("#!/bin/sh\necho 'Could not establish a configuration source' >&2\nexit 1\n")
+            (programs / name).chmod(0o755)
+        env = {**self.env, "PATH": f"{programs}{os.pathsep}{self.env['PATH']}"}
+        for verb, advice in ((["setup", "--venv", "env", "demo"], "; --on local builds on this host, without Slurm"),
+                             (["submit", "--no-python", "true"], "")):
+            with self.subTest(verb):
+                finished = self.begin(support.binary(), *verb, cwd=self.work, env=env).wait(LIMIT_S)
+                self.assertEqual(finished.code, 1, finished)
+                self.assert_one_line(finished, "cannot ask Slurm: this host does not belong to a cluster; log in where jobs "
+                                               "are submitted, or set SLURM_CONF to the cluster's slurm\\.conf" + advice)
+        self.assertFalse((self.work / "env").exists())
+
     def test_dry_run_names_the_python_that_would_be_run(self):
         chosen = str(quick_python() / "python3")
         for words, env in ((["-e", f"PYTHON_EXEC={chosen}"], {}), ([], {"PYTHON_EXEC": chosen})):

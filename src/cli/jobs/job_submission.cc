@@ -105,6 +105,19 @@ Environment submission_environment(const Environment& environment) {
   return out;
 }
 
+namespace {
+
+std::unexpected<Error> without_cluster(engines::Purpose purpose) {
+  const std::string_view here =
+      purpose == engines::Purpose::setup ? "; --on local builds on this host, without Slurm" : "";
+  return fail("cannot ask Slurm", "this host does not belong to a cluster",
+              fmt::format("log in where jobs are submitted, or set SLURM_CONF to the cluster's "
+                          "slurm.conf{}",
+                          here));
+}
+
+}  // namespace
+
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean) {
   const bool has_slurm = process::find_program("sbatch", clean).has_value();
@@ -113,6 +126,9 @@ Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
   }
   Prepared prepared;
   if (has_slurm) prepared.facts = engines::ask_slurm(clean, options.notes);
+  if (prepared.facts.without_cluster && options.dry_run != DryRun::client) {
+    return without_cluster(purpose);
+  }
   TRY(engines::add_defaults(options.request, prepared.facts, purpose, options.notes));
   TRY(check_secrets(options.request));
   prepared.script = TRY(engines::slurm_script(options.request));

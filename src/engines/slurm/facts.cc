@@ -161,18 +161,18 @@ std::chrono::milliseconds slurm_answer_limit(const Environment& environment) {
 }
 
 SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& trouble) {
-  bool without_cluster = false;
+  SlurmFacts facts;
   const auto ask = [&](const std::vector<std::string>& argv) -> std::string {
-    if (without_cluster) return {};
+    if (facts.without_cluster) return {};
     auto answer = process::output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
-    without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
+    facts.without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
     trouble.push_back(
-        without_cluster ? "the cluster is not known, because this host does not belong to a cluster"
-                        : answer.error().line());
+        facts.without_cluster
+            ? "the cluster is not known, because this host does not belong to a cluster"
+            : answer.error().line());
     return {};
   };
-  SlurmFacts facts;
   facts.kinds = node_kinds_in(ask({"sinfo", "--noheader", "--exact", "-o", sinfo_format}));
   facts.topology = topology_plugin_in(ask({"scontrol", "show", "config"}));
   if (facts.topology != "tree" && facts.topology != "block" && facts.topology != "flat") {

@@ -31,9 +31,10 @@ struct NodeKind {
 // Facts about the Slurm cluster that affect a job's options. Unknown facts are empty.
 struct SlurmFacts {
   std::vector<NodeKind> kinds;
-  std::string topology;         // the plugin: tree, block, flat, none, default …
-  std::vector<int> leaf_nodes;  // tree: nodes below each leaf switch
-  int block_nodes = 0;          // block: number of nodes in a base block
+  std::string topology;          // the plugin: tree, block, flat, none, default …
+  std::vector<int> leaf_nodes;   // tree: nodes below each leaf switch
+  int block_nodes = 0;           // block: number of nodes in a base block
+  bool without_cluster = false;  // Slurm's programs are installed, but find no slurm.conf
 
   std::vector<std::string> partitions() const;
 };
