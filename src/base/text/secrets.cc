@@ -128,6 +128,15 @@ Hidden hidden_part(std::span<const std::string> words, std::size_t i) {
   return is_secret_pair(words[i]) ? Hidden::value_of_pair : Hidden::no;
 }
 
+// Names the word whose form shows that it contains a secret.
+std::string place_of_secret(std::span<const std::string> words, std::size_t i) {
+  std::string shown = without_secrets(words[i]);
+  if (shown != hidden_secret || i == 0) return shown;
+  const std::string before = without_secrets(words[i - 1]);
+  const bool is_option = before.starts_with('-') && !before.contains('=');
+  return is_option ? before + " " + shown : shown + " after " + before;
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
@@ -159,7 +168,7 @@ std::optional<std::string> word_with_secret(std::span<const std::string> words) 
     const Hidden hidden = hidden_part(words, i);
     if (hidden == Hidden::whole) return words[i - 1];
     if (hidden == Hidden::value_of_pair) return words[i].substr(0, words[i].find('='));
-    if (has_secret_form(words[i])) return without_secrets(words[i]);
+    if (has_secret_form(words[i])) return place_of_secret(words, i);
   }
   return std::nullopt;
 }

@@ -153,7 +153,12 @@ TEST(Secrets, WordsOfACommandLine) {
   };
   const std::string token = "hf_abcdefghijklmnopqrstuvwxyz012345";
   for (const auto& [words, found, shown] : std::vector<Case>{
-           {{"train.py", "--hf-token", token}, "<secret>", {"train.py", "--hf-token", "<secret>"}},
+           {{"train.py", "--hf-token", token},
+            "--hf-token <secret>",
+            {"train.py", "--hf-token", "<secret>"}},
+           {{"train.py", token}, "<secret> after train.py", {"train.py", "<secret>"}},
+           {{token}, "<secret>", {"<secret>"}},
+           {{"-k=1", token}, "<secret> after -k=1", {"-k=1", "<secret>"}},
            {{"a.py", "--password", "hush"}, "--password", {"a.py", "--password", "<secret>"}},
            {{"a.py", "--api-key=hush"}, "--api-key", {"a.py", "--api-key=<secret>"}},
            {{"--wandb-key", "4f9a1c0e7b2d48569e3fa1b2c3d4e5f60718293a"},
