@@ -126,6 +126,17 @@ std::string_view instead_of_launchs(std::string_view name, Command command) {
          "order, toprun topo score compares orders";
 }
 
+constexpr Commands about_jobs =
+    of(Command::jobs, Command::status, Command::logs, Command::top, Command::eta, Command::stacks,
+       Command::grow, Command::report, Command::cancel, Command::shell);
+
+// The variable that chooses the engine where the verb has no --on. Empty: no such option.
+std::string_view instead_of_submits(std::string_view name, Command command) {
+  const bool is_on = name == "--on" || name.starts_with("--on=");
+  if (!is_on || (of(command) & about_jobs) == 0) return {};
+  return "the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, kubernetes or runai";
+}
+
 // `flag`: the option of `toprun run` with this name, or null.
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
@@ -136,8 +147,9 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
   if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
     return usage(std::move(what), {}, instead);
   }
-  if (const auto instead = instead_of_launchs(name, command); !instead.empty()) {
-    return usage(std::move(what), {}, std::string(instead));
+  for (const auto instead :
+       {instead_of_launchs(name, command), instead_of_submits(name, command)}) {
+    if (!instead.empty()) return usage(std::move(what), {}, std::string(instead));
   }
   auto near = nearest_flag(name, command);
   // As mpirun's -np 4.

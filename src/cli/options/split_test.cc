@@ -299,6 +299,11 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        {"--wrap=x", "a.py"},
        "unknown option --wrap; give the command itself: toprun submit --no-python COMMAND"},
       {Command::jobs, {"--nice"}, "unknown option --nice; toprun jobs --help lists the options"},
+      {Command::jobs,
+       {"--on", "runai"},
+       "unknown option --on; the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, "
+       "kubernetes or runai"},
+      {Command::doctor, {"--on"}, "unknown option --on; toprun doctor --help lists the options"},
       {Command::submit,
        {"--node", "2", "a.py"},
        "ambiguous option --node: it could be --node-rank, --nodes, --nodelist; write the full name "
