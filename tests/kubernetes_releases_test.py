@@ -81,7 +81,7 @@ class Trainers(ReleasesCase):
         self.api.absent.add("pytorchjobs")
         job, finished = self.made("jobsets", "--time", "10")
         self.assertEqual(job["kind"], "JobSet")
-        self.assertIn("toprun uses a JobSet: the cluster's version of TrainJob has no field spec.activeDeadlineSeconds, which --time needs",
+        self.assertIn("the job is a JobSet: the cluster's version of TrainJob has no field spec.activeDeadlineSeconds, which --time needs",
                       finished.err)
         job, finished = self.made("trainjobs")
         self.assertNotIn("this is a", finished.err)

@@ -225,7 +225,7 @@ class ForPeople(support.TestCase):
 
     def test_it_says_what_was_assumed_and_who_may_have_to_act(self):
         finished = self.printed("--dry-run", *IMAGE, "-N", "2", "--namespace", "ml", "train.py")
-        self.assertIn("toprun did not contact a cluster, so it assumes a PyTorchJob; --operator chooses another kind", finished.err)
+        self.assertIn("no cluster was contacted, so the job is assumed to be a PyTorchJob; --operator chooses another kind", finished.err)
         self.assertIn("# kubectl create clusterrole toprun-topology --verb=get,list --resource=nodes\n", finished.out)
         self.assertIn("--serviceaccount=ml:default\n", finished.out)
         finished = self.printed("--dry-run", *IMAGE, "--operator", "jobset", "train.py")

@@ -353,7 +353,7 @@ class Telling(support.TestCase):
     def test_parallel_sizes_that_do_not_divide_the_ranks_are_refused(self):
         finished = self.toprun("--parallel", "tp=3", "--nproc-per-node", 2, "--no-python", "true")
         self.assertEqual(finished.code, 2, finished)
-        self.assertRegex(finished.err, r"(?m)^toprun: --parallel tp=3,cp=1,pp=1: the product of these sizes, 3, does not divide the job's number of ranks, 2; ")
+        self.assertRegex(finished.err, r"(?m)^toprun: --parallel tp=3: the product of these sizes, 3, does not divide the job's number of ranks, 2; ")
         self.assert_ok(self.toprun("--parallel", "tp=2", "--nproc-per-node", 2, "--no-python", "true"))
 
     def test_dry_run_starts_nothing(self):

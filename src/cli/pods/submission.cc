@@ -52,7 +52,7 @@ Result<std::vector<Operator>> operators_for(const PodOptions& options,
   if (options.dry_run != DryRun::client) return kubernetes::find_operators(environment, limit);
   constexpr Operator assumed = Operator::pytorchjob;
   say(fmt::format(
-      "toprun did not contact a cluster, so it assumes a {}; --operator chooses another kind",
+      "no cluster was contacted, so the job is assumed to be a {}; --operator chooses another kind",
       kubernetes::kind_of(assumed)));
   return std::vector{assumed};
 }
@@ -210,7 +210,7 @@ Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOp
     auto object = TRY(object_for(which, schema, options, job, unknown));
     if (!unknown) {
       if (!missing.empty())
-        say(fmt::format("toprun uses a {}: {}", kubernetes::kind_of(which), missing));
+        say(fmt::format("the job is a {}: {}", kubernetes::kind_of(which), missing));
       return Chosen{which, std::move(object)};
     }
     if (!missing.empty()) continue;

@@ -78,9 +78,12 @@ std::int64_t product(const Layout& layout, std::initializer_list<Kind> kinds) {
   return result;
 }
 
-std::string factors(const Layout& layout, std::initializer_list<Kind> kinds) {
+// Without the sizes that were not given and are 1.
+std::string factors(const Parallel& parallel, const Layout& layout,
+                    std::initializer_list<Kind> kinds) {
   std::string text;
   for (const Kind kind : kinds) {
+    if (!parallel.sizes.contains(kind) && layout.size(kind) == 1) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", name_of(kind), layout.size(kind));
   }
   return text;
@@ -95,7 +98,7 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   const auto given = parallel.sizes.find(Kind::dp);
   if (given == parallel.sizes.end() && layout.world % model != 0) {
     return refuse(
-        factors(layout, {Kind::tp, Kind::cp, Kind::pp}),
+        factors(parallel, layout, {Kind::tp, Kind::cp, Kind::pp}),
         fmt::format("the product of these sizes, {}, does not divide the job's number of ranks, {}",
                     model, layout.world),
         "change a size, --nproc-per-node or the number of nodes");
@@ -107,7 +110,7 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
   const auto all = {Kind::tp, Kind::cp, Kind::dp, Kind::pp};
   size_of(layout, Kind::dp) = given->second;
   if (product(layout, all) == layout.world) return {};
-  return refuse(factors(layout, all),
+  return refuse(factors(parallel, layout, all),
                 fmt::format("the sizes make {} ranks, and the number of the job's ranks is {}",
                             product(layout, all), layout.world),
                 layout.world % model == 0
@@ -115,12 +118,12 @@ Result<void> set_data_size(Layout& layout, const Parallel& parallel) {
                     : "change a size, --nproc-per-node or the number of nodes");
 }
 
-Result<void> set_expert_size(Layout& layout) {
+Result<void> set_expert_size(Layout& layout, const Parallel& parallel) {
   const auto kinds = {Kind::etp, Kind::ep, Kind::pp};
   const std::int64_t experts = product(layout, kinds);
   if (layout.world % experts != 0) {
     return refuse(
-        factors(layout, kinds),
+        factors(parallel, layout, kinds),
         fmt::format("the product of these sizes, {}, does not divide the job's number of ranks, {}",
                     experts, layout.world),
         "change ep or etp");
@@ -240,7 +243,7 @@ Result<Layout> layout_of(const Parallel& parallel, int world) {
   for (const auto& [kind, size] : parallel.sizes) size_of(layout, kind) = size;
   if (!parallel.sizes.contains(Kind::etp)) size_of(layout, Kind::etp) = layout.size(Kind::tp);
   TRY(set_data_size(layout, parallel));
-  TRY(set_expert_size(layout));
+  TRY(set_expert_size(layout, parallel));
   TRY(set_order(layout, parallel));
   return layout;
 }

@@ -104,11 +104,11 @@ TEST(Layout, Refuses) {
            {std::string(257, 't'),
             "--parallel tttttttttttttttt: the text has 257 bytes; at most 256 bytes are read"},
            {"tp=8,pp=3",
-            "--parallel tp=8,cp=1,pp=3: the product of these sizes, 24, does not divide the job's "
+            "--parallel tp=8,pp=3: the product of these sizes, 24, does not divide the job's "
             "number of ranks, 64; "
             "change a size, --nproc-per-node or the number of nodes"},
            {"tp=8,pp=2,dp=3",
-            "--parallel tp=8,cp=1,dp=3,pp=2: the sizes make 48 ranks, and the number of the job's "
+            "--parallel tp=8,dp=3,pp=2: the sizes make 48 ranks, and the number of the job's "
             "ranks is 64; dp=4 "
             "fits"},
            {"tp=2000000000,cp=2000000000,pp=2000000000",
@@ -116,7 +116,7 @@ TEST(Layout, Refuses) {
             "4000000000000000000, does not divide the job's number of ranks, 64; change a size, "
             "--nproc-per-node or the number of nodes"},
            {"tp=8,ep=3",
-            "--parallel etp=8,ep=3,pp=1: the product of these sizes, 24, does not divide the job's "
+            "--parallel etp=8,ep=3: the product of these sizes, 24, does not divide the job's "
             "number of ranks, 64; "
             "change ep or etp"},
            {"tp=8,order=tp-pp",

@@ -59,7 +59,7 @@ TEST(Arrange, ParallelSizesHaveToFitOneNodeToo) {
     const auto refused = arrange(members, options, {});
     ASSERT_FALSE(refused.has_value());
     EXPECT_TRUE(refused.error().line().starts_with(
-        "--parallel tp=3,cp=1,pp=1: the product of these sizes, 3, does not divide "))
+        "--parallel tp=3: the product of these sizes, 3, does not divide "))
         << refused.error().line();
   }
   EXPECT_TRUE(arrange({agent("n0", 3)}, options, {}).has_value());

@@ -60,11 +60,14 @@ Result<int> run_topo_score(const options::Call& call) {
   const int code = print(placement::score_text(score) + groups.text);
   say_what_is_unknown(score.source, groups.text.empty() ? score.warnings : groups.warnings);
   if (!score.levels.empty() && placement::all_links_assumed(score.terms.links)) {
-    say("no link speed is known: the times assume a network that is not oversubscribed; set speeds "
-        "with --link LEVEL=GBPS");
+    say(
+        fmt::format("no link speed is known: the times assume host={:g} Gbps for all adapters of a "
+                    "host together, and a network that is not oversubscribed; set speeds with "
+                    "--link host=GBPS,LEVEL=GBPS",
+                    score.terms.links.host.gbps));
   } else if (score.terms.links.host.assumed) {
     say(
-        fmt::format("toprun assumes host={:g} Gbps for all adapters of a host together; --link "
+        fmt::format("host={:g} Gbps is assumed for all adapters of a host together; --link "
                     "host=GBPS sets another speed",
                     score.terms.links.host.gbps));
   }

@@ -10,7 +10,7 @@ namespace toprun::cli {
 namespace {
 
 constexpr const char* host_is_assumed =
-    "toprun: toprun assumes host=400 Gbps for all adapters of a host together; --link host=GBPS "
+    "toprun: host=400 Gbps is assumed for all adapters of a host together; --link host=GBPS "
     "sets another speed\n";
 
 TEST_F(Topo, PrintsTheSeedsTables) {
@@ -193,7 +193,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "order:2: host n9 is not in the job"},
       {{"order", "--topology", good, "--link", "rack=4"}, "--link: it needs --parallel"},
       {{"order", "--topology", good, "--parallel", "tp=2"},
-       "--parallel tp=2,cp=1,pp=1: the product of these sizes, 2, does not divide the job's number "
+       "--parallel tp=2: the product of these sizes, 2, does not divide the job's number "
        "of ranks, 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
        "--segment and --parallel: both decide"},
@@ -411,8 +411,9 @@ TEST_F(Topo, ScoreCountsAnAdapterForEachProcess) {
 TEST_F(Topo, SaysThatTheLinksAreAssumed) {
   const std::string path = file("racks.txt", seed_lines());
   const std::string line =
-      "toprun: no link speed is known: the times assume a network that is not oversubscribed; set "
-      "speeds with --link LEVEL=GBPS\n";
+      "toprun: no link speed is known: the times assume host=400 Gbps for all adapters of a host "
+      "together, and a network that is not oversubscribed; set speeds with --link "
+      "host=GBPS,LEVEL=GBPS\n";
   EXPECT_EQ(run({"score", "--topology", path}).err, line);
   EXPECT_EQ(run({"score", "--topology", path, "--link", "host=100:3"}).err, "");
   EXPECT_EQ(run({"score", "--topology", path, "--link", "rack=100"}).err, host_is_assumed);
