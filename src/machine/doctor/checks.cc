@@ -237,11 +237,11 @@ Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
   const std::string where =
       facts.own_name_leads_to.empty() ? "nowhere" : "to " + facts.own_name_leads_to;
-  return {found(Severity::warning,
-                fmt::format("the host's name {} resolves {}, none of its addresses on a network",
-                            facts.own_name, where),
-                "make /etc/hosts or DNS resolve it to an address of the host's network; until then "
-                "toprun sets GLOO_SOCKET_IFNAME in jobs of several nodes")};
+  return {
+      found(Severity::warning,
+            fmt::format("the host's name resolves {}, none of its addresses on a network", where),
+            "make /etc/hosts or DNS resolve it to an address of the host's network; until then "
+            "toprun sets GLOO_SOCKET_IFNAME in jobs of several nodes")};
 }
 
 Findings temporary_folder(const Facts& facts) {
@@ -414,6 +414,10 @@ std::vector<Finding> examine(const Facts& facts) {
   }
   for (const Need& need : needs()) add(need.id, need.fine, shortage(facts, need));
   return all;
+}
+
+std::size_t place_of_check(std::string_view id) {
+  return static_cast<std::size_t>(std::ranges::find(checks, id, &Check::id) - checks.begin());
 }
 
 Severity worst_of(const std::vector<Finding>& findings) {

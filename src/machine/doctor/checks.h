@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "machine/doctor/facts.h"
@@ -10,6 +12,9 @@ namespace toprun::doctor {
 // The findings of all checks, in the order of the table. A check may return several findings; a
 // check that finds nothing returns one finding with "ok".
 std::vector<Finding> examine(const Facts& facts);
+
+// The place of the check with this id in the table; behind the table for other ids.
+std::size_t place_of_check(std::string_view id);
 
 Severity worst_of(const std::vector<Finding>& findings);
 

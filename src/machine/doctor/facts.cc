@@ -129,11 +129,11 @@ int usable_processors() {
 
 void look_up_own_name(Facts& facts) {
   const auto own = hosts::local_addresses();
-  facts.own_name = hosts::host_name();
+  const std::string own_name = hosts::host_name();
   facts.network.own_name_leads_astray =
-      own && !hosts::resolves_to_one_of(facts.own_name, *own, own_name_limit);
+      own && !hosts::resolves_to_one_of(own_name, *own, own_name_limit);
   if (!facts.network.own_name_leads_astray) return;
-  const auto addresses = hosts::resolve(facts.own_name, own_name_limit);
+  const auto addresses = hosts::resolve(own_name, own_name_limit);
   if (!addresses) return;
   std::vector<std::string> texts;
   for (const hosts::Address& address : *addresses) texts.push_back(address.text());

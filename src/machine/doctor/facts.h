@@ -52,8 +52,7 @@ struct TrackedConnections {
 // causes a finding.
 struct Facts {
   fabric::NodeFabric network;
-  std::string own_name;            // the host's own name
-  std::string own_name_leads_to;   // the addresses that own_name resolves to, if none belongs to
+  std::string own_name_leads_to;   // the addresses of the host's name, if none of them belongs to
                                    // this host; else empty
   int gpu_functions = 0;           // number of GPUs on the PCI bus
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*

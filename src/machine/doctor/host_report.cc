@@ -48,7 +48,7 @@ std::string line_of(const std::string& host, const char* kind, Json entry) {
 Finding finding_in(const Json& json) {
   Finding finding{json.at("id"), severity_of(json.at("severity").get<std::string>()),
                   json.at("evidence"), json.at("fix"), json.at("commands")};
-  finding.is_idle = json.value("idle", false);
+  finding.is_idle = !json.value("applies", true);
   return finding;
 }
 
@@ -82,6 +82,7 @@ std::variant<Finding, Trait, End> entry_in(const Json& json, WallTime arrived) {
 Json json_of(const Finding& finding) {
   return {{"id", finding.id},
           {"severity", name_of(finding.severity)},
+          {"applies", !finding.is_idle},
           {"evidence", finding.evidence},
           {"fix", finding.fix},
           {"commands", finding.commands}};
@@ -110,9 +111,7 @@ std::string json_lines_of(const HostReport& report, WallTime now, Checks checks)
   for (const Finding& finding : report.findings) {
     const bool is_reported = checks == Checks::all || finding.severity != Severity::ok;
     if (!is_reported) continue;
-    Json entry = json_of(finding);
-    if (finding.is_idle) entry["idle"] = true;
-    add("finding", std::move(entry));
+    add("finding", json_of(finding));
   }
   for (const Trait& trait : report.traits) add("trait", json_of(trait));
   return text + dumped({{"host", report.host}, {"time", seconds(now)}, {"lines", lines}});

@@ -26,7 +26,8 @@ struct HostReport {
 nlohmann::json json_of(const Finding& finding);
 
 // One line: {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id,
-// severity, evidence, fix, commands}], "traits": [{id, subject, value, place if there is one}]}.
+// severity, applies, evidence, fix, commands}], "traits": [{id, subject, value, place if there is
+// one}]}.
 std::string json_of(const HostReport& report, WallTime now);
 
 // Which checks are in a report.

@@ -26,8 +26,16 @@ std::string evidence_of(const SharedFinding& shared) {
   return hosts::short_list(shared.hosts) + ": " + shared.finding.evidence;
 }
 
-std::string evidence_of(const Finding& finding, const std::string& host) {
-  return host.empty() ? finding.evidence : host + ": " + finding.evidence;
+// The lines of several hosts arrive mixed, so the host is in front of each line.
+std::string with_host(std::string_view text, const std::string& host) {
+  if (host.empty()) return std::string(text);
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n') + 1;
+    lines += fmt::format("{}: {}", printable(host), text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return lines;
 }
 
 // A limit of a shell and its children: no other process can set it for a job.
@@ -76,13 +84,13 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
   for (const Finding& finding : sorted) {
     const bool is_fine = finding.severity == Severity::ok;
     if (is_fine) ++(finding.is_idle ? idle : fine);
-    if (!is_fine || all) text += line_of(finding, evidence_of(finding, host));
+    if (!is_fine || all) text += line_of(finding, finding.evidence);
   }
-  if (all) return text;
-  const std::string where = host.empty() ? "" : " on " + printable(host);
+  if (all) return with_host(text, host);
   const std::string others =
       idle == 0 ? "" : fmt::format("; {} {} not apply", idle, idle == 1 ? "does" : "do");
-  return text + fmt::format("{} found nothing{}{}\n", counted(fine, "check"), where, others);
+  text += fmt::format("{} found nothing{}\n", counted(fine, "check"), others);
+  return with_host(text, host);
 }
 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
@@ -97,13 +105,19 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
 
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {
   std::string text;
-  for (const Finding& finding : findings) text += fix_of(finding, evidence_of(finding, host));
+  for (const Finding& finding : findings) {
+    text += host.empty() ? fix_of(finding, finding.evidence)
+                         : fix_of(finding, host + ": " + finding.evidence, {host});
+  }
   return text;
 }
 
 std::string fixes_text(const std::vector<SharedFinding>& findings) {
+  std::vector<SharedFinding> sorted = findings;
+  std::ranges::stable_sort(
+      sorted, {}, [](const SharedFinding& shared) { return place_of_check(shared.finding.id); });
   std::string text;
-  for (const SharedFinding& shared : findings) {
+  for (const SharedFinding& shared : sorted) {
     text += fix_of(shared.finding, evidence_of(shared), shared.hosts);
   }
   return text;

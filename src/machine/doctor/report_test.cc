@@ -27,8 +27,26 @@ TEST(Report, ChecksThatDoNotApplyAreCountedApart) {
   idle.is_idle = true;
   EXPECT_EQ(findings_text({fine, idle, idle}, false), "1 check found nothing; 2 do not apply\n");
   EXPECT_EQ(findings_text({fine, fine, idle}, false, "n1"),
-            "2 checks found nothing on n1; 1 does not apply\n");
+            "n1: 2 checks found nothing; 1 does not apply\n");
   EXPECT_EQ(findings_text({fine}, false), "1 check found nothing\n");
+}
+
+TEST(Report, EachLineBeginsWithTheHost) {
+  EXPECT_EQ(findings_text({with_commands({})}, true, "n1"),
+            "n1: warning mtu               the MTU is 1400\n"
+            "n1:                           raise it\n");
+  EXPECT_EQ(fixes_text({with_commands({"ip link"})}, "n1"),
+            "# n1: the MTU is 1400\nssh n1 'sudo ip link'\n");
+}
+
+TEST(Report, ADriverIsLoadedBeforeTheServiceIsStarted) {
+  const Finding service{"nvlink-fabric", Severity::error, "down", "", {"systemctl restart x"}};
+  const Finding driver{"gpudirect", Severity::warning, "no module", "", {"modprobe y"}};
+  const Finding trait{"kernel", Severity::error, "differs", "", {"update"}};
+  const std::string text = fixes_text({SharedFinding{{"n1"}, trait}, SharedFinding{{"n1"}, service},
+                                       SharedFinding{{"n1"}, driver}});
+  EXPECT_LT(text.find("modprobe"), text.find("systemctl"));
+  EXPECT_LT(text.find("systemctl"), text.find("update"));
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ const std::vector<ExitCode>& codes_of_doctor() {
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage), "the command line is wrong"},
       {code_text(doctor::exit_warning), "a warning was found: jobs run, but slower or at a risk"},
-      {code_text(doctor::exit_error), "an error was found: jobs will fail here"},
+      {code_text(doctor::exit_error),
+       "an error was found: jobs will fail here, or a host did not answer"},
   };
   return codes;
 }
