@@ -1,9 +1,11 @@
 #include "machine/fabric/profile_script.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 
 #include "base/process/command.h"
@@ -57,13 +59,15 @@ std::vector<ScriptChange> changes_between(const Environment& before, std::string
 Result<void> source_profile_script(NodeFabric& node) {
   if (node.profile == nullptr || node.profile->script.empty()) return {};
   const std::string script(node.profile->script);
+  const auto refuse = [&](std::string why) {
+    return fail(fmt::format("{} could not be sourced", script), std::move(why),
+                fmt::format("--fabric off leaves {}'s variables to you", node.profile->name));
+  };
+  if (::access(script.c_str(), R_OK) != 0) return refuse(errno_text(errno));
   const Environment before = with_own_variables(node);
   const auto output =
       process::output_of({"bash", "-c", source_and_show, "bash", script}, before, script_limit);
-  if (!output) {
-    return fail(fmt::format("{} could not be sourced", script), output.error().line(),
-                fmt::format("--fabric off leaves {}'s variables to you", node.profile->name));
-  }
+  if (!output) return refuse(output.error().why);
   node.script_changes = changes_between(before, *output);
   for (const ScriptChange& change : node.script_changes) {
     if (!change.after) continue;

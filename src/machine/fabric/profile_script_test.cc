@@ -35,7 +35,6 @@ class ProfileScript : public testing::Test {
     return text;
   }
 
- private:
   TemporaryFolder folder_;
   const std::string path_ = folder_.path() / "profile.sh";
   Profile profile_;
@@ -84,9 +83,18 @@ TEST_F(ProfileScript, AFailureAddsNothing) {
   NodeFabric requested = node({});
   const auto sourced = source_profile_script(requested);
   ASSERT_FALSE(sourced);
-  EXPECT_NE(sourced.error().line().find("could not be sourced"), std::string::npos);
+  EXPECT_EQ(sourced.error().what, path_ + " could not be sourced");
+  EXPECT_EQ(sourced.error().why, "exit code 3");
   EXPECT_EQ(requested.profile_settings.size(), 2u);
   EXPECT_TRUE(requested.script_changes.empty());
+}
+
+TEST_F(ProfileScript, AMissingScriptIsNamedWithoutTheCommand) {
+  NodeFabric requested = node({});
+  const auto sourced = source_profile_script(requested);
+  ASSERT_FALSE(sourced);
+  EXPECT_EQ(sourced.error().line().substr(0, sourced.error().line().find(';')),
+            path_ + " could not be sourced: No such file or directory");
 }
 
 }  // namespace
