@@ -40,6 +40,18 @@ class Nccl(support.TestCase):
         told = re.split(r"\ntoprun: rank \d on ", done.err)[0]
         self.assertEqual(told.count("was not found"), 1, done)
         self.assertNotIn("as a consequence", done.err)
+        self.assertNotIn("  next ", done.err)
+
+    def test_the_environments_that_were_searched_are_named(self):
+        environment = self.folder()
+        packages = environment / "lib/python3.11/site-packages"
+        packages.mkdir(parents=True)
+        for variables in ({"VIRTUAL_ENV": environment}, {"PYTHON_EXEC": environment / "bin/python3"}):
+            with self.subTest(variables):
+                done = self.bench("all_reduce", ranks=1, libraries=self.folder(),
+                                  **{"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": "/nowhere", **variables})
+                self.assert_failed(done, re.escape(f"{packages}/nvidia/nccl/lib and the system's libraries; "))
+                self.assertIn("choose the Python environment that contains the library with --venv DIR", done.err)
 
     def test_every_collective_is_right(self):
         for name in COLLECTIVES:

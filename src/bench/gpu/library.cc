@@ -18,6 +18,7 @@ void add(std::vector<std::string>& folders, std::string folder) {
 }
 
 // prefix/lib/python3.11/site-packages/below
+// The folder may be absent: an error then names it as one that was searched.
 void add_packages(std::vector<std::string>& folders, const fs::path& prefix,
                   std::string_view below) {
   std::error_code error;
@@ -26,8 +27,8 @@ void add_packages(std::vector<std::string>& folders, const fs::path& prefix,
     for (const auto& entry : fs::directory_iterator(prefix / lib, error)) {
       if (!entry.path().filename().string().starts_with("python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"}) {
-        const fs::path folder = entry.path() / packages / below;
-        if (fs::is_directory(folder, error)) found.push_back(folder);
+        const fs::path folder = entry.path() / packages;
+        if (fs::is_directory(folder, error)) found.push_back(folder / below);
       }
     }
   }
@@ -45,6 +46,9 @@ std::vector<std::string> folders_of(const Environment& environment, std::string_
   }
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const auto prefix = environment.non_empty(variable)) add_packages(folders, *prefix, below);
+  }
+  if (const auto python = environment.non_empty("PYTHON_EXEC")) {
+    add_packages(folders, fs::path(*python).parent_path().parent_path(), below);
   }
   std::error_code error;
   const std::string programs = environment.non_empty("PATH").value_or("");
@@ -73,8 +77,8 @@ Result<Library> Library::open(std::string_view file, const std::vector<std::stri
   if (path != file) return fail("opening " + path, reason == nullptr ? "" : reason);
   return fail(fmt::format("{} was not found", file),
               fmt::format("looked for in {}the system's libraries", looked),
-              "add the library's folder to LD_LIBRARY_PATH, or activate the Python environment "
-              "that contains the library");
+              "add the library's folder to LD_LIBRARY_PATH, or choose the Python environment that "
+              "contains the library with --venv DIR");
 }
 
 void* Library::find(const char* name) const {

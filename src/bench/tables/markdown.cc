@@ -72,9 +72,10 @@ class Columns {
   std::vector<std::string> titles_;  // each with a blank at its end; empty where nothing differs
 };
 
-// One decimal, and of a slow network the digits that count.
+// One decimal, and of a slow network the digits that count. One rank sends nothing.
 std::string cell_text(double gbps) {
-  return gbps >= 1 || gbps == 0 ? fmt::format("{:.1f}", gbps) : rate_text(gbps);
+  if (gbps == 0) return "-";
+  return gbps >= 1 ? fmt::format("{:.1f}", gbps) : rate_text(gbps);
 }
 
 std::string count_text(std::size_t count) {

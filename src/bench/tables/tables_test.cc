@@ -88,6 +88,14 @@ TEST(Markdown, ASweepHasARowForEachSize) {
             "| 2 | 2 | 3.73 GiB | 80.0 | 80.0 | 8.0 | 8.0 |\n");
 }
 
+TEST(Markdown, OneRankHasNoBusbw) {
+  Report report;
+  report.series = {series_of("", 1, 1, 8)};
+  report.series.front().rows.front().out_of_place->busbw = 0;
+  EXPECT_TRUE(markdown(std::span(&report, 1)).ends_with("| 1 | 1 | - | 8.0 |\n"))
+      << markdown(std::span(&report, 1));
+}
+
 TEST(Markdown, SeveralNumbersOfNodesHaveTheirLargestSize) {
   Report report;
   report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 4)};

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/process/program.h"
 #include "base/text/counted.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
@@ -79,6 +80,11 @@ std::string python_of(const model::Cause& cause) {
   const std::string& path = cause.program.raw();
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1: 0
   return name.starts_with("python") ? cause.program.shown() : "";
+}
+
+// toprun's own ranks, as of `toprun bench`, end with an error that says what to do.
+bool is_toprun(const model::Cause& cause) {
+  return cause.program.raw() == process::own_program;
 }
 
 bool is_python(std::string_view path) {
@@ -227,7 +233,7 @@ std::string advice(const model::Cause& cause, bool has_logs) {
            "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and the error then shows both calls";
   }
   if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
-  if (cause.kind != model::CauseKind::exit) return {};
+  if (cause.kind != model::CauseKind::exit || is_toprun(cause)) return {};
   if (message_contains(cause, "doesn't have MPI built in")) {
     return "this PyTorch has no MPI: use the backend gloo or nccl; or use --launcher mpirun with a "
            "PyTorch that is built with MPI";

@@ -404,6 +404,17 @@ TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
   EXPECT_NE(cut.find("does not match the world size"), cut.npos);
 }
 
+// As of `toprun bench`: the last line says what to do.
+TEST(Report, ARankThatIsToprunItselfNeedsNoAdvice) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception.clear();
+  exit.last_output = {"toprun: libnccl.so.2 was not found; choose another environment"};
+  const auto report = [&] { return failure_report(model::cause_of(exit), {}, "", {}); };
+  EXPECT_NE(report().find("  next  "), std::string::npos) << report();
+  exit.program = "/proc/self/exe";
+  EXPECT_EQ(report().find("  next  "), std::string::npos) << report();
+}
+
 TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
   model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: Error(s) in loading:\n1\n2\n3\n4\nit does not match";
