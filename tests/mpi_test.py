@@ -331,7 +331,9 @@ class ViaMpirun(MpiCase):
         advice = ("--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out --launcher "
                   "mpirun, or use --via mpirun")
         python = support.python()
-        scripts = [("import os\nos.environ['LOCAL_RANK']\n", "KeyError: 'LOCAL_RANK'")]
+        scripts = [("import os\nos.environ['LOCAL_RANK']\n", "KeyError: 'LOCAL_RANK'"),
+                   ("import sys\nsys.exit('pi.py: RANK is not set: start it with toprun or torchrun')\n",  # as our examples
+                    "pi.py: RANK is not set: start it with toprun or torchrun")]
         if support.has_module(python, "torch"):
             scripts.append(("import torch.distributed as d\nd.init_process_group('gloo')\n",
                             "ValueError: Error initializing torch.distributed using env:// rendezvous: "

@@ -30,13 +30,14 @@ bool names_an_error(std::string_view exception) {
 }
 
 // One of the variables by which torchrun tells a rank its place: as torch's env:// words it
-// (torch/distributed/rendezvous.py), and as os.environ[…] does.
+// (torch/distributed/rendezvous.py), as os.environ[…] does, and as scripts write that check it.
 bool misses_a_variable(std::string_view exception) {
   constexpr std::array names = {"RANK",        "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
                                 "MASTER_ADDR", "MASTER_PORT"};
   return std::ranges::any_of(names, [&](const char* name) {
     return exception == fmt::format("KeyError: '{}'", name) ||
-           exception.contains(fmt::format("environment variable {} expected", name));
+           exception.contains(fmt::format("environment variable {} expected", name)) ||
+           exception.contains(fmt::format("{} is not set", name));
   });
 }
 
@@ -48,6 +49,13 @@ std::string missing_program(std::string_view said) {
   return {};
 }
 
+// The last line, if a script ended itself with it because a variable is not set; else empty.
+std::string missing_variable(std::string_view said) {
+  const std::string_view all = trim(said);
+  const std::string_view last = trim(all.substr(all.rfind('\n') + 1));
+  return misses_a_variable(last) ? std::string(last) : std::string();
+}
+
 // A rank that mpirun has ended within its traceback shows no exception, but others before it may.
 std::string last_error(std::string_view said) {
   constexpr std::string_view traceback = "Traceback (most recent call last):";
@@ -57,7 +65,10 @@ std::string last_error(std::string_view said) {
     std::string line = exception.substr(0, exception.find('\n'));
     if (names_an_error(line)) return line;
     const std::size_t last = said.rfind(traceback);
-    if (last == said.npos) return missing_program(all);
+    if (last == said.npos) {
+      std::string program = missing_program(all);
+      return program.empty() ? missing_variable(all) : program;
+    }
     said = said.substr(0, last);
   }
 }

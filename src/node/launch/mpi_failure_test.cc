@@ -64,6 +64,18 @@ TEST(MpiFailure, AProgramThatPythonDoesNotFind) {
   }
 }
 
+// As the project's examples end without torchrun's variables.
+TEST(MpiFailure, AScriptThatEndsItselfBecauseAVariableIsNotSet) {
+  const std::string said = "pi.py: RANK is not set: start it with toprun or torchrun";
+  const std::string named = "  Process name: [[26677,1],1]\n";
+  const MpiFailure failure = mpi_failure("[1,1]<stderr>:" + said + "\n" + named);
+  EXPECT_EQ(failure.exception, said);
+  EXPECT_TRUE(failure.advice.contains("leave out --launcher mpirun")) << failure.advice;
+  // A warning is not the end.
+  EXPECT_EQ(mpi_failure("[1,1]<stderr>:RANK is not set\n[1,1]<stderr>:next\n" + named).exception,
+            "");
+}
+
 TEST(MpiFailure, IsASignalWhereMpirunSaysSo) {
   const MpiFailure failure = mpi_failure(
       "[1,0]<stderr>:" + traceback_with("OSError: lost") +
