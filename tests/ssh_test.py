@@ -204,10 +204,30 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         size, rest = re.search(rb"orders (\d+)\n(\{.*)", text, re.S).groups()
         return json.loads(rest[:int(size)]), rest[int(size):].decode().splitlines()
 
+    def test_verbose_lines_agree_and_name_their_host(self):
+        finished = self.launch("-v", "--hosts", "n[0-1]", "--no-python", "true", host="n0")
+        self.assert_ok(finished)
+        self.assertIn("toprun: n0 is this host: its agent starts without ssh\n", finished.err)
+        self.assertIn("toprun: logging in to 1 host by ssh\n", finished.err)
+        self.assertNotIn("started by ssh", finished.err)
+        settings = [line for line in finished.err.splitlines() if " is not changed: " in line]
+        for host in ("n0", "n1"):
+            self.assertTrue(any(line.startswith(f"toprun: {host}: NCCL_") for line in settings), finished)
+        for line in settings:
+            self.assertRegex(line, r"\Atoprun: n[01]: ")
+        self.assertEqual(finished.err.count("agents trust each other"), 1, finished)
+
+    def test_the_dry_run_is_short(self):
+        dry = self.on("n0", TOPRUN, "--dry-run", "--hosts", "n[0-1]", "--no-python", "true")
+        self.assert_ok(dry)
+        self.assertRegex(dry.out, r"(?m)^agents +ssh .* -- n1 SCRIPT <<< ORDERS$")
+        self.assertRegex(dry.out, r"(?m)^SCRIPT +a shell script of \d+ bytes, .*; -v shows the script$")
+        self.assertLess(max(map(len, dry.out.splitlines())), 1_000)
+
     def test_the_dry_run_is_what_is_run(self):
         program, log = self.logging_ssh()
         env = {"TOPRUN_SSH": str(program), "WANDB_API_KEY": "hidden"}
-        words = ["--hosts", "n[0-1],root@n2", "--no-python", "true"]
+        words = ["-v", "--hosts", "n[0-1],root@n2", "--no-python", "true"]
         dry = self.on("ctl", TOPRUN, "--dry-run", *words, env=env)
         self.assert_ok(dry)
         self.assertFalse(log.exists())
@@ -416,6 +436,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         try:
             finished = run.wait(60)
             self.assert_failed(finished, 1, "n2")
+            self.assertRegex(finished.err.splitlines()[-1], r"^toprun: .* → .*, exit code 1$")  # not ssh's
             cluster.wait_for(lambda: not run.processes(), "the workers on n2 end", 20)
         finally:
             self.cluster.join("n2")

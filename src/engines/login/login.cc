@@ -72,7 +72,7 @@ Result<Allocation> agent(const Environment& environment, const Hints& hints) {
   allocation.engine = by_ssh ? EngineKind::ssh : EngineKind::exec;
   allocation.hears_launcher = !environment.has(stays_variable);
   allocation.reasons.push_back(
-      fmt::format("agent of {}: started by {}", allocation.node_name, name_of(allocation.engine)));
+      fmt::format("agent of {} in a job by {}", allocation.node_name, name_of(allocation.engine)));
   return allocation;
 }
 

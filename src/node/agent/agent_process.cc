@@ -312,7 +312,7 @@ std::string words_for(Secret::Origin origin) {
 
 void tell_the_trust(const Session& session, const Secret& secret, bool root) {
   if (!session.job.several_processes()) return;
-  if (session.job.options.verbose > 0) say(words_for(secret.origin()));
+  if (session.job.options.verbose > 0 && root) say(words_for(secret.origin()));
   if (!root || secret.origin() != Secret::Origin::derived) return;
   say(
       fmt::format("no secret: every process that reaches port {} of this host may join the job; to "

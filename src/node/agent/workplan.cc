@@ -37,9 +37,11 @@ fabric::Route route_of(const std::vector<hosts::LocalAddress>& own,
   return {found->interface, "the way to the root"};
 }
 
-void say_setting(const fabric::Setting& setting) {
-  say(setting.value ? fmt::format("{}={}: {}", setting.name, *setting.value, setting.reason)
-                    : fmt::format("{} is not changed: {}", setting.name, setting.reason));
+// The lines of several nodes arrive mixed, so each line begins with its node.
+void say_setting(const fabric::Setting& setting, const plan::Job& job) {
+  const std::string node = job.several_processes() ? job.place.node_name + ": " : "";
+  const std::string value = setting.value ? "=" + *setting.value : " is not changed";
+  say(fmt::format("{}{}{}: {}", node, setting.name, value, setting.reason));
 }
 
 // The variables with which the workers' NCCL, Gloo and UCX use the right network.
@@ -53,7 +55,7 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
   node.own_name_leads_astray = own_name_leads_astray(*own, request.route, node.environment);
   const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
   for (fabric::Setting& setting : fabric::decide(node)) {
-    if (tells) say_setting(setting);
+    if (tells) say_setting(setting, *request.job);
     if (fabric::is_ours(setting)) variables.emplace_back(setting.name, *std::move(setting.value));
   }
   return variables;

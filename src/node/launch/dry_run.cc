@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -67,12 +68,31 @@ std::string processes_by_login(const plan::Job& job) {
   return join(parts, ", ");
 }
 
+// A longer word of a login's command is the shell script that starts the agent there.
+constexpr std::size_t longest_shown_word = 500;
+constexpr std::string_view script_word = "SCRIPT";
+
+// Puts SCRIPT in place of the script. Returns the script's size; 0: there is no script.
+std::size_t shorten(std::vector<std::string>& argv) {
+  if (argv.empty() || argv.back().size() <= longest_shown_word) return 0;
+  const std::size_t size = argv.back().size();
+  argv.back() = script_word;
+  return size;
+}
+
 template <class Line>
 Result<void> describe_logins(const plan::Job& job, const Line& line) {
-  const auto commands = TRY(login_commands(job));
-  for (const LoginCommands::One& one : commands.hosts) {
+  auto commands = TRY(login_commands(job));
+  std::size_t script_bytes = 0;
+  for (LoginCommands::One& one : commands.hosts) {
     const std::string marker = one.here ? "TOPRUN_STEP=login " : "";
+    if (job.options.verbose == 0) script_bytes = std::max(script_bytes, shorten(one.argv));
     line("agents", marker + shown_command(one.argv) + " <<< ORDERS");
+  }
+  if (script_bytes > 0) {
+    line(script_word, fmt::format("a shell script of {} bytes, which finds toprun on the host or "
+                                  "receives it, and starts the agent; -v shows the script",
+                                  script_bytes));
   }
   line("ORDERS", login_orders_text(job));
   return {};

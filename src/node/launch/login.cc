@@ -120,7 +120,7 @@ void Login::took(Stream& stream, std::string_view bytes) {
   if (before && !stream.is_err) bytes.remove_prefix(heard(bytes));
   if (state_ != State::up) return read(stream);
   std::string text = before && stream.is_err ? "" : stream.lines.add(bytes);
-  if (stream.lines.holds_back()) show_unfinished_soon();
+  if (stream.lines.holds_back() && !holds_) show_unfinished_soon();
   show(stream, std::move(text));
 }
 
@@ -143,6 +143,7 @@ void Login::take_marks(std::string& text) {
 // Reads more when the terminal has written the text.
 void Login::show(Stream& stream, std::string text) {
   if (stream.is_err) take_marks(text);
+  if (stream.is_err && holds_) keep_end(held_, std::exchange(text, {}));
   if (text.empty()) return read(stream);
   stream.waits = true;
   terminal_.show(name_, stream.is_err, std::move(text), [self = shared_from_this(), &stream] {
@@ -247,13 +248,14 @@ void Login::end() {
   boost::system::error_code ignored;
   for (asio::steady_timer* timer : {&limit_, &unfinished_, &drained_}) timer->cancel();
   in_.close(ignored);
+  const bool was_up = state_ == State::up;
+  if (was_up) exit_code_ = code_of_agent();
   for (Stream* stream : {&out_, &err_}) {
     stream->pipe.close(ignored);
     std::string text = stream->lines.flush();
+    if (stream->is_err && holds_) text = exit_code_ ? held_ + text : std::string();
     if (!text.empty()) terminal_.show(name_, stream->is_err, std::move(text), [] {});
   }
-  const bool was_up = state_ == State::up;
-  if (was_up) exit_code_ = code_of_agent();
   if (!was_up && !trouble_) trouble_ = why_not_up();
   state_ = State::over;
   changed_();

@@ -57,6 +57,9 @@ class Login : public std::enable_shared_from_this<Login> {
   // Ends the connection. `why`: the reason to report; empty: nothing is reported.
   void abandon(std::string why = {});
   void ended(int status);
+  // The run is over. From now on, text on stderr is shown when the login ends, and only if the
+  // agent ended it: if the connection broke, the text is from ssh and about a run that is reported.
+  void hold_complaints() { holds_ = true; }
 
   const std::string& name() const { return name_; }
   State state() const { return state_; }
@@ -118,6 +121,8 @@ class Login : public std::enable_shared_from_this<Login> {
   std::optional<int> status_;
   std::string words_;      // output on stdout before the agent is up
   std::string complaint_;  // output on stderr before the agent is up
+  bool holds_ = false;
+  std::string held_;  // output on stderr after hold_complaints()
   Stream out_, err_;
   boost::asio::posix::stream_descriptor in_;
   std::deque<Bytes> unsent_;

@@ -104,6 +104,7 @@ class LoginStep {
   void await_signal();
   void reap();
   void tell_lost();
+  void hold_complaints();
   report::LostRoot lost_root() const;
   std::optional<int> kept_from_joining() const;
   void let_go();
@@ -165,8 +166,10 @@ int LoginStep::run() {
 }
 
 asio::awaitable<int> LoginStep::story() {
-  if (job_.options.verbose > 0) {
-    say(fmt::format("logging in to {} by {}", count_text(job_.place.engine, logins_.size()),
+  const auto others = static_cast<std::size_t>(
+      std::ranges::count(commands_.hosts, false, &LoginCommands::One::here));
+  if (job_.options.verbose > 0 && others > 0) {
+    say(fmt::format("logging in to {} by {}", count_text(job_.place.engine, others),
                     engines::name_of(job_.place.engine)));
   }
   std::optional<int> code = co_await log_in();
@@ -311,7 +314,10 @@ asio::awaitable<int> LoginStep::follow() {
     tell_lost();
     if (const auto code = kept_from_joining()) co_return *code;
     let_go();
-    if (logins_[root_]->is_over() && !root_ended_) root_ended_ = steady_clock::now();
+    if (logins_[root_]->is_over() && !root_ended_) {
+      root_ended_ = steady_clock::now();
+      if (logins_[root_]->exit_code()) hold_complaints();
+    }
   }
   if (const auto code = logins_[root_]->exit_code()) co_return *code;
   say_block(report::lost_root_line(lost_root()));
@@ -350,7 +356,12 @@ SteadyTime LoginStep::last_moment() const {
   return *root_ended_ + job_.patience.silence + job_.grace.stop + farewell_slack;
 }
 
+void LoginStep::hold_complaints() {
+  for (const auto& login : logins_) login->hold_complaints();
+}
+
 void LoginStep::tell_lost() {
+  if (logins_[root_]->exit_code()) return;  // the root has reported the end of the run
   for (const std::size_t member : members_) {
     const Login& login = *logins_[member];
     if (!login.is_over() || login.exit_code() || reported_lost_[member]) continue;
