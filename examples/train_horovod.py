@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 try:
     import horovod.torch as hvd
 except ImportError as error:
-    sys.exit(f"train_horovod.py: {error}: Horovod has to be built for this PyTorch")
+    sys.exit(f"train_horovod.py: {error}: build Horovod for this PyTorch with "
+             "`toprun setup --venv env --horovod torch`, and run with --venv env")
 
 
 def digits():

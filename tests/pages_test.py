@@ -15,6 +15,7 @@ PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURIT
                                         "bench/README.md", "CHANGELOG.md", "RELEASING.md", "CODE_OF_CONDUCT.md",
                                         "src/README.md")] + sorted((REPOSITORY / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 CALL = re.compile(r"(?:^|[\s;(|&])(?:[\w./~$-]*/)?toprun (?!docker\.io)(.*)")
 README_LINES = 120
 CODE_FOLDERS = ("src", "tests", "tools", "python", "cmake")
@@ -64,6 +65,17 @@ def unknown_options(table, text):
                 yield f"{piece[0]} in: toprun {' '.join(words)}"
 
 
+def joined_commands(text):
+    """Lines of shell blocks that look as if a paragraph's lines had been filled: two calls of toprun without a
+    separator, or a line that begins with the rest of another one."""
+    for block in SHELL_BLOCK.findall(text):
+        for line in block.replace("\\\n", " ").splitlines():
+            command = re.sub(r"(^|\s)#.*", "", line)
+            calls = (re.findall(r"(?:^|\s)toprun(?=\s)", part) for part in re.split(r"&&|\|\||[;|&]", command))
+            if re.match(r"\s*(?:\d|--?\w)", line) or any(len(words) > 1 for words in calls):
+                yield line
+
+
 def absent_names(text, code, targets):
     """Files of the repository, variables, schemas and targets that are nowhere."""
     for file in re.findall(r"`((?:src|tests|tools|bench|examples|python|cmake)/[\w./-]+)`(?! in commit)", text):
@@ -97,6 +109,12 @@ class Pages(support.TestCase):
         self.assertEqual(list(unknown_options(table, "`toprun logs -f --rank 3 --ranks 3`\n```\ntoprun jobs --recnt; toprun eta\n```\n")),
                          ["--recnt in: toprun jobs --recnt", "--ranks in: toprun logs -f --rank 3 --ranks 3"])
         self.on_each_page(lambda page, text: unknown_options(table, text))
+
+    def test_commands_of_a_block_are_not_joined(self):
+        lines = ["toprun topo order --nnodes 64   # prints their order toprun --nnodes", "64 train.py  # uses the same nodes",
+                 "toprun jobs toprun eta", "toprun jobs && toprun eta; toprun top", "srun -N 2 \\", "  --mem 0 toprun a.py"]
+        self.assertEqual(list(joined_commands("```sh\n" + "\n".join(lines) + "\n```\n")), lines[1:3])
+        self.on_each_page(lambda page, text: joined_commands(text))
 
     def test_names(self):
         code = "".join(path.read_text(errors="replace") for folder in CODE_FOLDERS
