@@ -76,8 +76,8 @@ class Topology(support.TestCase):
         for order in "file:all", "all":
             self.assertRegex(self.score("--order", order).out, r"(?m)^file +0 +4$")
         self.assertTrue(self.score("--json").out.startswith('{"schema": "toprun.topo_score/1",'))
-        self.assertIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL).err)
-        self.assertNotIn("set speeds with --link LEVEL=GBPS", self.score(*PARALLEL, "--link", "rack=100").err)
+        self.assertIn("set speeds with --link host=GBPS,LEVEL=GBPS", self.score(*PARALLEL).err)
+        self.assertNotIn("set speeds with --link host=GBPS,LEVEL=GBPS", self.score(*PARALLEL, "--link", "rack=100").err)
 
     def test_show_s_all(self):
         self.assertIn("rack r[0-19]  60 nodes  20 × 3\n", self.topo("show", "--topology", "big").out)
