@@ -177,6 +177,44 @@ class EndedEarly(support.TestCase):
                 self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]), ("ended_early", 1, None))
 
 
+MISMATCH = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+def step():
+    dist.all_reduce(torch.ones(4000 if dist.get_rank() == 1 else 10))
+step()
+"""
+
+
+class Mismatch(support.TestCase):
+    """Rank 1 calls all_reduce with another size; Gloo aborts a rank that is not wrong."""
+
+    def run_mismatch(self, **env):
+        folder = self.folder()
+        (folder / "mismatch.py").write_text(MISMATCH)
+        finished = self.toprun("--nproc-per-node", 3, "--report", folder / "report.json", folder / "mismatch.py", limit=150,
+                               env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1", **support.WARM, **SHORT_GRACE,
+                                    **env})
+        self.assertRegex(finished.err, r"(?m)^toprun: ranks made different calls of a collective, as rank \d on \S+ noticed$")
+        self.assertRegex(finished.err, r"(?m)^  reason .*; the calls: ranks? [0-2,-]+ at \S+mismatch.py, line 5, in step$")
+        cause = json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
+        self.assertEqual(cause["kind"], "mismatch")
+        return finished
+
+    def test_no_rank_is_accused(self):
+        finished = self.run_mismatch()
+        self.assertEqual(finished.code, 134, finished)
+        self.assertRegex(finished.err, r"(?m)^  reason .*this does not tell which rank is wrong")
+        self.assertRegex(finished.err, r"(?m)^  next .*TORCH_DISTRIBUTED_DEBUG=DETAIL")
+
+    def test_pytorch_s_comparison_is_shown(self):
+        finished = self.run_mismatch(TORCH_DISTRIBUTED_DEBUG="DETAIL")
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, r"(?m)^  reason .*TensorShape=\[4000\]")
+        self.assertRegex(finished.err, r"(?m)^  next +compare the two calls in the message, and see \S+mismatch.py, line 5")
+        self.assertNotRegex(finished.err, "start the job again with TORCH_DISTRIBUTED_DEBUG")
+
+
 class Hang(support.TestCase):
     def test_the_rank_that_did_not_come_is_named(self):
         folder = self.folder()

@@ -264,14 +264,15 @@ class Logs(support.TestCase):
 
     def test_of_a_failure_the_rank_s_own_file_is_named_where_one_is_kept(self):
         folder = self.folder()
-        for options, row in (
-                (["--tee", "3"], r"logs +%s/[\w-]+/attempt_0/1/stderr\.log on \S+"),
-                (["--redirects", "1"], r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
-                (["--tee", "0:3"], r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
-                ([], r"next +.*--log-dir DIR --tee 3 to keep all output.*")):
-            with self.subTest(options):
+        for options, lines, row in (
+                (["--tee", "3"], 1, r"logs +%s/[\w-]+/attempt_0/1/stderr\.log on \S+"),
+                (["--redirects", "1"], 1, r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
+                (["--tee", "0:3"], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
+                ([], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
+                ([], 1, r"next +the program ended by itself with 5: look in it for what prints the last line above")):
+            with self.subTest(options, lines=lines):
                 finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
-                                       "[ $RANK = 1 ] && echo bad >&2 && exit 5; exec sleep 60")
+                                       f"[ $RANK = 1 ] && {{ seq {lines} >&2; exit 5; }}; exec sleep 60")
                 self.assertEqual(finished.code, 5, finished)
                 rows = re.findall(r"(?m)^  ((?:logs|next) .*)$", finished.err)
                 self.assertEqual(len(rows), 1, finished)

@@ -194,6 +194,9 @@ class Failures(Agents):
             wait_for(lambda: not run.processes(), "every host's processes end",
                      SILENCE_S + SLACK_S)
         finished = self.assert_all_end(runs, SILENCE_S)
+        self.assertRegex(finished[0].err, r"toprun: the root agent lost all other nodes\n  reason +n0, where the root is, "
+                                          r"lost n\[1-2\] at the same time: the network of n0 ")
+        self.assertNotRegex(finished[0].err, r"n[12] was lost")
         for one in finished[1:]:
             self.assertIn("lost the root agent at 10.77.0.1", one.err)
             self.assertEqual(one.code, 1)

@@ -148,7 +148,7 @@ TEST(JobReport, TellsWhatARunIsAt) {
             "1 its nodes are being gathered; node n1 was lost"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
                {"cause":{"kind":"node_lost","what":"node n2 was lost","node":"n2",
-                         "message":"lost n2: no word from it for 10 s"}}]})",
+                         "message":"no word from it for 10 s"}}]})",
             "1 its nodes are being gathered; node n2 was lost: no word from it for 10 s"},
            {R"({"schema":"toprun.report/1","exit_code":124,"attempts":[
                {"cause":{"kind":"time_limit","what":"the job's time limit was reached",

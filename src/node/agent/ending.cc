@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "base/net/hostlist.h"
@@ -82,12 +83,34 @@ std::string advice_on_loss(const plan::Job& job) {
       fewer, nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
 }
 
-// The row that report::failure_report() has no advice for, once the run is over.
-std::string row_on_loss(const plan::Job& job, const model::Cause& cause) {
+// Of a loss, which report::failure_report() has no advice for.
+std::string next_after_loss(const plan::Job& job, const model::Cause& cause, Follows follows) {
   const bool is_loss =
       cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
-  const std::string advice = is_loss ? advice_on_loss(job) : "";
-  return advice.empty() ? "" : fmt::format("  next        {}\n", advice);
+  if (!is_loss) return {};
+  if (cause.node.empty()) return "look at the network of the root's host first";
+  if (follows == Follows::nothing) return advice_on_loss(job);
+  return fmt::format(
+      "the job goes on; look at {} before another job uses it (toprun doctor on that host)",
+      cause.node);
+}
+
+// Of a signal that no user sends with a key.
+std::string next_after_signal(const plan::Job& job, const model::Cause& cause, int exit_code) {
+  constexpr int code_of_a_signal = 128;
+  const int signal = exit_code - code_of_a_signal;
+  const bool is_from_outside =
+      cause.kind == model::CauseKind::interrupted && (signal == SIGTERM || signal == SIGHUP);
+  if (!is_from_outside) return {};
+  if (const auto id = engines::slurm::own_job_id(job.environment)) {
+    return fmt::format("toprun status {} shows whether a user cancelled the job", *id);
+  }
+  return signal == SIGHUP
+             ? "SIGHUP mostly comes from a closed terminal: nohup, tmux and toprun submit keep a "
+               "job "
+               "alive without one"
+             : "look for what sent SIGTERM, such as kill, timeout or a script; toprun itself did "
+               "not send it";
 }
 
 std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
@@ -121,6 +144,16 @@ run::EngineAnswered why_stopped(const Environment& environment) {
   return {run::EngineAnswered::Stop{kind, exit_code, std::move(stop->words)}};
 }
 
+std::string next_step(const plan::Job& job, const model::Cause& cause, int exit_code,
+                      Follows follows) {
+  if (std::string of_signal = next_after_signal(job, cause, exit_code); !of_signal.empty()) {
+    return of_signal;
+  }
+  const bool has_logs = job.options.log_dir || job.options.node_log;
+  std::string of_failure = report::advice(cause, has_logs);
+  return of_failure.empty() ? next_after_loss(job, cause, follows) : of_failure;
+}
+
 std::string summary(const plan::Job& job, const run::Course& course) {
   return report::last_line(publish::record_of(job, course));
 }
@@ -131,17 +164,22 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
   if (!cause) return;
   // The report has said at length what hangs when it was noticed.
   const bool is_reported = cause->kind == model::CauseKind::hang;
-  if (cause->node.empty() && !cause->rank && !is_reported) return say(cause->message.shown());
+  const bool has_block = is_reported || cause->kind == model::CauseKind::node_lost;
+  if (cause->node.empty() && !cause->rank && !has_block) {
+    const std::string next = next_after_signal(job, *cause, verdict.exit_code);
+    return say(next.empty() ? cause->message.shown() : fmt::format("{}; {}", cause->message, next));
+  }
   const model::WorkerExit* exit = nullptr;
   for (const model::WorkerExit& one : verdict.exits) {
     if (cause->rank == one.rank) exit = &one;
   }
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
+  const std::string next = next_after_loss(job, *cause, follows);
   say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
                                    kept_log(job.options, attempt, *cause),
                                    style_of_stderr(job.environment),
                                    node_log_of(job.options, *cause)) +
-            (follows == Follows::nothing ? row_on_loss(job, *cause) : ""));
+            (next.empty() ? "" : fmt::format("  next        {}\n", next)));
 }
 
 }  // namespace toprun::agent

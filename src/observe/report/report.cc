@@ -17,6 +17,7 @@
 #include "decide/hang/standing.h"
 #include "observe/report/wrap.h"
 #include "run/model/finding.h"
+#include "run/model/traceback.h"
 
 namespace toprun::report {
 namespace {
@@ -170,102 +171,21 @@ std::string advice_for_worker(const model::Cause& cause) {
   return {};
 }
 
-std::string_view without_rank(std::string_view line) {
-  if (!line.starts_with("[rank")) return line;
-  const std::size_t end = line.find("]:");
-  return end == line.npos ? line : line.substr(end + 2);
-}
-
-// A frame of a Python traceback, "  File \"train.py\", line 88, in step".
-struct Frame {
-  std::string_view file, line, function;
-};
-
-std::optional<Frame> frame_in(std::string_view text) {
-  constexpr std::string_view before_file = "File \"", before_line = "\", line ",
-                             before_name = ", in ";
-  text = trim(without_rank(text));
-  const std::size_t line = text.find(before_line);
-  if (!text.starts_with(before_file) || line == text.npos) return std::nullopt;
-  Frame frame;
-  frame.file = text.substr(before_file.size(), line - before_file.size());
-  frame.line = up_to(text.substr(line + before_line.size()), ",");
-  const std::size_t name = text.find(before_name, line);
-  if (name != text.npos) frame.function = text.substr(name + before_name.size());
-  return frame;
-}
-
-// Whether the file belongs to Python or to an installed package.
-bool is_of_a_package(std::string_view file) {
-  return file.starts_with('<') || file.contains("/site-packages/") ||
-         file.contains("/dist-packages/") || file.contains("/lib/python3");
-}
-
 // The innermost frame of the user's own code in the last traceback.
 std::string advice_for_traceback(const model::Cause& cause) {
-  std::string advice;
-  for (const Outside& line : cause.last_output) {
-    const auto frame = frame_in(line.raw());
-    if (!frame || is_of_a_package(frame->file)) continue;
-    const bool is_named = !frame->function.empty() && !frame->function.starts_with('<');
-    advice = fmt::format("see {}, line {}{}", printable(frame->file), printable(frame->line),
-                         is_named ? ", in " + printable(frame->function) : "");
-  }
-  return advice;
+  std::vector<std::string> lines;
+  for (const Outside& line : cause.last_output) lines.push_back(line.raw());
+  const std::string place = model::users_place(lines);
+  return place.empty() ? "" : "see " + place;
 }
 
-std::string advice(const model::Cause& cause, bool has_logs) {
-  if (!cause.kernel_evidence.empty()) {
-    return "use less memory per rank (batch size, data loader workers), or request more memory "
-           "(Slurm: --mem)";
+std::string advice_for_mismatch(const model::Cause& cause) {
+  const std::string place = advice_for_traceback(cause);
+  if (model::shows_both_calls(cause.message.raw())) {
+    return "compare the two calls in the message" + (place.empty() ? "" : ", and " + place);
   }
-  if (cause.kind == model::CauseKind::hang) {
-    return cause.rank
-               ? "start the job again with --hang-timeout 60, which shows where each rank hangs"
-               : "";
-  }
-  if (cause.kind == model::CauseKind::ended_early) {
-    return "do the ranks have different numbers of steps? give all ranks the same number of steps, "
-           "or train within DDP's join()";
-  }
-  if (message_contains(cause, "op.preamble.length <= op.nbytes")) {  // Gloo's, mostly with SIGABRT
-    return "ranks met in a collective with different sizes or types, or in different collectives: "
-           "TORCH_DISTRIBUTED_DEBUG=DETAIL compares each call, and the error then shows both calls";
-  }
-  if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
-  if (cause.kind != model::CauseKind::exit || is_toprun(cause)) return {};
-  if (message_contains(cause, "doesn't have MPI built in")) {
-    return "this PyTorch has no MPI: use the backend gloo or nccl; or use --launcher mpirun with a "
-           "PyTorch that is built with MPI";
-  }
-  if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
-    return fmt::format(
-        "read LOCAL_RANK in the script, or write {}='${{local_rank}}' after the script: only "
-        "torch.distributed.launch adds this argument by itself",
-        argument);
-  }
-  if (message_contains(cause, "No module named 'torch'")) {
-    return fmt::format("{}", cause.program) +
-           " has no PyTorch: choose a Python that has PyTorch with --venv DIR or PYTHON_EXEC=PATH; "
-           "in a container, use --venv DIR and --bind DIR, or an image that has PyTorch";
-  }
-  if (message_contains(cause, "DataLoader worker (pid")) {
-    if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
-  }
-  if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
-    return of_exception;
-  }
-  if (!cause.message.empty()) return advice_for_traceback(cause);
-  if (has_logs) return {};
-  const auto is_of_the_rank = [](const Outside& line) { return !is_note_of_pytorch(line.raw()); };
-  if (std::ranges::any_of(cause.last_output, is_of_the_rank)) {
-    return "use --log-dir DIR --tee 3 to keep all output of every rank";
-  }
-  const int code = cause.exit_code.value_or(exit_failure);
-  return fmt::format(
-      "the rank printed nothing{1}: look for the code that ends the rank with {0}, such as "
-      "sys.exit({0})",
-      code, cause.last_output.empty() ? "" : " of its own");
+  return "start the job again with TORCH_DISTRIBUTED_DEBUG=DETAIL: PyTorch then compares each call "
+         "before it runs, and shows the shapes and types of both calls";
 }
 
 std::string stopped_text(const Others& others) {
@@ -481,6 +401,64 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
   return others;
 }
 
+std::string advice(const model::Cause& cause, bool has_logs) {
+  if (!cause.kernel_evidence.empty()) {
+    return "use less memory per rank (batch size, data loader workers), or request more memory "
+           "(Slurm: --mem)";
+  }
+  if (cause.kind == model::CauseKind::hang) {
+    return cause.rank
+               ? "start the job again with --hang-timeout 60, which shows where each rank hangs"
+               : "";
+  }
+  if (cause.kind == model::CauseKind::mismatch) return advice_for_mismatch(cause);
+  if (cause.kind == model::CauseKind::ended_early) {
+    return "do the ranks have different numbers of steps? give all ranks the same number of steps, "
+           "or train within DDP's join()";
+  }
+  if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
+  if (cause.kind != model::CauseKind::exit || is_toprun(cause)) return {};
+  if (message_contains(cause, "doesn't have MPI built in")) {
+    return "this PyTorch has no MPI: use the backend gloo or nccl; or use --launcher mpirun with a "
+           "PyTorch that is built with MPI";
+  }
+  if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
+    return fmt::format(
+        "read LOCAL_RANK in the script, or write {}='${{local_rank}}' after the script: only "
+        "torch.distributed.launch adds this argument by itself",
+        argument);
+  }
+  if (message_contains(cause, "No module named 'torch'")) {
+    return fmt::format("{}", cause.program) +
+           " has no PyTorch: choose a Python that has PyTorch with --venv DIR or PYTHON_EXEC=PATH; "
+           "in a container, use --venv DIR and --bind DIR, or an image that has PyTorch";
+  }
+  if (message_contains(cause, "DataLoader worker (pid")) {
+    if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
+  }
+  if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
+    return of_exception;
+  }
+  if (!cause.message.empty()) return advice_for_traceback(cause);
+  if (has_logs) return {};
+  const auto is_of_the_rank = [](const Outside& line) { return !is_note_of_pytorch(line.raw()); };
+  const auto printed = std::ranges::count_if(cause.last_output, is_of_the_rank);
+  if (std::cmp_greater(printed, most_last_lines)) {
+    return "use --log-dir DIR --tee 3 to keep all output of every rank";
+  }
+  const int code = cause.exit_code.value_or(exit_failure);
+  if (printed > 0) {
+    return fmt::format(
+        "the program ended by itself with {}: look in it for what prints the last "
+        "line above",
+        code);
+  }
+  return fmt::format(
+      "the rank printed nothing{1}: look for the code that ends the rank with {0}, such as "
+      "sys.exit({0})",
+      code, cause.last_output.empty() ? "" : " of its own");
+}
+
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log) {
   Block block(style);
@@ -490,8 +468,9 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
                                   cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
   }
   // Of these kinds the message is toprun's, about other ranks.
-  const bool tells_of_others =
-      cause.kind == model::CauseKind::hang || cause.kind == model::CauseKind::ended_early;
+  const bool tells_of_others = cause.kind == model::CauseKind::hang ||
+                               cause.kind == model::CauseKind::ended_early ||
+                               cause.kind == model::CauseKind::mismatch;
   if (cause.rank && !tells_of_others) {
     block.rows("it said", message_lines(cause.message));
   } else if (cause.rank || cause.kind != model::CauseKind::hang) {

@@ -27,6 +27,9 @@ struct Others {
 // `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
+// What the user can do about the cause; empty: no advice. `has_logs`: files have the ranks' output.
+std::string advice(const model::Cause& cause, bool has_logs);
+
 // The message to the user after a failed run: the rank or node that failed, its error message, how
 // the other ranks ended, where the logs are, and advice. At most 25 lines; the first starts with
 // "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's log file or

@@ -244,9 +244,18 @@ TEST(Report, OfDifferentSizesInACollectiveItSaysNothingOfNativeCode) {
       "terminate called after throwing an instance of 'gloo::EnforceNotMet'",
       "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 16 vs 8. "
       "Received data size doesn't match expected size."};
-  const std::string report = failure_report(model::cause_of(exit), {}, "", {});
-  EXPECT_TRUE(report.contains("  next        ranks met in a collective with different sizes"))
+  model::Cause cause = model::cause_of(exit);
+  cause.kind = model::CauseKind::mismatch;
+  cause.message = "Gloo ended rank 3";
+  std::string report = failure_report(cause, {}, "", {});
+  EXPECT_TRUE(report.starts_with("toprun: ranks made different calls of a collective, as rank 3 "))
       << report;
+  EXPECT_TRUE(report.contains("  reason      Gloo ended rank 3\n")) << report;
+  EXPECT_TRUE(report.contains("  next        start the job again with TORCH_DISTRIBUTED_DEBUG"))
+      << report;
+  cause.message = "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is …";
+  report = failure_report(cause, {}, "", {});
+  EXPECT_TRUE(report.contains("  next        compare the two calls in the message\n")) << report;
 }
 
 TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
@@ -617,7 +626,7 @@ TEST(Report, Json) {
   EXPECT_EQ(model::report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
     "kind": "exit", "what": "rank 3 on n4 ended with exit code 7", "rank": 3, "local_rank": 1,
     "node": "n4", "exit_code": 7, "signal": null,
-    "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
+    "message": "ValueError: boom", "next": null, "error_file": null, "last_output": ["a"],
     "kernel_evidence": null})"));
 }
 

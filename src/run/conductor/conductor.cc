@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/net/hostlist.h"
 #include "base/os/signals.h"
 #include "base/process/impatience.h"
 #include "base/text/counted.h"
@@ -55,6 +57,55 @@ std::string hang_message(const std::vector<const model::WorkerExit*>& absent,
                      names_of(absent), waited.rank, waited.host, said.empty() ? "" : ": ", said);
 }
 
+// "rank 0 was in step, …": where the ranks were in the user's code, for the first few places.
+std::string places_text(const std::map<std::string, std::vector<int>>& places) {
+  constexpr std::size_t most_places = 4;
+  std::vector<std::string> texts;
+  for (const auto& [place, ranks] : places) {
+    if (texts.size() == most_places) {
+      texts.push_back(counted(places.size() - most_places, "other place"));
+      break;
+    }
+    texts.push_back(fmt::format("{} {} at {}", ranks.size() == 1 ? "rank" : "ranks",
+                                ranges_text(ranks), place));
+  }
+  return join(texts, "; ");
+}
+
+// Of a root that lost all other nodes at once.
+Verdict cut_off(const std::vector<std::string>& hosts, const std::vector<char>& silent,
+                const Verdict& first) {
+  std::vector<std::string> others;
+  std::string own;
+  for (std::size_t node = 0; node < hosts.size(); ++node) {
+    if (silent[node] == 0) {
+      own = hosts[node];
+    } else if (std::ranges::find(others, hosts[node]) == others.end()) {
+      others.push_back(hosts[node]);
+    }
+  }
+  Verdict verdict = first;
+  verdict.node.clear();
+  verdict.message = fmt::format(
+      "{}, where the root is, lost {} at the same time: the network of {} is more likely at fault "
+      "than {} nodes",
+      own, hosts::short_list(others), own, others.size());
+  return verdict;
+}
+
+std::string mismatch_message(const model::Mismatch& mismatch) {
+  const std::string_view said = error_of(*mismatch.noticed);
+  std::string message =
+      model::shows_both_calls(said)
+          ? std::string(said)
+          : fmt::format(
+                "Gloo ended rank {}, because data from another rank did not have the size "
+                "that the call of rank {} expects; this does not tell which rank is wrong",
+                mismatch.noticed->rank, mismatch.noticed->rank);
+  if (mismatch.places.empty()) return message;
+  return fmt::format("{}; the calls: {}", message, places_text(mismatch.places));
+}
+
 Verdict early_end(const model::EndedEarly& early) {
   Verdict verdict;
   const model::WorkerExit& victim = *early.victim;
@@ -91,8 +142,10 @@ void Conductor::exited(std::size_t node, model::WorkerExit ended, SteadyTime now
   // others would wait for the rank that refused.
   const bool has_result = is_finding && found_ != exit_usage;
   const bool others_may_end = has_result || model::tells_only_of_a_lost_peer(exit);
+  // After a mismatch, the other ranks' tracebacks show from where they made their calls.
   const bool others_fail_alike =
-      !others_may_end && (model::fails_in_every_rank(exit) || model::is_of_an_import(exit));
+      !others_may_end && (model::fails_in_every_rank(exit) || model::is_of_an_import(exit) ||
+                          model::tells_of_a_mismatch(exit));
   if (!others_may_end && !others_fail_alike) {
     stop(Trigger::exit, now);
   } else if (!suspicion_ends_) {
@@ -122,14 +175,24 @@ void Conductor::root_lost(std::size_t node, std::string reason, SteadyTime now) 
 
 void Conductor::lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now) {
   leave(node);
+  silent_[node] = silent ? 1 : 0;
   if (!loss_) {
     loss_.emplace();
     loss_->exit_code = exit_failure;
     loss_->kind = silent ? CauseKind::node_lost : CauseKind::agent_lost;
     loss_->node = hosts_[node];
-    loss_->message = fmt::format("lost {}: {}", hosts_[node], reason);
+    loss_->message = reason;
   }
   stop(Trigger::lost, now);
+}
+
+bool Conductor::lost_all_others() const {
+  constexpr std::size_t least_others = 2;  // of two nodes, each may be the one that is cut off
+  std::set<std::string_view> others, left;
+  for (std::size_t node = 0; node < hosts_.size(); ++node) {
+    (silent_[node] != 0 ? others : left).insert(hosts_[node]);
+  }
+  return left.size() == 1 && others.size() >= least_others && !others.contains(*left.begin());
 }
 
 void Conductor::failed(std::size_t node, Error error, SteadyTime now) {
@@ -290,7 +353,7 @@ Verdict Conductor::verdict_without_exits() const {
   } else if (trigger_ == Trigger::hung) {
     verdict = *hang_;
   } else if (loss_ && (trigger_ == Trigger::lost || !cause_is_known)) {
-    verdict = *loss_;
+    verdict = lost_all_others() ? cut_off(hosts_, silent_, *loss_) : *loss_;
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
     verdict.exit_code = all_well ? exit_failure : 128 + signal_;
     verdict.kind = CauseKind::interrupted;
@@ -309,7 +372,10 @@ Verdict Conductor::verdict_without_exits() const {
     verdict.node = cause->host;
     verdict.message = words_for(*cause);
     verdict.exit = *cause;
-    if (const auto missed = model::missed_collective(exits_)) {
+    if (const auto mismatch = model::mismatch(exits_)) {
+      verdict.kind = CauseKind::mismatch;
+      verdict.message = mismatch_message(*mismatch);
+    } else if (const auto missed = model::missed_collective(exits_)) {
       const auto& absent = missed->absent;
       verdict.kind = CauseKind::hang;
       verdict.node = absent.size() == 1 ? absent.front()->host : std::string();

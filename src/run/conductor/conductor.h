@@ -58,6 +58,7 @@ class Conductor {
         grow_(grow) {
     gone_.resize(hosts_.size());
     signalled_.resize(hosts_.size());
+    silent_.resize(hosts_.size());
   }
 
   // Events at node `node` (an index into `hosts`).
@@ -114,6 +115,9 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
+  // Whether all nodes but one went silent: then this one, the root's, has more likely lost its own
+  // network.
+  bool lost_all_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);
   bool is_impatient(SteadyTime now) const;
@@ -136,6 +140,7 @@ class Conductor {
   std::optional<SteadyTime> stopped_at_;
   std::optional<SteadyTime> grace_ends_;
   std::optional<Verdict> loss_;
+  std::vector<char> silent_;  // by node: it was lost by a time-out
   std::optional<Verdict> failure_;
   std::optional<Verdict> hang_;
   std::optional<Verdict> departure_;

@@ -300,6 +300,20 @@ TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
   EXPECT_EQ(verdict.exit_code, 1);
 }
 
+TEST(Conductor, ARootThatLosesAllOthersAccusesNone) {
+  Conductor conductor({"a", "b", "c"}, {1, 1, 1}, {});
+  conductor.lost(1, true, "no message for 10.0 s", first_moment);
+  conductor.lost(2, true, "no message for 10.1 s", first_moment);
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::node_lost);
+  EXPECT_EQ(conductor.verdict().node, "");
+  EXPECT_TRUE(conductor.verdict().message.starts_with("a, where the root is, lost b,c "))
+      << conductor.verdict().message;
+  Conductor one_is_lost({"a", "b", "c"}, {1, 1, 1}, {});
+  one_is_lost.lost(1, true, "no message for 10.0 s", first_moment);
+  one_is_lost.lost(2, false, "the connection was closed", first_moment);
+  EXPECT_EQ(one_is_lost.verdict().node, "b");
+}
+
 TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
   Conductor conductor = conductor_of_two();
   conductor.gone(1);

@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 
 bool is_failure(const Verdict& verdict) {
   return verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal ||
-         verdict.kind == CauseKind::hang || verdict.kind == CauseKind::ended_early;
+         verdict.kind == CauseKind::hang || verdict.kind == CauseKind::ended_early ||
+         verdict.kind == CauseKind::mismatch;
 }
 
 // Whether a node is gone: it was lost, lost its agent, or was signalled to leave.
@@ -72,7 +73,8 @@ Restarts::Next Restarts::after_loss(const Verdict& verdict) {
   const bool is_short = short_lives_ > 0;
   const bool was_lost = verdict.kind != CauseKind::interrupted;
   const int losses = was_lost && is_short ? ++short_losses_[verdict.node] : 0;
-  Next next{true, milliseconds(0), "starting again without it"};
+  Next next{true, milliseconds(0),
+            verdict.node.empty() ? "starting again" : "starting again without it"};
   if (losses != 1) pause_before(next);
   if (losses >= hopeless_after) next.lost_too_often = verdict.node;
   return next;

@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 15> cause_names = {
-    "exit",     "signal",      "node_lost",   "agent_lost", "join_timeout",
-    "refused",  "interrupted", "preempted",   "time_limit", "hang",
-    "launcher", "grown",       "ended_early", "requeued",   "other"};
+constexpr std::array<std::string_view, 16> cause_names = {
+    "exit",        "signal",    "node_lost",  "agent_lost", "join_timeout", "refused",
+    "interrupted", "preempted", "time_limit", "hang",       "launcher",     "grown",
+    "ended_early", "mismatch",  "requeued",   "other"};
 
 // "SIGSEGV (segmentation fault)".
 std::string signal_words(int signal) {
@@ -79,23 +79,19 @@ Cause cause_of(const WorkerExit& exit) {
 }
 
 json cause_json(const Cause& cause) {
-  return {{"kind", name_of(cause.kind)},
-          {"what", sentence(cause)},
-          {"rank", or_null(cause.rank)},
-          {"local_rank", or_null(cause.local_rank)},
-          {"node", or_null(cause.node)},
-          {"exit_code", or_null(cause.exit_code)},
-          {"signal", or_null(cause.signal)},
-          {"message", cause.message},
-          {"error_file", or_null(cause.error_file)},
-          {"last_output", cause.last_output},
-          {"kernel_evidence", or_null(cause.kernel_evidence)}};
+  return {{"kind", name_of(cause.kind)},      {"what", sentence(cause)},
+          {"rank", or_null(cause.rank)},      {"local_rank", or_null(cause.local_rank)},
+          {"node", or_null(cause.node)},      {"exit_code", or_null(cause.exit_code)},
+          {"signal", or_null(cause.signal)},  {"message", cause.message},
+          {"next", or_null(cause.next)},      {"error_file", or_null(cause.error_file)},
+          {"last_output", cause.last_output}, {"kernel_evidence", or_null(cause.kernel_evidence)}};
 }
 
 std::optional<Cause> cause_in(const json& object) {
   Cause cause;
   cause.what = text_at(object, "what");
   cause.message = text_at(object, "message");
+  cause.next = text_at(object, "next");
   if (cause.what.empty() && cause.message.empty()) return std::nullopt;
   cause.kind = kind_called(text_at(object, "kind"));
   cause.rank = int_at(object, "rank");
@@ -116,10 +112,8 @@ std::string short_text(const Cause& cause) {
   const std::string what = sentence(cause);
   const std::string message = printable(first_line(cause.message.raw()));
   if (message.empty()) return what;
-  // The engine's message contains the sentence, and a link's repeats the node.
+  // The engine's message contains the sentence.
   if (cause.kind == CauseKind::time_limit) return message;
-  const std::string lost = fmt::format("lost {}: ", cause.node);
-  if (message.starts_with(lost)) return fmt::format("{}: {}", what, message.substr(lost.size()));
   return fmt::format("{}: {}", what, message);
 }
 
@@ -133,7 +127,8 @@ std::string sentence(const Cause& cause) {
       return fmt::format("{} was killed by {}", subject(cause),
                          signal_words(cause.signal.value_or(0)));
     case CauseKind::node_lost:
-      return subject(cause) + " was lost";
+      return cause.node.empty() ? "the root agent lost all other nodes"
+                                : subject(cause) + " was lost";
     case CauseKind::agent_lost:
       return "the agent" + at + " was lost";
     case CauseKind::join_timeout:
@@ -156,6 +151,9 @@ std::string sentence(const Cause& cause) {
       return "toprun failed" + at;
     case CauseKind::grown:
       return "stopped to take in more nodes";
+    case CauseKind::mismatch:
+      return fmt::format("ranks made different calls of a collective, as {} noticed",
+                         subject(cause));
     case CauseKind::ended_early:
       return fmt::format("{} had ended with 0 while {}", cause.rank ? subject(cause) : "some ranks",
                          cause.meanwhile);

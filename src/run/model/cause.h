@@ -27,6 +27,7 @@ enum class CauseKind {
   launcher,      // any other error of toprun itself
   grown,         // the attempt was stopped to add more nodes
   ended_early,   // ranks exited with 0 while other ranks still needed them
+  mismatch,      // ranks called a collective with different sizes or types
   requeued,      // the scheduler requeued the job, but not to make room for another job
   other,         // a kind that this version does not know, in a report of another version
 };
@@ -47,6 +48,7 @@ struct Cause {
   Outside error_file;  // path; empty: none
   std::vector<Outside> last_output;
   Outside kernel_evidence;  // the out-of-memory killer's message; empty: none
+  Outside next = {};        // what the user can do; empty: no advice. Only in reports and pictures
   Outside what = {};  // read from a report: the sentence() of the run; empty: not read from one
 };
 

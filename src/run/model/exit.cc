@@ -10,6 +10,7 @@
 #include "base/json/json_text.h"
 #include "base/os/timer.h"
 #include "base/text/text.h"
+#include "run/model/traceback.h"
 
 namespace toprun::model {
 namespace {
@@ -84,6 +85,11 @@ bool mentions_a_collective_timeout(std::string_view text) {
   const std::string lowered = lower(text);
   return (lowered.contains("timed out waiting") && lowered.contains("operation to complete")) ||
          lowered.contains("watchdog caught collective operation timeout");
+}
+
+// Gloo's check of the sizes (gloo/transport/tcp/pair.cc), and PyTorch's of the calls.
+bool mentions_a_mismatch(std::string_view text) {
+  return text.contains("op.preamble.length <= op.nbytes") || shows_both_calls(text);
 }
 
 SteadyTime time_of(const WorkerExit& exit) {
@@ -259,6 +265,26 @@ std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits) {
   if (early.ranks.empty()) return std::nullopt;
   std::ranges::sort(early.ranks, {}, &WorkerExit::rank);
   return early;
+}
+
+bool shows_both_calls(std::string_view text) {
+  return text.contains("Detected mismatch between collectives on ranks");
+}
+
+bool tells_of_a_mismatch(const WorkerExit& exit) {
+  return final_error_matches(exit, mentions_a_mismatch);
+}
+
+std::optional<Mismatch> mismatch(const std::vector<WorkerExit>& exits) {
+  const WorkerExit* const noticed = root_cause(exits);
+  if (noticed == nullptr || !tells_of_a_mismatch(*noticed)) return std::nullopt;
+  Mismatch found{noticed, {}};
+  for (const WorkerExit& exit : exits) {
+    const std::string place = users_place(exit.last_output);
+    if (!place.empty()) found.places[place].push_back(exit.rank);
+  }
+  for (auto& [place, ranks] : found.places) std::ranges::sort(ranks);
+  return found;
 }
 
 std::string refusal_of_arguments(const WorkerExit& exit) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,6 +93,19 @@ struct EndedEarly {
                                        // how many ranks did not end
 };
 std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
+
+// Ranks made different calls of a collective: other sizes, types or operations. The rank that ends
+// first is the one that noticed; which rank is wrong does not follow.
+struct Mismatch {
+  const WorkerExit* noticed = nullptr;
+  // Where the ranks made their calls, in the user's code ("train.py, line 88, in step"), and the
+  // ranks at each place, sorted.
+  std::map<std::string, std::vector<int>> places;
+};
+bool tells_of_a_mismatch(const WorkerExit& exit);
+std::optional<Mismatch> mismatch(const std::vector<WorkerExit>& exits);
+// Whether the text is PyTorch's message with both calls (TORCH_DISTRIBUTED_DEBUG=DETAIL).
+bool shows_both_calls(std::string_view text);
 
 // Whether the program's text or its arguments are at fault. A restart does not help: Python could
 // not compile the text, or argparse refused the arguments.

@@ -28,6 +28,14 @@ json frames_json(const std::vector<stacks::Frame>& frames) {
   return all;
 }
 
+// "wait in all_reduce, train.py:8".
+std::string doing_and_place(const hang::Standing& standing, bool is_one) {
+  const std::string place = hang::place_text(standing);
+  const bool is_of_another = place.starts_with("its ");  // a child or thread
+  return fmt::format("{}{}{}{}", hang::doing_text(standing.doing, is_one), is_of_another ? ";" : "",
+                     place.empty() ? "" : " ", place);
+}
+
 json group_json(const hang::Group& group) {
   const hang::Standing& standing = group.standing;
   json children = json::array();
@@ -45,6 +53,7 @@ json group_json(const hang::Group& group) {
           {"count", group.ranks.size()},
           {"doing", hang::name_of(standing.doing)},
           {"place", or_null(hang::place_text(standing))},
+          {"text", doing_and_place(standing, group.ranks.size() == 1)},
           {"wchan", or_null(standing.wchan)},
           {"frames", frames_json(standing.frames)},
           {"no_frames", or_null(standing.no_frames)},

@@ -4,12 +4,21 @@
 
 #include "base/net/address.h"
 #include "engines/slurm/own_job.h"
+#include "node/agent/ending.h"
 
 namespace toprun::publish {
 
 std::optional<model::Cause> cause_in(const run::Verdict& verdict) {
   if (!verdict.kind) return std::nullopt;
-  if (verdict.absent.empty() && verdict.exit) return model::cause_of(*verdict.exit);
+  const bool is_mismatch = verdict.kind == model::CauseKind::mismatch;
+  if (verdict.absent.empty() && verdict.exit) {
+    model::Cause cause = model::cause_of(*verdict.exit);
+    if (is_mismatch) {
+      cause.kind = *verdict.kind;
+      cause.message = verdict.message;
+    }
+    return cause;
+  }
   model::Cause cause;
   // If a single rank did not come, its last output shows where it may hang.
   if (verdict.absent.size() == 1) cause = model::cause_of(verdict.absent.front());
@@ -75,8 +84,15 @@ model::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   record.max_restarts = job.options.max_restarts;
   record.lost_spares = course.lost_spares;
   if (job.is_elastic()) record.grow = run::name_of(job.options.grow);
-  for (const run::AttemptCourse& attempt : course.attempts)
-    record.attempts.push_back(record_of(attempt));
+  for (const run::AttemptCourse& attempt : course.attempts) {
+    model::AttemptRecord& one = record.attempts.emplace_back(record_of(attempt));
+    const bool is_last = &attempt == &course.attempts.back();
+    if (one.cause) {
+      one.cause->next =
+          agent::next_step(job, *one.cause, attempt.verdict.exit_code,
+                           is_last ? agent::Follows::nothing : agent::Follows::another_attempt);
+    }
+  }
   return record;
 }
 

@@ -1,0 +1,53 @@
+#include "run/model/traceback.h"
+
+#include <fmt/format.h>
+
+#include "base/text/text.h"
+
+namespace toprun::model {
+namespace {
+
+std::string_view without_rank(std::string_view line) {
+  if (!line.starts_with("[rank")) return line;
+  const std::size_t end = line.find("]:");
+  return end == line.npos ? line : line.substr(end + 2);
+}
+
+}  // namespace
+
+std::optional<Frame> frame_in(std::string_view text) {
+  constexpr std::string_view before_file = "File \"", before_line = "\", line ",
+                             before_name = ", in ";
+  text = trim(without_rank(text));
+  const std::size_t line = text.find(before_line);
+  if (!text.starts_with(before_file) || line == text.npos) return std::nullopt;
+  Frame frame;
+  frame.file = text.substr(before_file.size(), line - before_file.size());
+  const std::string_view rest = text.substr(line + before_line.size());
+  frame.line = rest.substr(0, rest.find(','));
+  const std::size_t name = text.find(before_name, line);
+  if (name != text.npos) frame.function = text.substr(name + before_name.size());
+  return frame;
+}
+
+bool is_of_a_package(std::string_view file) {
+  return file.starts_with('<') || file.contains("/site-packages/") ||
+         file.contains("/dist-packages/") || file.contains("/lib/python3");
+}
+
+std::string users_place(const Frame& frame) {
+  const bool is_named = !frame.function.empty() && !frame.function.starts_with('<');
+  return fmt::format("{}, line {}{}", printable(frame.file), printable(frame.line),
+                     is_named ? ", in " + printable(frame.function) : "");
+}
+
+std::string users_place(std::span<const std::string> output) {
+  std::string place;
+  for (const std::string& line : output) {
+    const auto frame = frame_in(line);
+    if (frame && !is_of_a_package(frame->file)) place = users_place(*frame);
+  }
+  return place;
+}
+
+}  // namespace toprun::model
