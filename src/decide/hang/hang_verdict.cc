@@ -292,6 +292,27 @@ bool is_on_several(const Verdict& verdict, const NodeOf& node_of) {
          });
 }
 
+namespace {
+
+// The innermost frames. Where all of them are of libraries, the user's own frame stands last.
+std::vector<std::string> frame_lines(const std::vector<stacks::Frame>& frames, std::size_t most) {
+  const auto line = [](const stacks::Frame& frame) {
+    return fmt::format("    {}, {}:{}", frame.function, frame.file, frame.line);
+  };
+  const std::size_t user = users_frame(frames);
+  const bool is_cut_off = user >= most && user < frames.size();
+  constexpr std::size_t for_the_user = 2;  // with the mark of what is left out
+  const std::size_t innermost = std::min(frames.size(), is_cut_off ? most - for_the_user : most);
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < innermost; ++k) lines.push_back(line(frames[k]));
+  if (!is_cut_off) return lines;
+  lines.emplace_back("    …");
+  lines.push_back(line(frames[user]));
+  return lines;
+}
+
+}  // namespace
+
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {
   const bool all = shown == Shown::all_stacks;
   const std::size_t most_groups = all ? most_groups_listed : most_groups_shown;
@@ -303,10 +324,8 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
     lines.push_back(group_line(group, node_of));
     const bool is_suspect = std::ranges::binary_search(verdict.suspects, group.ranks.front());
     if (!all && (!is_suspect || i >= most_stacks_shown)) continue;
-    const std::vector<stacks::Frame>& frames = group.standing.frames;
-    for (std::size_t k = 0; k < std::min(frames.size(), frames_shown); ++k) {
-      lines.push_back(
-          fmt::format("    {}, {}:{}", frames[k].function, frames[k].file, frames[k].line));
+    for (std::string& line : frame_lines(group.standing.frames, frames_shown)) {
+      lines.push_back(std::move(line));
     }
   }
   if (order.size() > most_groups) {

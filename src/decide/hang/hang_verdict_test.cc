@@ -114,6 +114,22 @@ TEST(Verdict, NodesThatDoNotAnswer) {
   EXPECT_EQ(verdict.what, "n1 does not report where its ranks are (8-9), and 8 ranks wait");
 }
 
+TEST(Verdict, TheUsersOwnLineIsShownBelowManyFramesOfALibrary) {
+  Standing loads;
+  for (int i = 0; i < 8; ++i) {
+    loads.frames.push_back(
+        {fmt::format("call{}", i), "/v/site-packages/torch/utils/data/dataloader.py", 100 + i});
+  }
+  loads.frames.push_back({"train", "/job/train.py", 31});
+  loads.frames.push_back({"<module>", "/job/train.py", 40});
+  const Verdict verdict = judge({{in("all_reduce", 88), ranks(0, 3)}, {loads, {3}}}, {}, node_of);
+  const std::vector<std::string> lines = lines_of(verdict, node_of);
+  ASSERT_GE(lines.size(), 7u);
+  EXPECT_EQ(lines[4], "    call3, /v/site-packages/torch/utils/data/dataloader.py:103");
+  EXPECT_EQ(lines[5], "    …");
+  EXPECT_EQ(lines[6], "    train, /job/train.py:31");
+}
+
 // 100,000 ranks that all stand elsewhere.
 TEST(Verdict, IsShortAtAnySize) {
   std::vector<Group> groups = {{in("all_reduce", 88), ranks(0, 100)}};

@@ -231,6 +231,10 @@ bool read_doing(std::string_view name, Doing& doing) {
   return true;
 }
 
+std::size_t users_frame(std::span<const Frame> frames) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(frames, is_of_library) - frames.begin());
+}
+
 bool is_communication(std::span<const Frame> frames) {
   const auto first = std::ranges::find_if_not(frames, is_wrapper);
   return first != frames.end() && is_of_communication(*first);

@@ -61,6 +61,9 @@ Standing standing_of(const stacks::Process& process);
 // The standing of a rank that has exited.
 Standing standing_of_the_ended();
 
+// The innermost frame of the user's own code, by its index; frames.size(): there is none.
+std::size_t users_frame(std::span<const stacks::Frame> frames);
+
 // Whether the innermost call waits for other ranks.
 bool is_communication(std::span<const stacks::Frame> frames);
 
