@@ -102,6 +102,14 @@ bool has_partition(const SlurmFacts& facts, std::int64_t nodes, int gpus) {
   return std::ranges::any_of(count, [&](const auto& entry) { return entry.second >= nodes; });
 }
 
+// By the option that the user gave: --nodes may be derived from --nnodes.
+std::string nodes_label(const JobOption& nodes) {
+  if (nodes.reason != "--nnodes") return fmt::format("--nodes {}", *nodes.value);
+  std::string range = *nodes.value;
+  std::ranges::replace(range, '-', ':');
+  return "--nnodes " + range;
+}
+
 Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
                         const std::vector<NodeKind>& kinds) {
   int nodes = 0;
@@ -112,8 +120,7 @@ Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
   }
   const std::string where = partition_words(job, kinds);
   if (most_nodes(job) > nodes) {
-    return usage(fmt::format("--nodes {}", *job.find("--nodes")->value),
-                 fmt::format("{} has {}", where, nodes),
+    return usage(nodes_label(*job.find("--nodes")), fmt::format("{} has {}", where, nodes),
                  has_partition(facts, most_nodes(job), 0)
                      ? "request fewer nodes, or choose another partition"
                      : "request fewer nodes");
@@ -130,6 +137,18 @@ Result<void> check_size(const JobRequest& job, const SlurmFacts& facts,
       gpus == 0 ? fmt::format("no node of {} has a GPU", where)
                 : fmt::format("a node of {} has at most {} GPUs", where, gpus),
       gpus == 0 ? "choose another partition" : "request more nodes with fewer GPUs on each node");
+}
+
+// Slurm reads 2:00 as minutes and seconds.
+void tell_minutes(const JobRequest& job, std::vector<std::string>& notes) {
+  const JobOption* const time = job.find("--time");
+  if (time == nullptr) return;
+  const std::string& value = *time->value;
+  const bool has_minutes = std::ranges::count(value, ':') == 1 && !value.contains('-');
+  if (!has_minutes) return;
+  notes.push_back(fmt::format(
+      "--time {0}: Slurm reads this as minutes and seconds; for hours and minutes, write {0}:00",
+      value));
 }
 
 // A quality of service may allow more than the partition; in that case Slurm decides.
@@ -364,6 +383,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   choose_no_kill(job);
   choose_requeue(job);
   choose_signal(job, notes);
+  tell_minutes(job, notes);
   return choose_files(job);
 }
 

@@ -49,6 +49,21 @@ bool is_time(std::string_view value) {
   return word == "infinite" || word == "unlimited" || is_of_digits_and("-:", value);
 }
 
+// 0-9, 1,3,5-7, 0-15:4, and at most so many at once: 0-9%2.
+bool is_of_tasks(std::string_view value) {
+  const std::size_t percent = value.find('%');
+  if (percent != std::string_view::npos && !is_number(value.substr(percent + 1))) return false;
+  return std::ranges::all_of(split(value.substr(0, percent), ','), [](std::string_view part) {
+    const std::size_t dash = part.find('-');
+    const std::size_t colon = part.find(':');
+    if (dash == std::string_view::npos) return is_number(part);
+    const bool has_step = colon != std::string_view::npos && colon > dash;
+    return is_number(part.substr(0, dash)) &&
+           is_number(part.substr(dash + 1, has_step ? colon - dash - 1 : part.npos)) &&
+           (!has_step || is_number(part.substr(colon + 1)));
+  });
+}
+
 // sbatch's events, in any case.
 bool is_of_events(std::string_view value) {
   constexpr std::array events = {"none",           "begin",      "end",           "fail",
@@ -74,6 +89,7 @@ constexpr std::array forms = {
     Form{"--mail-type", is_of_events,
          "must be events, as END,FAIL, of NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, "
          "STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, ARRAY_TASKS"},
+    Form{"--array", is_of_tasks, "must be task numbers, as 0-9, 1,3,5-7 or 0-9%2 (2 at once)"},
     Form{"--time", is_time, "must be a time, as 90 (minutes), 1:30:00 or 2-12:00:00"},
 };
 

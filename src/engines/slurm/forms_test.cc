@@ -20,6 +20,8 @@ TEST(Forms, AreSbatchs) {
   expect("--mem", {"0", "900G", "900g", "64GB", "1024"}, {"all", "G", "64 G", "64X", "-1"});
   expect("--time", {"90", "1:30", "1:30:00", "2-12", "2-12:00:00", "UNLIMITED"},
          {"1h", "", "soon"});
+  expect("--array", {"0-9", "1,3,5-7", "0-15:4", "0-9%2", "7", "1-3,5%1"},
+         {"0-x", "", "a", "0-", "-3", "0-9%", "0-9%x", "1,,2", "0-9:", "[0-9]"});
   expect("--mail-type", {"END", "end,Fail", "TIME_LIMIT_80,ARRAY_TASKS", "NONE"},
          {"FIAL", "", "END;FAIL", "END,"});
   expect("--partition", {"two", ""}, {});
