@@ -131,11 +131,22 @@ class Mistyped(support.TestCase):
 
     def test_what_is_nearly_a_verb_is_no_script(self):
         for words, meant in (("sumbit --nodes 2 train.py", "submit"), ("job", "jobs"),
-                             ("log 3", "logs"), ("statsu 3", "status"), ("toppo order", "topo")):
+                             ("log 3", "logs"), ("stat 3", "status"), ("comp bash", "completion"), ("statsu 3", "status"), ("toppo order", "topo")):
             with self.subTest(words):
                 said = self.refused(*words.split())
                 self.assertIn("toprun has no verb with this name, and there is no such script here", said)
                 self.assertIn(f"did you mean toprun {meant}?", said)
+
+    def test_a_verb_after_an_option_is_not_a_script(self):
+        for words, meant in (("--no-config config show", "`toprun config show`, and options after it"),
+                             ("-v topo show", "`toprun topo show`"),
+                             ("submit -N 2 bench all_reduce", "'srun toprun bench ...'")):
+            with self.subTest(words):
+                said = self.refused(*words.split())
+                self.assertIn("this is a verb of toprun, not a script", said)
+                self.assertIn(meant, said)
+        for words in (["-m", "bench"], ["--no-python", "bench"]):
+            self.assertNotIn("verb", self.toprun(*words, env=support.without_torch()).err)
 
     def test_a_file_of_such_a_name_is_a_script(self):
         folder = self.folder()

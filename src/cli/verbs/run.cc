@@ -72,6 +72,7 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
 
 Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
                    const Environment& environment) {
+  TRY(check_script_is_no_verb(split));
   TRY(check_verb(split, argv));
   const options::Command command =
       split.called_torchrun() ? options::Command::torchrun : options::Command::run;

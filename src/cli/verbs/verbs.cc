@@ -1,7 +1,10 @@
 #include "cli/verbs/verbs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/os/print.h"
 #include "base/text/text.h"
@@ -103,6 +106,14 @@ Result<int> run(const AskedVerb& asked, const Environment& environment) {
       {verb.command, std::move(whole.split), std::move(whole.environment), std::move(plain)});
 }
 
+// A file, or a folder that Python runs as a program.
+bool is_program(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error)
+             ? std::filesystem::exists(path / "__main__.py", error)
+             : std::filesystem::exists(path, error);
+}
+
 }  // namespace
 
 std::vector<const Verb*> verbs_of(std::string_view family) {
@@ -148,8 +159,37 @@ std::optional<int> run_verb(const std::vector<std::string>& argv, const Environm
   return code ? *code : give_up(code.error());
 }
 
+Result<void> check_script_is_no_verb(const options::Split& split) {
+  const bool is_script = split.script && !split.called_torchrun();
+  const auto names_a_program = [](const options::ParsedOption& option) {
+    return option.flag->name == "--module" || option.flag->name == "--no-python";
+  };
+  if (!is_script || is_program(*split.script) ||
+      std::ranges::any_of(split.options, names_a_program)) {
+    return {};
+  }
+  std::vector<std::string> words = {*split.script};
+  words.insert(words.end(), split.arguments.begin(), split.arguments.end());
+  const auto asked = find_verb(words);
+  if (!asked) return {};
+  const std::string_view name = name_of(*asked->verb);
+  const bool is_in_a_job = split.command == Command::submit || split.command == Command::shell;
+  return usage(
+      *split.script,
+      "this is a verb of toprun, not a script, and there is no script with this name",
+      is_in_a_job ? fmt::format("to run it in a job, write `sbatch -N 2 --wrap 'srun toprun {}{}'`",
+                                name, asked->arguments.empty() ? "" : " ...")
+                  : fmt::format("write `toprun {}`, and options after it", name));
+}
+
 std::optional<std::string> nearest_verb(std::string_view name) {
-  return did_you_mean(name, names_of(""));
+  constexpr std::size_t least_letters = 2;
+  const std::vector<std::string> names = names_of("");
+  if (auto near = did_you_mean(name, names)) return near;
+  if (name.size() < least_letters) return std::nullopt;
+  const auto longer =
+      std::ranges::find_if(names, [&](const std::string& verb) { return verb.starts_with(name); });
+  return longer == names.end() ? std::nullopt : std::optional(*longer);
 }
 
 }  // namespace toprun::cli

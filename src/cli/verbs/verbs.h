@@ -42,7 +42,9 @@ std::optional<int> run_verb(const std::vector<std::string>& argv, const Environm
 // Answers a command line that contains the verb `family` without a subcommand. Prints the help and
 // returns the exit code, or returns the error.
 Result<int> answer_for(const AskedVerb& family);
-// The verb that a mistyped word most likely means.
+// Error: the script of this command line is the name of a verb, and no file of that name exists.
+Result<void> check_script_is_no_verb(const options::Split& split);
+// The verb that a mistyped or shortened word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);
 
 }  // namespace toprun::cli

@@ -18,6 +18,7 @@
 #include "cli/verbs/jobs/activation_check.h"
 #include "cli/verbs/run.h"
 #include "cli/verbs/run_verbs.h"
+#include "cli/verbs/verbs.h"
 #include "engines/queue.h"
 #include "machine/container/image.h"
 #include "node/plan/program.h"
@@ -183,6 +184,7 @@ void say_whose_dry_run(const options::Split& split) {
 
 Result<int> run_submit(const options::Call& call) {
   options::Split split = call.split;
+  TRY(check_script_is_no_verb(split));
   say_whose_dry_run(split);
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
