@@ -102,12 +102,15 @@ class Picture:
         node = self.name(rank // RANKS_PER_NODE)
         cause = {"kind": "exit", "what": f"rank {rank} on {node} ended with exit code 1", "rank": rank,
                  "local_rank": rank % RANKS_PER_NODE, "node": node, "exit_code": 1, "signal": None, "message": message,
-                 "error_file": None, "last_output": ["step 1200 loss 2.31", "Traceback (most recent call last):", message],
+                 "error_file": None, "next": "see train.py, line 88, in step",
+                 "last_output": ["[W1125 08:12:30.104 socket.cpp:207] [c10d] a note of PyTorch", "step 1200 loss 2.31",
+                                 "[rank7]: [I1125 08:12:30.104 a.cpp:1] another", "Traceback (most recent call last):", message],
                  "kernel_evidence": None}
         self.job["attempts"][-1].update(ended="2026-11-25T08:12:35.000Z", cause=cause)
         self.job["stage"] = "pausing"
 
     def hang(self, ranks):
+        self.state = ["w"] * self.ranks
         for rank in ranks:
             self.state[rank] = "h"
         self.job["hangs"] = True
@@ -115,8 +118,8 @@ class Picture:
             "noticed": "2026-11-25T08:12:30.000Z", "after_ms": 30_000,
             "what": f"rank {ranks[0]} on {self.name(ranks[0] // RANKS_PER_NODE)} did not come to all_reduce",
             "suspects": [{"rank": rank, "node": self.name(rank // RANKS_PER_NODE)} for rank in ranks],
-            "groups": [{"ranks": f"0-{self.ranks - 1}", "count": self.ranks - len(ranks), "doing": "waits",
-                        "place": "train.py:88 in all_reduce"},
+            "groups": [{"ranks": f"0-{self.ranks - 1}", "count": self.ranks - len(ranks), "doing": "communicates",
+                        "text": "wait in all_reduce, train.py:88", "place": "in all_reduce, train.py:88"},
                        {"ranks": ",".join(map(str, ranks)), "count": len(ranks), "doing": "sleeps", "place": "data.py:41 in recv"}],
             "unseen": None}
 

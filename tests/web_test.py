@@ -86,7 +86,9 @@ class Chromium(web_cases.Windows):
         page.until("!document.getElementById('alert').hidden")
         self.assertEqual(page.text("alert-title"), "rank 1234 on node00154 ended with exit code 1")
         self.assertIn("illegal memory access", page.text("alert-text"))
-        self.assertIn("step 1200 loss 2.31", page.text("alert-output"))
+        self.assertTrue(page.text("alert-output").startswith("step 1200 loss 2.31\nTraceback"), page.text("alert-output"))
+        self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step")
+        self.assertRegex(page.text("facts"), r"started 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d")
         page.until("document.getElementById('legend').textContent.includes('1 failed')")
         picture.end(1)
         player.show(job=picture.job)
@@ -135,10 +137,10 @@ class Chromium(web_cases.Windows):
     def test_a_state_is_found_by_any_form_of_its_word(self):
         picture = web_pictures.Picture(8)
         picture.hang([13])
-        picture.state[60] = "f"
+        picture.state[60:62] = "fr"
         page = self.opened(self.player(picture))
         for words, found in (("hang", "1 node"), ("hangs", "1 node"), ("in a hang", "1 node"), ("failure", "1 node"),
-                             ("run", "8 nodes"), ("lost", "nothing found")):
+                             ("run", "1 node"), ("waiting", "8 nodes"), ("lost", "nothing found")):
             page.run(f"document.getElementById('search').value = '{words}'; search()")
             self.assertEqual(page.text("found"), found, words)
 
@@ -186,7 +188,9 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("stage"), "running, hangs")
         self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
         self.assertEqual(page.run("document.body.innerText.split('did not come to all_reduce').length"), 2, "told once")
+        self.assertIn("63 ranks (0-63) wait in all_reduce, train.py:88", page.text("hang-groups"))
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        self.assertIn("63 waiting for others", page.text("legend"))
         self.assertEqual(page.text("alert-title"), "Hangs: " + picture.job["hang"]["what"])
         self.assertIn("No rank had made progress for ", page.text("alert-text"))
         picture.job["hangs"] = False
@@ -221,7 +225,7 @@ class Chromium(web_cases.Windows):
             page.press(key)
             self.assertEqual(page.run("picture.chosen"), rank, key)
         self.assertEqual(page.text("details-title"), "Rank 0")
-        self.assertEqual(page.text("chosen"), "rank 0 on node00000, running")
+        self.assertEqual(page.text("chosen"), "rank 0 on node00000, waiting for others")
         # All nodes can be reached: right from a node's last column comes the next node.
         for _ in range(4):
             page.press("ArrowRight")
@@ -455,6 +459,8 @@ class Report(web_cases.Windows):
         self.assertIn("the disk is full", page.text("alert-text") + page.text("alert-output"))
         self.assertIn("1 failed", page.text("legend"))
         self.assertIn("2 ranks on 1 node", page.text("facts"))
+        self.assertRegex(page.text("facts"), r"started 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d")
+        self.assertIn("Next: the program ended by itself with 1", page.text("alert-next"))
         self.assertEqual(page.text("name"), "job.py", "toprun made its id up")
         self.assertEqual(page.complaints(), [])
         self.assertEqual([url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))], [])

@@ -4,6 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
@@ -17,6 +18,7 @@
 #include "node/prepare/probes/locate.h"
 #include "node/prepare/probes/preflight.h"
 #include "observe/report/report.h"
+#include "observe/web/address_file.h"
 
 namespace toprun::agent {
 namespace asio = boost::asio;
@@ -79,6 +81,7 @@ Root::Root(Services& session, link::Secret secret, std::string stage_key)
   if (session.can_be_asked()) socket_.open();
   carry_out();
   if (job_->options.web) page_ = publish::JobPage::open(session_.io, *job_, picture_);
+  if (page_ && job_->options.node_log) keep_address(*job_->options.node_log);
   session_.become_root(
       std::move(secret),
       {[this](const Join& join) {
@@ -90,6 +93,17 @@ Root::Root(Services& session, link::Secret secret, std::string stage_key)
               std::string ours) {
          add(join, std::move(link), {join.agent, std::move(theirs), std::move(ours)});
        }});
+}
+
+// Where `toprun status` finds it.
+void Root::keep_address(const std::string& folder) {
+  constexpr std::chrono::seconds limit{60};
+  session_.pool.run<bool>(
+      limit,
+      [folder, address = web::PageAddress{hosts::host_name(), page_->url()}] {
+        return web::write_address(folder, address).has_value();
+      },
+      [](Pool::Answer<bool>) {});
 }
 
 std::shared_ptr<model::Link> Root::admit_own(const Join& join) {

@@ -43,6 +43,7 @@ class Root {
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
  private:
+  void keep_address(const std::string& folder);
   void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
   void happened(run::Event event);

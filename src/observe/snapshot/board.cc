@@ -83,6 +83,20 @@ void Board::judge(RankFigures& rank) const {
   if (rank.state == RankState::failed && by_signal) rank.state = RankState::stopped;
 }
 
+std::vector<RankState> states_of(const Board& board, const Hanging& hanging) {
+  std::vector<RankState> states;
+  for (const RankFigures& rank : board.ranks()) states.push_back(rank.state);
+  const auto mark = [&](const std::vector<int>& ranks, RankState state) {
+    for (const int rank : ranks) {
+      const auto at = static_cast<std::size_t>(rank);
+      if (at < states.size() && states[at] == RankState::runs) states[at] = state;
+    }
+  };
+  mark(hanging.suspects, RankState::suspect);
+  mark(hanging.blocked, RankState::blocked);
+  return states;
+}
+
 void Board::lost(const Part& part) {
   for (RankFigures& rank : ranks_of(part)) {
     const bool has_ended = rank.state != RankState::waits && rank.state != RankState::runs;

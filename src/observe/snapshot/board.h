@@ -21,9 +21,9 @@ enum class RankState : char {
   stopped = 'k',  // toprun stopped the rank after another rank failed, or the signal that ends the
                   // job stopped it
   lost = 'l',     // the rank was lost together with its node
+  // Only in states_of(), while the job hangs:
   suspect = 'h',  // the other ranks wait for this rank
-  // Only in a Picture, while the job hangs: the rank is in a call that waits for other ranks.
-  blocked = 'w',
+  blocked = 'w',  // the rank is in a call that waits for other ranks
 };
 
 struct RankFigures {
@@ -68,6 +68,14 @@ class Board {
   std::vector<RankFigures> ranks_;
   std::optional<int> ending_signal_;
 };
+
+// Ranks of a hang that continues.
+struct Hanging {
+  std::vector<int> suspects;
+  std::vector<int> blocked;  // in calls that wait for other ranks
+};
+// The state of each rank, with the hang.
+std::vector<RankState> states_of(const Board& board, const Hanging& hanging);
 
 // The step number in a line of training output: "step 230 loss 0.004", "iter: 7/1000",
 // "global_step=12", or a progress bar's "230/1000 [00:41<…". nullopt: no step number.

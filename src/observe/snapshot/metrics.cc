@@ -63,7 +63,7 @@ class Text {
 };
 using Type = Text::Type;
 
-constexpr std::array<std::pair<RankState, std::string_view>, 7> state_names = {{
+constexpr std::array<std::pair<RankState, std::string_view>, 8> state_names = {{
     {RankState::waits, "waiting"},
     {RankState::runs, "running"},
     {RankState::done, "done"},
@@ -71,6 +71,7 @@ constexpr std::array<std::pair<RankState, std::string_view>, 7> state_names = {{
     {RankState::stopped, "stopped"},
     {RankState::lost, "lost"},
     {RankState::suspect, "suspect"},
+    {RankState::blocked, "blocked"},
 }};
 
 double seconds(std::chrono::nanoseconds duration) {
@@ -115,20 +116,14 @@ void add_phases(Text& text, const model::Phases& phases) {
   }
 }
 
-void add_states(Text& text, const Board& board, const std::vector<int>& suspects) {
+void add_states(Text& text, const Board& board, const Hanging& hanging) {
   std::array<std::size_t, state_names.size()> counts{};
   const auto count = [&](RankState state) -> std::size_t& {
     std::size_t i = 0;
     while (state_names[i].first != state) ++i;
     return counts[i];
   };
-  for (const RankFigures& rank : board.ranks()) ++count(rank.state);
-  for (const int rank : suspects) {
-    const auto at = static_cast<std::size_t>(rank);
-    if (at >= board.ranks().size() || board.ranks()[at].state != RankState::runs) continue;
-    --count(RankState::runs);
-    ++count(RankState::suspect);
-  }
+  for (const RankState state : states_of(board, hanging)) ++count(state);
   text.family("toprun_ranks", Type::gauge, "", "Ranks of the current attempt by their state.");
   for (std::size_t i = 0; i < state_names.size(); ++i) {
     text.sample({{"state", state_names[i].second}}, static_cast<double>(counts[i]));
@@ -220,14 +215,14 @@ void add_step(Text& text, const Board& board) {
 
 }  // namespace
 
-std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects) {
+std::string metrics_text(const Run& run, const Board& board, const Hanging& hanging) {
   const std::vector<model::NodeRecord>& nodes = nodes_of(run.record);
   Text text;
   add_job(text, run);
   if (!run.record.attempts.empty()) add_phases(text, run.record.attempts.back().phases);
   text.family("toprun_hang", Type::gauge, "", "1 while no rank makes progress (--hang-timeout).");
   text.sample({}, run.hangs ? 1 : 0);
-  add_states(text, board, suspects);
+  add_states(text, board, hanging);
   add_step(text, board);
   add_nodes(text, board, nodes);
   add_ranks(text, board, nodes);

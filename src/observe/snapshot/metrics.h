@@ -17,6 +17,6 @@ inline constexpr std::size_t most_ranks_with_series = 4'096;
 
 // The run's metrics for Prometheus, in the text format of OpenMetrics 1.0 (names:
 // docs/guides/metrics.md).
-std::string metrics_text(const Run& run, const Board& board, const std::vector<int>& suspects);
+std::string metrics_text(const Run& run, const Board& board, const Hanging& hanging);
 
 }  // namespace toprun::snapshot

@@ -41,7 +41,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }
 
 TEST(Metrics, NameWhatIsKnown) {
-  const std::string text = metrics_text(run(), board(2), {1});
+  const std::string text = metrics_text(run(), board(2), {{1}, {0}});
   for (const char* line : {
            R"(toprun_job_info{name="a \"job\"\\n\\",id="17",program="",root="n0"} 1)",
            R"(toprun_stage{toprun_stage="running"} 1)",
@@ -50,7 +50,8 @@ TEST(Metrics, NameWhatIsKnown) {
            "toprun_attempts_total 2",
            "toprun_restarts_total 1",
            R"(toprun_phase_seconds{phase="join"} 0.041)",
-           R"(toprun_ranks{state="running"} 1)",
+           R"(toprun_ranks{state="running"} 0)",
+           R"(toprun_ranks{state="blocked"} 1)",
            R"(toprun_ranks{state="suspect"} 1)",
            "toprun_step 41",
            R"(toprun_node_cpus_busy{node="n0"} 3.5)",
@@ -78,7 +79,7 @@ TEST(Metrics, OfManyRanksHaveSeriesOfNodesOnly) {
 }
 
 TEST(Metrics, OfARunWithoutAttemptsAreWhole) {
-  EXPECT_TRUE(metrics_text(snapshot::Run(), Board(), {3, -1}).ends_with("# EOF\n"));
+  EXPECT_TRUE(metrics_text(snapshot::Run(), Board(), {{3, -1}, {}}).ends_with("# EOF\n"));
 }
 
 }  // namespace

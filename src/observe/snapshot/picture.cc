@@ -78,9 +78,6 @@ std::string standing_text(const json& group) {
 
 Picture::Place place_in(const json& group) {
   Picture::Place place{text_at(group, "ranks"), standing_text(group), {}};
-  hang::Doing doing{};
-  const bool is_known = hang::read_doing(text_at(group, "doing"), doing);
-  place.waits_for_ranks = is_known && doing == hang::Doing::communicates;
   const Column frames(group, "frames");
   for (std::size_t i = 0; i < std::min(frames.size(), most_pictured_frames); ++i) {
     place.stack.emplace_back(frame_text(frames[i]));
@@ -194,7 +191,7 @@ void read_nodes(const json& nodes, const json& figures, Picture& picture) {
 }
 
 RankState state_of(char letter) {
-  constexpr std::string_view letters = "nrdfklh";
+  constexpr std::string_view letters = "nrdfklhw";
   return letters.contains(letter) ? static_cast<RankState>(letter) : RankState::waits;
 }
 
@@ -230,21 +227,6 @@ void read_ranks(const json& figures, Picture& picture) {
     picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
                              number_of(age[i]), number_of(gpu[i]), number_of(gpu_memory[i]),
                              line.text(i), pid_in(pid[i]), lines_in(lines[i]), code_in(code[i])});
-  }
-}
-
-void mark_the_blocked(Picture& picture) {
-  for (const Picture::Place& place : picture.hang_places) {
-    if (!place.waits_for_ranks) continue;
-    for (const std::string_view part : split(place.ranks, ',')) {
-      const auto range = rank_range(part);
-      if (!range) continue;
-      const std::size_t end = std::min(range->second + 1, picture.ranks.size());
-      for (std::size_t i = range->first; i < end; ++i) {
-        RankState& state = picture.ranks[i].state;
-        if (state == RankState::runs) state = RankState::blocked;
-      }
-    }
   }
 }
 
@@ -294,7 +276,6 @@ Result<Picture> picture_in(const json& object) {
   read_job(member(object, "job"), picture);
   read_nodes(nodes, member(figures, "nodes"), picture);
   read_ranks(ranks, picture);
-  mark_the_blocked(picture);
   if (!fits_together(picture)) {
     return fail("the job's answer is not understood",
                 "a node has ranks that are not in the list of all ranks");

@@ -30,7 +30,6 @@ struct Picture {
     std::string ranks;           // "0-2,4"
     Outside text;                // "sleeps at hang.py:5 in load_batch"
     std::vector<Outside> stack;  // "load_batch, /job/hang.py:5", innermost first
-    bool waits_for_ranks = false;
   };
   struct Rank {
     RankState state = RankState::waits;

@@ -76,7 +76,8 @@ Board board() {
 
 json picture(const Run& run, const Board& board) {
   const json job = job_json(run, start + 2min), nodes = nodes_json(nodes_of(run.record)),
-             figures = figures_json(board, {2}, start + 2min, steady);
+             figures = figures_json(board, run.hangs ? Hanging{{2}, {0}} : Hanging{}, start + 2min,
+                                    steady);
   return json::parse(picture_text(job.dump(), nodes.dump(), figures.dump()));
 }
 

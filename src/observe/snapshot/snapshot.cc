@@ -88,7 +88,8 @@ json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
   return columns;
 }
 
-json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& suspects) {
+json columns_of(const Board& board, const Hanging& hanging) {
+  const std::vector<RankFigures>& ranks = board.ranks();
   std::string states;
   json cpu = json::array(), memory = json::array(), age = json::array(), gpu = json::array(),
        gpu_memory = json::array(), line = json::array(), pid = json::array(), lines = json::array(),
@@ -99,7 +100,6 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
       std::ranges::find(ranks, RankState::failed, &RankFigures::state) != ranks.end();
   for (const RankFigures& rank : ranks) {
     const meter::Rank& usage = rank.usage;
-    states += static_cast<char>(rank.state);
     cpu.push_back(rounded(usage.cpus, hundredths));
     memory.push_back(whole_mib(usage.memory_bytes));
     age.push_back(rounded(seconds(usage.silence), tenths));
@@ -111,12 +111,7 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
     if (has_lines) lines.push_back(usage.last_lines);
     if (has_failed) code.push_back(or_null(rank.state == RankState::failed, rank.code));
   }
-  for (const int rank : suspects) {
-    const auto at = static_cast<std::size_t>(rank);
-    if (at < states.size() && states[at] == static_cast<char>(RankState::runs)) {
-      states[at] = static_cast<char>(RankState::suspect);
-    }
-  }
+  for (const RankState state : states_of(board, hanging)) states += static_cast<char>(state);
   return {{"state", std::move(states)},  {"cpu", std::move(cpu)},
           {"memory", std::move(memory)}, {"output_age", std::move(age)},
           {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)},
@@ -186,11 +181,10 @@ json nodes_json(const std::vector<model::NodeRecord>& nodes) {
           {"logs", std::move(logs)}};
 }
 
-json figures_json(const Board& board, const std::vector<int>& suspects, WallTime now,
-                  SteadyTime steady) {
+json figures_json(const Board& board, const Hanging& hanging, WallTime now, SteadyTime steady) {
   return {{"at", rfc3339(now)},
           {"nodes", columns_of(board.nodes(), steady)},
-          {"ranks", columns_of(board.ranks(), suspects)}};
+          {"ranks", columns_of(board, hanging)}};
 }
 
 std::string picture_text(std::string_view job, std::string_view nodes, std::string_view figures) {

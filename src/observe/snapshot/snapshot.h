@@ -51,8 +51,7 @@ const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);
 
 nlohmann::json job_json(const Run& run, WallTime now);
 nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
-// `suspects`: the ranks for which the other ranks wait.
-nlohmann::json figures_json(const Board& board, const std::vector<int>& suspects, WallTime now,
+nlohmann::json figures_json(const Board& board, const Hanging& hanging, WallTime now,
                             SteadyTime steady);
 // The JSON with all three parts.
 std::string picture_text(std::string_view job, std::string_view nodes, std::string_view figures);

@@ -25,6 +25,8 @@ class JobPage : public web::Source {
   JobPage(boost::asio::io_context& io, JobPicture& picture);
   ~JobPage() override;
 
+  std::string url() const { return server_->url(); }
+
   // Closes the page once the browsers that show it have received its last text.
   boost::asio::awaitable<void> finish();
 

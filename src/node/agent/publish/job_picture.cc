@@ -178,10 +178,16 @@ std::string JobPicture::notice(snapshot::Happening happening) const {
   return json_text(snapshot::notice_json(happening, run(), std::chrono::system_clock::now()));
 }
 
-std::vector<int> JobPicture::suspects() const {
+snapshot::Hanging JobPicture::hanging() const {
   if (!coordinator_.hangs()) return {};
   const auto& hang = coordinator_.course().attempts.back().hang;
-  return hang ? hang->verdict.suspects : std::vector<int>();
+  if (!hang) return {};
+  snapshot::Hanging hanging{hang->verdict.suspects, {}};
+  for (const hang::Group& group : hang->verdict.groups) {
+    if (group.standing.doing != hang::Doing::communicates) continue;
+    hanging.blocked.insert(hanging.blocked.end(), group.ranks.begin(), group.ranks.end());
+  }
+  return hanging;
 }
 
 // Of many ranks the texts are megabytes: they are written on the pool.
@@ -191,11 +197,11 @@ asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
   if (*self == nullptr) co_return std::nullopt;
   const auto now = std::chrono::system_clock::now();
   const auto steady = SteadyClock::now();
-  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(),
+  std::function<Parts()> write = [run = run(), board = board_, hanging = hanging(),
                                   is_last = is_over_, now, steady] {
     return Parts{json_text(snapshot::job_json(run, now)),
                  json_text(snapshot::nodes_json(snapshot::nodes_of(run.record))),
-                 json_text(snapshot::figures_json(board, suspects, now, steady)), is_last};
+                 json_text(snapshot::figures_json(board, hanging, now, steady)), is_last};
   };
   auto written = co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
   if (!written) co_return std::nullopt;
@@ -212,8 +218,8 @@ asio::awaitable<std::optional<std::string>> JobPicture::metrics() {
   const auto self = self_;
   co_await look();
   if (*self == nullptr) co_return std::nullopt;
-  std::function<std::string()> write = [run = run(), board = board_, suspects = suspects()] {
-    return snapshot::metrics_text(run, board, suspects);
+  std::function<std::string()> write = [run = run(), board = board_, hanging = hanging()] {
+    return snapshot::metrics_text(run, board, hanging);
   };
   auto written = co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
   if (!written) co_return std::nullopt;

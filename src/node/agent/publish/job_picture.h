@@ -88,7 +88,7 @@ class JobPicture {
   void ask();
   void ask_for_limit();
   snapshot::Run run() const;
-  std::vector<int> suspects() const;
+  snapshot::Hanging hanging() const;
 
   // Points to null once this object is destroyed: a coroutine that waits for a picture may outlive
   // the run.

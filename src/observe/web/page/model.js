@@ -143,6 +143,10 @@ class Model {
   statesAfter(report, last) {
     const ended = report.exit_code === null ? 'r' : last?.cause ? 'k' : 'd';
     const states = new Array(this.ranks).fill(ended);
+    const groups = last?.hang?.over || report.exit_code !== null ? [] : last?.hang?.groups ?? [];
+    for (const group of groups.filter(({doing}) => doing === 'communicates')) {
+      for (const rank of ranksIn(group.ranks)) states[rank] = 'w';
+    }
     const suspects = last?.hang?.over ? [] : last?.hang?.suspects ?? [];
     for (const suspect of suspects) states[suspect.rank] = 'h';
     const cause = last?.cause;
@@ -157,6 +161,14 @@ class Model {
     }
     return states.join('');
   }
+}
+
+// The ranks of "0-2,4".
+function ranksIn(text) {
+  return text.split(',').flatMap((part) => {
+    const [first, last = first] = part.split('-').map(Number);
+    return Array.from({length: last - first + 1}, (_, i) => first + i);
+  });
 }
 
 // Whether somebody ended the job, as opposed to its own failure.

@@ -73,6 +73,7 @@ class Panel {
     if (job.program && job.program !== job.name) facts.push(job.program);
     if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
     const seconds = Math.floor(Math.max(0, this.elapsed()));
+    if (job.started) facts.push(`started ${dateTime(job.started)}`);
     facts.push(`${this.hasEnded() ? 'ran' : 'for'} ${duration(seconds)}`);
     const left = this.left();
     if (left !== null) facts.push(left > 0 ? `${duration(Math.floor(left))} left` : 'its time is up');
@@ -109,7 +110,7 @@ class Panel {
     if (job.was_ended && job.told) {
       setText($('alert-title'), job.told);
       setText($('alert-text'), '');
-      $('alert-output').hidden = true;
+      this.hideFailure();
       return;
     }
     if (hangs) {
@@ -124,7 +125,12 @@ class Panel {
   showLiveHang(hang) {
     setText($('alert-title'), `Hangs: ${hang.what}`);
     setText($('alert-text'), hangSince(hang));
+    this.hideFailure();
+  }
+
+  hideFailure() {
     $('alert-output').hidden = true;
+    $('alert-next').hidden = true;
   }
 
   showFailure(last, job) {
@@ -132,7 +138,9 @@ class Panel {
     const isOver = this.hasEnded() || last.attempt === job.attempt;
     setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
-    const output = (cause.last_output ?? []).join('\n');
+    setText($('alert-next'), cause.next ? `Next: ${cause.next}` : '');
+    $('alert-next').hidden = !cause.next;
+    const output = withoutNotes(cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
     if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
   }
@@ -181,7 +189,7 @@ class Panel {
     setText($('hang-what'), hangText(hang, isLast));
     $('hang-what').hidden = $('alert').dataset.kind === 'hang' && !$('alert').hidden;  // which says it
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
-      element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));
+      element('li', `${counted(group.count, 'rank')} (${group.ranks}) ${group.text ?? group.place ?? group.doing}`)));
   }
 
   showAttempts(job) {

@@ -3,6 +3,7 @@
 
 const STATES = {
   n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'in a hang',
+  w: 'waiting for others',
   e: 'ended early',
 };
 const TROUBLE = 'flhe';
@@ -65,6 +66,22 @@ function duration(seconds) {
 function mebibytes(value) {
   if (!isNumber(value)) return 'unknown';
   return value < 1024 ? `${rounded(value, 0)} MiB` : `${rounded(value / 1024, 1)} GiB`;
+}
+
+// "2026-11-29 19:52:02", by the reader's clock.
+function dateTime(text) {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? '' : time.toLocaleString('sv-SE');
+}
+
+// As base/text/shown_line.cc: a warning or note of PyTorch, which mostly is not the reason of a failure.
+function isNoteOfPytorch(line) {
+  return /^\s*(\[rank\d+\]:\s*)?\[[WI]\d{4} \d\d:\d\d:\d\d\./.test(line);
+}
+
+function withoutNotes(lines) {
+  const own = lines.filter((line) => !isNoteOfPytorch(line));
+  return own.length > 0 ? own : lines;
 }
 
 function clock(text) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/text/error.h"
+#include "base/text/outside.h"
+
+// The file with the address of a job's page, so that `toprun status` can show it on another host.
+namespace toprun::web {
+
+struct PageAddress {
+  Outside host;  // the root agent's host, which serves the page
+  Outside url;   // with the token, unless the user chose the token
+};
+
+// The file in the job's folder (LOGDIR/ID). Only the job's user can read it: it has the token.
+std::string address_file(const std::string& folder);
+Result<void> write_address(const std::string& folder, const PageAddress& address);
+// nullopt: the file does not exist, or is not such a file.
+std::optional<PageAddress> read_address(const std::string& folder);
+
+// The port of a page that only programs on its host can reach; nullopt for another address.
+std::optional<int> port_on_loopback(const PageAddress& address);
+
+}  // namespace toprun::web
