@@ -622,8 +622,8 @@ class WithoutAnEngine(support.TestCase):
         kubectl = folder / "kubectl"
         for said, line in {
                 "The connection to the server localhost:8080 was refused - did you specify the right host or port?":
-                    r"cannot find out whether job abc exists: names are looked up in Kubernetes, and kubectl knows no cluster here "
-                    r"\(The .*\); log in to the cluster or set KUBECONFIG; Slurm's jobs are named by their numbers",
+                    r"job abc: Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job with this name "
+                    r"\(The .*\); give a number from squeue, or log in to the cluster or set KUBECONFIG",
                 "Unable to connect to the server: no route to host":
                     r"cannot find out whether job abc exists: kubectl get .*: Unable to connect .*"}.items():
             kubectl.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")

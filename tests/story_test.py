@@ -150,7 +150,7 @@ class Story(submitting.SubmitCase):
                          rf"job {id} has printed nothing yet: waiting; its output will be in .*/logs/never\.{id}\.out")
         self.told("cancel", id, cwd=folder)
         self.forget(folder, id)
-        how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
+        how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}, before it started"
         for known in (id, FORGOTTEN):
             name, code, said = self.recent(folder, known)
             self.assertEqual((name, code), ("never", "143"))

@@ -176,8 +176,9 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   const std::span of_names = std::span(engine_queues).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
   return fail(
-      "only jobs in Run:AI and Kubernetes have names, and neither runai nor kubectl is in PATH", {},
-      "install runai or kubectl, or give a number from squeue");
+      "Slurm's job ids are numbers, and neither runai nor kubectl, whose jobs have names, is in "
+      "PATH",
+      {}, "give a number from squeue, or install runai or kubectl");
 }
 
 }  // namespace toprun::engines

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
@@ -97,7 +98,9 @@ class Announcer {
         (waiting.start && std::chrono::abs(*waiting.start - *start_[job.id]) > noticed);
     std::string ahead;
     for (std::size_t i = 1; i < waiting.reasons.size(); ++i) ahead += waiting.reasons[i] + "; ";
-    if (!moved && ahead_[job.id] == waiting.ahead) return;
+    const bool is_stuck = waiting.can_never_start || waiting.needs_change;
+    const bool became_stuck = is_stuck && !std::exchange(stuck_[job.id], is_stuck);
+    if (!moved && !became_stuck && ahead_[job.id] == waiting.ahead) return;
     start_[job.id] = waiting.start;
     ahead_[job.id] = waiting.ahead;
     say(fmt::format("job {}: {}{}", printable(job.id), ahead,
@@ -121,6 +124,7 @@ class Announcer {
   std::map<std::string, std::string> said_;
   std::map<std::string, std::optional<WallTime>> start_;
   std::map<std::string, std::optional<std::int64_t>> ahead_;
+  std::map<std::string, bool> stuck_;  // it was said that the job cannot start
   std::string trouble_;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -58,7 +59,7 @@ void add_cancel(const json& line, const TaskNumbers& requested, JobStory& story)
   if (!text.empty() && common_tasks(tasks, requested).empty()) {
     story.cancelled_tasks = all_tasks(story.cancelled_tasks, tasks);
   } else {
-    story.cancelled = std::move(done);
+    story.cancels.push_back(*std::move(done));
   }
 }
 
@@ -68,6 +69,12 @@ std::string text_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+const JobStory::Act* cancel_since(const JobStory& story, WallTime began) {
+  const auto first = std::ranges::find_if(
+      story.cancels, [&](const JobStory::Act& act) { return act.at >= began; });
+  return first == story.cancels.end() ? nullptr : &*first;
+}
 
 std::string own_name(const Environment& environment) {
   return engines::user_name(environment, engines::engine_answer_limit);

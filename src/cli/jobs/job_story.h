@@ -39,9 +39,13 @@ struct JobStory {
   };
   Outside name;  // the job's name at its submission; empty: unknown
   std::optional<Act> submitted;
-  std::optional<Act> cancelled;  // the latest cancellation
-  TaskNumbers cancelled_tasks;   // in an array's story: tasks that were cancelled separately
+  std::vector<Act> cancels;     // oldest first
+  TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
 };
+
+// The cancellation that ended the run that began at this time: the first one since then, because a
+// later one ends nothing. null: there is none.
+const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 
 // The name of this process's user, in the form for a story.
 std::string own_name(const Environment& environment);

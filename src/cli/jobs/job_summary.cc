@@ -73,17 +73,24 @@ std::string hang_words(const model::Hang& hang, std::string_view verb, WallTime 
   return fmt::format("{}{}: {}", verb, since, printable(hang.verdict.what));
 }
 
+// Of a job with a cancellation.
+const JobStory::Act& cancel_of(const KnownJob& known) {
+  const JobStory::Act* const cancel =
+      cancel_since(known.story, known.report ? known.report->run.started : WallTime::min());
+  return cancel != nullptr ? *cancel : known.story.cancels.back();
+}
+
 // Whether the run of the report, or the wait after it, was ended by what `toprun cancel` did.
 bool was_cancelled_by_us(const KnownJob& known) {
-  if (!known.story.cancelled) return false;
+  if (known.story.cancels.empty()) return false;
   if (known.job && has_ended(known.job->state)) return known.job->state == JobState::cancelled;
   if (!known.report) return true;
-  const WallTime at = known.story.cancelled->at;
-  if (at < known.report->run.started) return false;  // of an earlier run
+  const JobStory::Act* const cancel = cancel_since(known.story, known.report->run.started);
+  if (cancel == nullptr) return false;  // of an earlier run
   const auto code = code_of_run(known);
   if (!code || code == exit_preempted) return true;
   const auto updated = report_time(known);
-  return kind_of_end(known) == CauseKind::interrupted || !updated || at <= *updated;
+  return kind_of_end(known) == CauseKind::interrupted || !updated || cancel->at <= *updated;
 }
 
 // … so that no run has told of its end: none had begun, it was killed, or the next was waited for.
@@ -93,7 +100,8 @@ bool was_cancelled_without_end(const KnownJob& known) {
 }
 
 std::string cancel_words(const KnownJob& known, WallTime beside) {
-  return cancel_words(*known.story.cancelled, beside);
+  const bool has_begun = known.job ? known.job->started.has_value() : known.has_output;
+  return cancel_words(cancel_of(known), beside) + (has_begun ? "" : ", before it started");
 }
 
 std::string code_words(int code, ExitCode shown) {
@@ -302,7 +310,7 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
     out.started = model::if_known(known.report->run.started);
     if (code_of_run(known)) out.ended = report_time(known);
   }
-  if (was_cancelled_without_end(known)) out.ended = known.story.cancelled->at;
+  if (was_cancelled_without_end(known)) out.ended = cancel_of(known).at;
   if (known.job && known.job->started) out.started = known.job->started;
   if (known.job && known.job->ended) out.ended = known.job->ended;
   out.exit_code = reported_code(known);
@@ -316,7 +324,7 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
 
 std::string span_text(const std::optional<WallTime>& started,
                       const std::optional<WallTime>& ended) {
-  if (!started) return ended ? "until " + time_text(*ended) : std::string();
+  if (!started) return {};
   if (!ended) return "began " + time_text(*started);
   return fmt::format("{} → {}", time_text(*started), moment_text(*ended, *started));
 }

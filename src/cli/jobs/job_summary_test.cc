@@ -69,7 +69,7 @@ KnownJob known(std::optional<Job> job, std::string words, std::optional<JobRepor
 }
 
 KnownJob cancelled(KnownJob job, std::string_view clock = "06:04:10") {
-  job.story.cancelled = JobStory::Act{"alice", at(clock)};
+  job.story.cancels = {{"alice", at(clock)}};
   return job;
 }
 
@@ -314,11 +314,33 @@ TEST_F(TheJobTold, AMomentOfAnotherDayHasItsDate) {
 TEST_F(TheJobTold, TextsOfOthersArePrintable) {
   KnownJob job = known(std::nullopt, "", hung(report_of(143, CauseKind::interrupted, interrupted)));
   job.report->run.attempts.back().hang->verdict.what = "rank 2\x1b[2J";
-  job.story.cancelled = JobStory::Act{"ali\nce", at("06:04:10")};
+  job.story.cancels = {{"ali\nce", at("06:04:10")}};
   job.story.name = "a\x1b[1mb";
   const JobSummary what = summary_now(job);
   EXPECT_TRUE(is_printable(what.words)) << what.words;
   EXPECT_TRUE(is_printable(what.name)) << what.name;
+}
+
+TEST_F(TheJobTold, ACancelBeforeTheStartIsToldOnceAndAsSuch) {
+  KnownJob waited = cancelled(known(std::nullopt, "", std::nullopt));
+  waited.has_output = false;
+  EXPECT_EQ(summary_now(waited).words, "cancelled by alice at 06:04:10, before it started");
+  const std::string text = forgotten_text(waited, nullptr);
+  EXPECT_FALSE(text.contains("until")) << text;
+  Job job = job_of(JobState::cancelled);
+  job.started.reset();
+  EXPECT_EQ(summary_now(cancelled(known(job, theirs, std::nullopt))).words,
+            "cancelled by alice at 06:04:10, before it started");
+}
+
+TEST_F(TheJobTold, ASecondCancelDoesNotMoveTheTime) {
+  KnownJob job = cancelled(
+      known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted)), "06:04:10");
+  job.story.cancels.push_back({"bob", at("06:04:13")});
+  EXPECT_EQ(summary_now(job).words, "cancelled by alice at 06:04:10");
+  KnownJob waited = cancelled(known(std::nullopt, "", std::nullopt));
+  waited.story.cancels.push_back({"bob", at("06:09:00")});
+  EXPECT_EQ(summary_now(waited).words, "cancelled by alice at 06:04:10");
 }
 
 TEST(JobStory, LinesAreReadAsTheyAreWritten) {
@@ -328,20 +350,21 @@ TEST(JobStory, LinesAreReadAsTheyAreWritten) {
       cancel_line({"bob", first + std::chrono::hours(1)}) +
       cancel_line({"carol", first + std::chrono::hours(2)}) + "{\"act\":\"cancelled\"}\n");
   EXPECT_EQ(story.name.raw(), "train \"1\"\n");
-  ASSERT_TRUE(story.submitted && story.cancelled);
+  ASSERT_TRUE(story.submitted);
   EXPECT_EQ(story.submitted->by.raw(), "alice");
   EXPECT_EQ(story.submitted->at, first);
-  EXPECT_EQ(story.cancelled->by.raw(), "carol");
-  EXPECT_FALSE(parse_story("").cancelled);
+  ASSERT_EQ(story.cancels.size(), 2u);
+  EXPECT_EQ(story.cancels.back().by.raw(), "carol");
+  EXPECT_TRUE(parse_story("").cancels.empty());
 }
 
 TEST(JobStory, ACancelOfSomeTasksIsThatOfTheseAlone) {
   const std::string text = cancel_line({"bob", time_in("2026-11-28T06:04:10Z").value()}, {2, 3});
-  EXPECT_TRUE(parse_story(text, {3}).cancelled);
-  EXPECT_TRUE(parse_story(text, {3, 4}).cancelled);
-  EXPECT_FALSE(parse_story(text, {1}).cancelled);
+  EXPECT_EQ(parse_story(text, {3}).cancels.size(), 1u);
+  EXPECT_EQ(parse_story(text, {3, 4}).cancels.size(), 1u);
+  EXPECT_TRUE(parse_story(text, {1}).cancels.empty());
   const JobStory whole = parse_story(text);
-  EXPECT_FALSE(whole.cancelled);
+  EXPECT_TRUE(whole.cancels.empty());
   EXPECT_EQ(whole.cancelled_tasks, (TaskNumbers{2, 3}));
 }
 

@@ -35,12 +35,19 @@ std::string shortened(const std::string& words, std::size_t widest) {
   return text.substr(0, end) + "…";
 }
 
+// Of a reason that is several facts in one word, the first: the words beside it say all of it.
+std::string reason_word(const Job& job) {
+  const std::size_t end = job.reason.find(',');
+  const bool is_list = job.reason.size() > widest_reason && end < widest_reason;
+  return printable(is_list ? job.reason.substr(0, end) : job.reason);
+}
+
 // The last column of Slurm's table: the nodes, or the reason why there are none. Of one that is a
 // sentence its beginning: all of it stands below the table.
 std::string nodes_or_reason(const Job& job) {
   if (!job.node_list.empty()) return printable(job.node_list);
   if (job.reason.empty()) return "-";
-  return fmt::format("({})", shortened(job.reason, widest_reason));
+  return fmt::format("({})", shortened(reason_word(job), widest_reason));
 }
 
 std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
@@ -102,8 +109,7 @@ std::string clock_text(std::chrono::seconds time) {
 
 std::string reason_text(const Queue& queue, const Job& job) {
   const std::string words = queue.reason_words(job);
-  return words.empty() ? printable(job.reason)
-                       : fmt::format("{}: {}", printable(job.reason), words);
+  return words.empty() ? printable(job.reason) : fmt::format("{}: {}", reason_word(job), words);
 }
 
 std::string id_word(const std::string& id) {

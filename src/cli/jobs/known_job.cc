@@ -45,7 +45,8 @@ void add_predecessors(KnownJob& known, const std::string& folder) {
 }
 
 void add_files(KnownJob& known, JobFiles files) {
-  if (!known.job && !has_output(files)) add_predecessors(known, files.folder);
+  known.has_output = has_output(files);
+  if (!known.job && !known.has_output) add_predecessors(known, files.folder);
   known.name = name_in(files, known.id);
   known.story = read_story(files.folder);
   known.files = std::move(files);
@@ -54,7 +55,7 @@ void add_files(KnownJob& known, JobFiles files) {
 // After its story: one that was cancelled while it waited had no other end.
 void add_why_unstarted(KnownJob& known, const engines::Queue& queue, const Setups& setups) {
   if (!has_ended(known.job->state) || known.job->end != engines::JobEnd::dependency) return;
-  if (known.story.cancelled) return;
+  if (!known.story.cancels.empty()) return;
   known.failed_predecessors = failed_predecessors(queue, *known.job, setups);
 }
 

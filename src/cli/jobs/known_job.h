@@ -22,7 +22,8 @@ struct KnownJob {
   std::string engine_words;
   std::string engine_words_beside_code;  // engine_words without the exit code
   std::optional<JobFiles> files;
-  Outside name;  // the job's name, from its files
+  bool has_output = true;  // false: the job has files, and none of them is of a run
+  Outside name;            // the job's name, from its files
   JobStory story;
   // the jobs for which this job waits, if its files show that it has not begun
   std::vector<std::string> waited_for;

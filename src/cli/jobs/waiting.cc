@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
@@ -84,11 +85,23 @@ bool waits_for_room(const std::string& reason) {
   return reason == "Resources" || reason == "Priority";
 }
 
+// Slurm keeps such a job in its queue: an administrator or the user may change what is in the way.
+bool waits_for_change(const std::string& reason) {
+  constexpr std::array reasons = {"PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints"};
+  return std::ranges::find(reasons, reason) != reasons.end();
+}
+
 }  // namespace
 
 std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
   if (waiting.can_never_start) {
     return fmt::format("it can never start; end it with toprun cancel {}", id_word(job));
+  }
+  if (waiting.needs_change) {
+    return fmt::format(
+        "it cannot start as it is: submit it again with other options, and end this "
+        "job with toprun cancel {}",
+        id_word(job));
   }
   const bool is_delayed = waiting.not_before && *waiting.not_before > now;
   const char* const wish = waiting.was_requeued ? "" : " (--begin)";
@@ -120,6 +133,7 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
     out.reasons = failed_predecessors(queue, job);
     return out;
   }
+  out.needs_change = waits_for_change(job.reason);
   out.needs_room = waits_for_room(job.reason);
   if (!job.reason.empty()) out.reasons.push_back(reason_text(queue, job));
   for (std::string& phrase : dependencies(job.dependency, all)) {

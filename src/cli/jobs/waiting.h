@@ -14,6 +14,7 @@ struct Waiting {
                                        // jobs ahead of it
   bool needs_room = false;             // it waits only for free nodes
   bool can_never_start = false;        // reasons: why
+  bool needs_change = false;           // it cannot start before the job or a limit is changed
   std::optional<std::int64_t> ahead;   // number of waiting jobs before it
   std::optional<WallTime> start;       // expected by the engine
   std::optional<WallTime> not_before;  // earliest possible start

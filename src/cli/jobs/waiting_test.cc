@@ -49,6 +49,9 @@ TEST(WaitingJobs, AStartThatWasAskedForIsNoExpectation) {
            {"Reason=Resources StartTime=1795321800 EligibleTime=1795318000",
             "expected to start at 2026-11-22 04:30:00, in 1 h 00 min; earlier if other jobs end "
             "early"},
+           {"Reason=PartitionTimeLimit StartTime=Unknown EligibleTime=Unknown",
+            "it cannot start as it is: submit it again with other options, and end this job with "
+            "toprun cancel 17"},
            {"Reason=Dependency StartTime=Unknown EligibleTime=Unknown", "no start is planned yet"},
        }) {
     EXPECT_EQ(start_of(one.record), one.start) << one.record;

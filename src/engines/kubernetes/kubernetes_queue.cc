@@ -183,11 +183,11 @@ Result<Answer> KubernetesQueue::one(const Kind& kind, const std::string& name,
 Error not_found(const JobId& id, const Error& refusal) {
   const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
-  return {what,
-          fmt::format("names are looked up in Kubernetes, and kubectl knows no cluster here ({})",
+  return {"job " + id.text,
+          fmt::format("Slurm's job ids are numbers, and kubectl knows no cluster here that could "
+                      "have a job with this name ({})",
                       refusal.why),
-          "log in to the cluster or set KUBECONFIG; Slurm's jobs are named by their numbers",
-          exit_failure};
+          "give a number from squeue, or log in to the cluster or set KUBECONFIG", exit_failure};
 }
 
 Result<std::vector<Job>> KubernetesQueue::find(const JobId& id) const {

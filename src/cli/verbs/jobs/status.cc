@@ -6,6 +6,7 @@
 
 #include "base/json/json_null.h"
 #include "base/json/json_text.h"
+#include "base/net/address.h"
 #include "base/net/hostlist.h"
 #include "base/os/print.h"
 #include "base/os/signals.h"
@@ -24,6 +25,7 @@
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
+#include "observe/web/address_file.h"
 
 namespace toprun::cli {
 namespace {
@@ -261,6 +263,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
     if (!attempt.cause) continue;
     out += row(fmt::format("attempt {}", attempt.attempt), cause_text(attempt, last.hang));
   }
+  if (last.cause && !runs) out += row("advice", last.cause->next.shown());
   return out;
 }
 
@@ -269,6 +272,20 @@ std::string files_rows(const jobs::JobFiles& files) {
   std::string out;
   for (const std::string& path : files.own) out += row("output", printable(path));
   if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
+  return out;
+}
+
+// The page of --web, and how to reach it from the user's own machine.
+std::string page_rows(const jobs::KnownJob& known) {
+  const bool runs = known.job && known.job->state == JobState::running;
+  const auto page = runs && known.files ? web::read_address(known.files->folder) : std::nullopt;
+  if (!page) return {};
+  std::string out = row("page", fmt::format("{} on {}", page->url, page->host));
+  if (const auto port = web::port_on_loopback(*page)) {
+    out += row("", fmt::format("from your own machine: ssh -N -L {0}:127.0.0.1:{0} -J {1} {2}, and "
+                               "then open that address",
+                               *port, hosts::host_name(), page->host));
+  }
   return out;
 }
 
@@ -300,7 +317,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += run_rows(known.report->run, ended, word) + earlier_rows(known.report->run);
   }
   if (!known.files) return out;
-  return out + files_rows(*known.files) +
+  return out + page_rows(known) + files_rows(*known.files) +
          row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
@@ -383,6 +400,22 @@ std::string root_text(const RootLook& root) {
   return {};
 }
 
+// "train.py (bigrun)".
+std::string program_text(const model::RunRecord& run) {
+  const bool has_title = !run.title.empty() && run.title != run.program;
+  if (run.program.empty()) return has_title ? run.title.shown() : std::string();
+  return has_title ? fmt::format("{} ({})", run.program, run.title) : run.program.shown();
+}
+
+std::string run_times_text(const model::RunRecord& run) {
+  const auto started = model::if_known(run.started);
+  const bool is_over = model::reported_code(run).has_value();
+  const auto ended = is_over ? model::if_known(run.ended) : std::nullopt;
+  const std::string span = jobs::span_text(started, ended);
+  if (!started || !ended || *ended < *started) return span;
+  return fmt::format("{} ({})", span, duration_text(*ended - *started));
+}
+
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
   auto report = TRY(jobs::read_report(path));
@@ -399,7 +432,8 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   const model::RunRecord& run = report->run;
   if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
   const bool is_heard = root.state == RootLook::State::runs;
-  text += '\n' + run_rows(run, !is_heard, jobs::id_word(path));
+  text += '\n' + row("program", program_text(run)) + row("times", run_times_text(run)) +
+          run_rows(run, !is_heard, jobs::id_word(path));
   text += row("root", root_text(root));
   if (run.running_at && is_heard) {
     text += row("last line", line_in_picture(path, call.environment).shown());

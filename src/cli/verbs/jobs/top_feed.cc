@@ -292,8 +292,9 @@ Result<Picture> picture_of(const std::string& text) {
 std::optional<std::string> cancellation_of(const Picture& picture) {
   if (picture.node_log.empty()) return {};
   const jobs::JobStory story = jobs::read_story(picture.node_log.raw());
-  if (!story.cancelled || story.cancelled->at < picture.run.started) return {};
-  return jobs::cancel_words(*story.cancelled, picture.now.value_or(story.cancelled->at));
+  const auto* const cancel = jobs::cancel_since(story, picture.run.started);
+  if (cancel == nullptr) return {};
+  return jobs::cancel_words(*cancel, picture.now.value_or(cancel->at));
 }
 
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment) {
