@@ -8,9 +8,17 @@ import time
 import unittest
 
 import submitting
+import support
 import top_test
 
 TOPRUN = submitting.TOPRUN
+HANGS = """
+import time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+if dist.get_rank() == 1:
+    time.sleep(100)
+dist.all_reduce(torch.ones(1))
+"""
 
 
 class Waiting(submitting.SubmitCase):
@@ -43,6 +51,10 @@ class Waiting(submitting.SubmitCase):
         for key, code in (("q", 0), ("C-c", 130)):
             screen = self.top(folder, id)
             screen.expect(f"job {id} waits")
+            screen.press("?")
+            screen.expect("any key goes back")
+            screen.press("x")
+            screen.expect(f"job {id} waits")
             screen.press(key)
             screen.expect(f"code {code}")
         screen = self.top(folder, id)
@@ -64,9 +76,47 @@ class Waiting(submitting.SubmitCase):
         self.assert_ok(self.login("scancel", step))
         shown = screen.expect("code 0")
         self.assertIn("cancelled by alice at", shown)
-        self.assertIn("2 ranks", shown)
+        self.assertIn("2 ranks: 2 stopped", shown)
         self.assertNotIn("slurmstepd", shown)
         self.assert_ok(self.login(TOPRUN, "cancel", id))
+
+    def test_a_cancelled_job_has_stopped_ranks_and_says_its_hang(self):
+        folder = self.folder()
+        (folder / "hang.py").write_text(HANGS)
+        id = self.submitted("-N", "1", "--nproc-per-node", "2", "--hang-timeout", "3", "hang.py", cwd=folder,
+                            env={"PYTHON_EXEC": support.python()})
+        screen = self.top(folder, id)
+        screen.expect("made progress")
+        self.assert_ok(self.login(TOPRUN, "cancel", id))
+        shown = screen.expect("code 0")
+        self.assertRegex(shown, r"2 ranks: 2 stopped")
+        self.assertRegex(shown, r"\ncancelled by \S+ at [0-9:]+; it had hung: ")
+        self.assertNotRegex(shown, r"\d (run|hang|wait)s?\b")
+
+    def test_status_shows_the_page_and_how_to_reach_it(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--web", "--no-python", "sleep", "100", cwd=folder)
+        page = folder / "logs" / id / "page.json"
+        self.wait_for_job(id, page.exists, "the page's address is written", 30)
+        self.assertEqual(page.stat().st_mode & 0o777, 0o600)
+        shown = self.login(TOPRUN, "status", id, cwd=folder)
+        self.assert_ok(shown)
+        port = re.search(r"(?m)^  page +http://127\.0\.0\.1:(\d+)/#token=\S+ on n0$", shown.out).group(1)
+        self.assertRegex(shown.out, rf"from your own machine: ssh -N -L {port}:127\.0\.0\.1:{port} -J ctl n0, ")
+        self.assert_ok(self.login(TOPRUN, "cancel", id))
+        self.wait_for_state(id, "CANCELLED")
+        self.assertNotIn("  page", self.login(TOPRUN, "status", id, cwd=folder).out)
+
+    def test_a_job_over_the_partitions_limit_is_said_to_be_stuck(self):
+        folder = self.folder()
+        id = self.submitted("--slurm-arg=--hold", "-N", "1", "-t", "90", "--no-python", "sleep", "1", cwd=folder)
+        self.assert_ok(self.login("scontrol", "update", "PartitionName=main", "MaxTime=5"))
+        self.addCleanup(self.login, "scontrol", "update", "PartitionName=main", "MaxTime=INFINITE")
+        self.assert_ok(self.login("scontrol", "release", id))
+        follow = self.begin(*self.cluster.on("ctl", TOPRUN, "logs", "-f", id), cwd=folder)
+        follow.says("it cannot start as it is: submit it again with other options")
+        self.assert_ok(self.login(TOPRUN, "cancel", id))
+        follow.wait(30)
 
     def test_without_a_terminal_it_is_refused(self):
         id = self.held(self.folder())

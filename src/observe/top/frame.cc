@@ -164,7 +164,6 @@ std::string progress(const Picture& picture, std::size_t width) {
 }
 
 std::string last_failure(const Picture& picture) {
-  if (!picture.cancelled.empty()) return picture.cancelled.shown();
   for (const model::AttemptRecord& attempt : picture.run.attempts | std::views::reverse) {
     if (!attempt.cause) continue;
     const model::Cause& cause = *attempt.cause;
@@ -181,6 +180,15 @@ std::string hang_line(const model::Hang& hang, std::optional<WallTime> now) {
   const std::string what = printable(hang.verdict.what);
   if (!since || !now) return what;
   return fmt::format("{} (no rank has made progress for {})", what, duration_text(*now - *since));
+}
+
+// What is wrong with the job, or which user ended it.
+std::string trouble(const Picture& picture) {
+  const std::optional<model::Hang>& hang = model::last_attempt(picture.run).hang;
+  if (picture.cancelled.empty())
+    return hang ? hang_line(*hang, picture.now) : last_failure(picture);
+  const std::string who = picture.cancelled.shown();
+  return hang ? fmt::format("{}; it had hung: {}", who, hang_line(*hang, picture.now)) : who;
 }
 
 std::string fitted(std::string_view text, std::size_t width) {
@@ -297,8 +305,7 @@ Lines head(const Picture& picture, TerminalSize size, const Style& style) {
     const bool waits = is_starting(picture) || model::last_attempt(picture.run).awaited;
     lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, style));
   }
-  const std::optional<model::Hang>& hang = model::last_attempt(picture.run).hang;
-  const std::string wrong = hang ? hang_line(*hang, picture.now) : last_failure(picture);
+  const std::string wrong = trouble(picture);
   const std::size_t most =
       size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
   for (const std::string& line : report::wrapped(wrong, width, is_low ? 1 : most)) {
@@ -424,6 +431,33 @@ Lines remains(const Picture& picture, TerminalSize size, const Style& style) {
   const std::size_t used = head(picture, {size.columns, 0}, style).size() + heads_and_last_words;
   const std::size_t rest = size.rows > used ? size.rows - used : 0;
   return listed(picture, size.columns, std::max(rest, least_list), style);
+}
+
+Lines waiting_screen(const Lines& waits, const State& state) {
+  Lines lines = waits;
+  if (lines.empty()) lines.emplace_back("waiting for the job's first snapshot");
+  lines.emplace_back();
+  if (!state.shows_help) {
+    lines.emplace_back("q quit  ? help");
+    return lines;
+  }
+  lines.emplace_back(
+      "q ends top; the job stays in the queue. The other keys work when the job runs:");
+  for (std::string& line : help()) lines.push_back(std::move(line));
+  return lines;
+}
+
+Picture cancelled(Picture last, Outside words) {
+  using enum snapshot::RankState;
+  last.cancelled = std::move(words);
+  last.stage = "cancelled";
+  last.limit.reset();
+  for (Picture::Rank& rank : last.ranks) {
+    const bool has_ended =
+        rank.state == done || rank.state == failed || rank.state == stopped || rank.state == lost;
+    if (!has_ended) rank.state = stopped;
+  }
+  return last;
 }
 
 Log log_of(const Picture& picture, const State& state) {

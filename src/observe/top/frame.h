@@ -32,6 +32,13 @@ std::vector<std::string> whole(const snapshot::Picture& picture, const Style& st
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
+// The screen while the job has not begun. `waits`: lines, why the job has not begun.
+std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state);
+
+// The last picture of a job that was cancelled before it showed its end. `words`: which user
+// cancelled the job, and when.
+snapshot::Picture cancelled(snapshot::Picture last, Outside words);
+
 // The log of the selected rank. For a node or rack: the log of its first rank.
 struct Log {
   Outside node;

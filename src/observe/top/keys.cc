@@ -222,7 +222,15 @@ Key plain(Key key) {
   }
 }
 
+bool is_help(char letter) {
+  return letter == '?' || letter == 'h';
+}
+
 void command(State& state, char letter, const Picture& picture) {
+  if (is_help(letter)) {
+    state.shows_help = true;
+    return;
+  }
   switch (letter) {
     case 's':
       return next_sort(state);
@@ -234,10 +242,6 @@ void command(State& state, char letter, const Picture& picture) {
       return search(state, picture, tree_of(picture));
     case 'l':
       state.wish = State::Wish::log;
-      return;
-    case '?':
-    case 'h':
-      state.shows_help = true;
       return;
     case 'q':
       state.wish = State::Wish::quit;
@@ -268,6 +272,13 @@ std::vector<Key> keys_in(std::string& bytes, bool is_all) {
   }
   bytes.erase(0, at);
   return keys;
+}
+
+State after_while_waiting(State state, Key key) {
+  if (std::exchange(state.shows_help, false)) return state;
+  const bool has_meaning = key.code == Code::text && (key.letter == 'q' || is_help(key.letter));
+  if (has_meaning) command(state, key.letter, {});
+  return state;
 }
 
 State after(State state, Key key, const Picture& picture, std::size_t lines) {

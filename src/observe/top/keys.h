@@ -39,6 +39,8 @@ struct State {
   Wish wish = Wish::none;  // what the caller has to do now
 };
 
+// The state after a key while the job has not begun, when only leaving and the help have a meaning.
+State after_while_waiting(State state, Key key);
 // The state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
 // The state with the current row of the selected item, scrolled so that this row is shown.

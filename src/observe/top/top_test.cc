@@ -142,6 +142,20 @@ TEST(Frame, WhoCancelledAJobIsToldForTheSignal) {
   EXPECT_FALSE(text.contains("interrupted")) << text;
 }
 
+TEST(Frame, ACancelledJobsLastPictureHasNoRunningRank) {
+  Picture picture = job(1, 4);
+  picture.ranks[0].state = RankState::suspect;
+  picture.ranks[1].state = RankState::blocked;
+  picture.ranks[3].state = RankState::done;
+  hang_with(picture, "rank 0 on n0 sleeps");
+  const Picture last = cancelled(picture, "cancelled by alice at 06:04:10");
+  const std::string text = text_of(frame(last, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("cancelled | 1 min 15 s | ")) << text;
+  EXPECT_TRUE(text.contains("4 ranks: 3 stopped, 1 done")) << text;
+  EXPECT_TRUE(text.contains("cancelled by alice at 06:04:10; it had hung: rank 0 on n0 sleeps"))
+      << text;
+}
+
 TEST(Columns, AStateIsNeverCut) {
   Picture picture = job(2, 16);
   for (std::size_t i = 0; i < picture.ranks.size(); ++i) {

@@ -55,6 +55,18 @@ std::string farewell(const Picture& picture, TerminalSize size, const Style& sty
   return text_of(lines);
 }
 
+// `toprun cancel` records the user only after the engine has begun to end the job.
+std::optional<std::string> awaited_cancellation(const Picture& picture) {
+  constexpr int most_looks = 10;
+  constexpr std::chrono::milliseconds between_looks{100};
+  for (int look = 0; look < most_looks; ++look) {
+    if (auto words = cancellation_of(picture)) return words;
+    if (picture.node_log.empty()) break;
+    std::this_thread::sleep_for(between_looks);
+  }
+  return std::nullopt;
+}
+
 // Looks at a job on the terminal until its end, or its user's.
 class Session {
  public:
@@ -91,12 +103,7 @@ class Session {
 };
 
 void Session::draw() {
-  if (!has_picture_) {
-    std::vector<std::string> lines = waits_;
-    if (lines.empty()) lines.emplace_back("waiting for the job's first snapshot");
-    lines.insert(lines.end(), {"", "q quit"});
-    return screen_.draw(lines);
-  }
+  if (!has_picture_) return screen_.draw(top::waiting_screen(waits_, state_));
   top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), style_);
   state_ = std::move(frame.state);
   screen_.draw(frame.lines);
@@ -119,7 +126,8 @@ Result<int> Session::run() {
         if (n > 0) typed_.append(bytes.data(), static_cast<std::size_t>(n));
       }
       for (const top::Key key : top::keys_in(typed_, ready == 0)) {
-        state_ = top::after(std::move(state_), key, picture_, lines());
+        state_ = has_picture_ ? top::after(std::move(state_), key, picture_, lines())
+                              : top::after_while_waiting(std::move(state_), key);
         press();
       }
     }
@@ -147,9 +155,11 @@ bool Session::is_over(Result<int>& result) {
     return true;
   }
   // The engine may end what asks for pictures before the last one has come.
-  if (const auto cancelled = cancellation_of(picture_); news.trouble && cancelled) {
-    picture_.cancelled = *cancelled;
-    news.trouble.reset();
+  if (picture_.run.running_at) {
+    if (auto words = awaited_cancellation(picture_)) {
+      picture_ = top::cancelled(std::move(picture_), *std::move(words));
+      news.trouble.reset();
+    }
   }
   result = print(farewell(picture_, screen_.size(), style_));
   if (news.trouble) result = std::unexpected(*news.trouble);
