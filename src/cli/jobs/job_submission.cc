@@ -60,8 +60,10 @@ Result<void> check_secrets(const JobRequest& request) {
     if (const auto word = word_with_secret(words)) {
       return usage(*word,
                    "perhaps other users can read the job's script, which would contain this secret",
-                   "put the secret into a variable: -e NAME passes the variable on without showing "
-                   "its value (for --notify: TOPRUN_NOTIFY)");
+                   word->starts_with("--notify")
+                       ? "put the address into the variable TOPRUN_NOTIFY"
+                       : "put the secret into a variable: -e NAME passes the variable on without "
+                         "showing its value");
     }
   }
   return {};
