@@ -11,8 +11,6 @@ add_link_options(-Wl,--gc-sections,--build-id=sha1)
 # Nothing writable is executed, and no table of addresses stays writable after the start.
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code)
 
-add_compile_definitions(TOPRUN_VERSION="${PROJECT_VERSION}")
-
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms of g++ 12 over its own std::string and std::expected (GCC bugs 105329, 105651).
   # The last: its coroutine frames and Asio's recycling allocator.

@@ -112,16 +112,17 @@ fi
 "$scratch/tree/bin/toprun" version >/dev/null 2>&1 ||
   die "the program does not run on this machine ($(uname -m), kernel $(uname -r)); nothing was installed"
 
-(cd "$scratch/tree" && find . -type f | sed 's|^\./||' | sort) >"$scratch/files"
-{ cat "$scratch/files"; [ ! -f "$prefix/$record" ] || cat "$prefix/$record"; } | sort -u >"$scratch/all"
+{ (cd "$scratch/tree" && find . -type f | sed 's|^\./||'); echo "$record"; } | sort >"$scratch/files"
 mkdir -p "$scratch/tree/share/toprun"
-{ cat "$scratch/all"; echo "$record"; } | sort -u >"$scratch/tree/$record"
-echo "$record" >>"$scratch/files"
+cp "$scratch/files" "$scratch/tree/$record"
+# What the version before this one had and this one has not, such as its modulefile.
+[ ! -f "$prefix/$record" ] || grep -vxF -f "$scratch/files" "$prefix/$record" >"$scratch/stale" || :
 while read -r file; do
   if ! { mkdir -p "$(dirname "$prefix/$file")" && mv -f "$scratch/tree/$file" "$prefix/$file"; }; then
     die "cannot write $prefix/$file"
   fi
 done <"$scratch/files"
+if [ -f "$scratch/stale" ]; then while read -r file; do rm -f "$prefix/$file"; done <"$scratch/stale"; fi
 
 say "$("$prefix/bin/toprun" version) is in $prefix/bin; remove it with: sh install.sh --prefix $prefix --uninstall"
 case :${PATH:-}: in

@@ -1,13 +1,16 @@
 # ctest: TIMEOUT 400
 """The files of a release, by dpkg-deb, rpm, pip's zip and tar; install.sh with whole and damaged ones."""
 
+import functools
 import hashlib
+import http.server
 import os
 import pathlib
 import shutil
 import subprocess
 import tarfile
 import tempfile
+import threading
 import unittest
 import zipfile
 
@@ -20,6 +23,11 @@ PROGRAMS = {"usr/bin/toprun", "usr/bin/toprun-bench"}
 TEXTS = {"usr/share/man/man1/toprun.1", "usr/share/bash-completion/completions/toprun", "usr/share/zsh/site-functions/_toprun",
          "usr/share/fish/vendor_completions.d/toprun.fish",
          "usr/share/modulefiles/toprun/{}", *(f"usr/share/doc/toprun/{name}" for name in ("README.md", "CHANGELOG.md", "LICENSE", "toprun.cdx.json"))}
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 class Case(support.TestCase):
@@ -119,6 +127,46 @@ class Install(Case):
         self.assertEqual(self.install("--uninstall").returncode, 0)
         self.assertEqual(list(self.prefix.glob("*")), [])
         self.refused("nothing was installed below", "--uninstall")
+
+    def test_what_an_earlier_version_left_goes_away(self):
+        self.assertEqual(self.install().returncode, 0)
+        record = self.prefix / "share/toprun/installed-files"
+        stale = self.prefix / "share/modulefiles/toprun/0.0.9"
+        stale.write_text("")
+        mine = self.prefix / "share/modulefiles/toprun/mine"
+        mine.write_text("")
+        record.write_text(f"{record.read_text()}{stale.relative_to(self.prefix)}\n")
+        self.assertEqual(self.install().returncode, 0)
+        self.assertFalse(stale.exists())
+        self.assertTrue(mine.exists())
+        self.assertEqual(self.install("--uninstall").returncode, 0)
+        self.assertEqual([path for path in self.prefix.rglob("*") if path.is_file()], [mine])
+
+    def test_over_http_with_openpgp(self):
+        home = pathlib.Path(self.there.name) / "gpg"
+        home.mkdir(mode=0o700)
+        gpg = ["gpg", "--batch", "--homedir", home, "--pinentry-mode", "loopback", "--passphrase", ""]
+        self.addCleanup(subprocess.run, ["gpgconf", "--homedir", home, "--kill", "all"], capture_output=True)
+        subprocess.run([*gpg, "--quick-gen-key", "Release <release@localhost>", "ed25519", "sign"], check=True, capture_output=True)
+        source = self.changed("unrelated", b"")
+        signed = [*gpg, "--armor", "--detach-sign", "--output", source / "SHA256SUMS.asc", source / "SHA256SUMS"]
+        subprocess.run(signed, check=True, capture_output=True)
+        keyring = home / "keys.gpg"
+        subprocess.run([*gpg, "--export", "--output", keyring], check=True, capture_output=True)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=source))
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        done = self.install("--gpg-keyring", keyring, source=address)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("not checked", done.stderr)
+        self.assertEqual(self.install("--uninstall").returncode, 0)
+        with open(source / "SHA256SUMS", "a") as sums:
+            sums.write(f"{'0' * 64}  another\n")
+        self.refused("does not match the keys of", "--gpg-keyring", keyring, source=address)
+        (source / "SHA256SUMS.asc").unlink()
+        self.refused("cannot get SHA256SUMS.asc from http", "--gpg-keyring", keyring, source=address)
 
     def test_a_damaged_archive(self):
         content = bytearray(self.archive.read_bytes())

@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <thread>
 
 #include "base/os/fd.h"
 #include "base/os/write_all.h"
@@ -86,10 +88,26 @@ std::string quoted(const std::vector<std::string>& argv) {
   return fmt::format("`{}`", fmt::join(argv, " "));
 }
 
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
+}
+
+// Without a handle, which kernels before 5.3 do not give.
+bool ends_by_asking(pid_t pid, SteadyTime deadline) {
+  constexpr std::chrono::milliseconds pause{5};
+  while (!has_ended(pid)) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
 // Whether the child ends before the deadline; does not reap the child.
 bool ends_by(pid_t pid, SteadyTime deadline) {
   const Fd handle = handle_of(pid);
-  if (!handle) return true;  // kernels before 5.3: then the following wait has no limit
+  if (!handle) return ends_by_asking(pid, deadline);
   for (;;) {
     pollfd polled{handle.get(), POLLIN, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());

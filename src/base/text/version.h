@@ -1,10 +1,25 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace toprun {
 
 // The version in the build file, as in "0.1.0".
-inline constexpr std::string_view version = TOPRUN_VERSION;
+extern const std::string_view version;
+
+// What agents of this version do for a job, and what agents of an earlier version that may take
+// part in the job do not do.
+struct Feature {
+  std::string_view name;     // on the wire
+  std::string_view lacking;  // completes "n3 cannot …"
+};
+inline constexpr std::size_t most_features = 64;
+// The features since the first version, which had none to list.
+extern const std::span<const Feature> features;
+
+// Whether agents of these versions may run one job: MAJOR is the same, and MINOR differs by at most
+// one. Versions that are not MAJOR.MINOR.PATCH must be equal.
+bool work_together(std::string_view one, std::string_view other);
 
 }  // namespace toprun

@@ -11,6 +11,7 @@
 #include "base/os/print.h"
 #include "base/text/clock.h"
 #include "base/text/counted.h"
+#include "base/text/version.h"
 #include "bench/tables/anchors.h"
 #include "bench/tables/compare.h"
 #include "bench/tables/figures.h"
@@ -64,7 +65,7 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
                          std::span<const measure::Cell> cells, std::vector<std::string> argv,
                          const Environment& environment)
     : request_(request), environment_(environment) {
-  report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
+  report_.version = fmt::format("toprun {}", version);
   report_.start_time = now();
   report_.args.assign(argv.begin() + 1, argv.end());
   for (const measure::Opened& one : opened) {

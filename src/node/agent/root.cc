@@ -8,6 +8,7 @@
 #include "base/os/console.h"
 #include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
+#include "base/text/version.h"
 #include "engines/engine.h"
 #include "engines/exit_codes.h"
 #include "node/agent/ending.h"
@@ -91,6 +92,7 @@ Root::Root(Services& session, link::Secret secret, std::string stage_key)
        },
        [this](const Join& join, std::shared_ptr<model::Link> link, std::string theirs,
               std::string ours) {
+         note_version(join);
          add(join, std::move(link), {join.agent, std::move(theirs), std::move(ours)});
        }});
 }
@@ -104,6 +106,18 @@ void Root::keep_address(const std::string& folder) {
         return web::write_address(folder, address).has_value();
       },
       [](Pool::Answer<bool>) {});
+}
+
+void Root::note_version(const Join& join) {
+  const bool is_ours = join.version.empty() || join.version == version;
+  if (is_ours || !noted_versions_.insert(join.version).second) return;
+  std::string line = fmt::format("{} runs toprun {}, and the root's node runs toprun {}", join.host,
+                                 join.version, version);
+  for (const Feature& feature : features) {
+    if (std::ranges::find(join.features, feature.name) != join.features.end()) continue;
+    line += fmt::format("; {} cannot {}", join.host, feature.lacking);
+  }
+  say(line);
 }
 
 std::shared_ptr<model::Link> Root::admit_own(const Join& join) {

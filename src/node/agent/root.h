@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
@@ -44,6 +45,8 @@ class Root {
 
  private:
   void keep_address(const std::string& folder);
+  // Says once for each other version which of this version's features it lacks.
+  void note_version(const model::Join& join);
   void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
   void happened(run::Event event);
@@ -78,6 +81,7 @@ class Root {
                                             // be opened
   std::optional<publish::LaunchLine> launch_line_;  // unset: no terminal shows the launch line
   boost::unordered_flat_map<std::string, std::shared_ptr<model::Link>> links_;  // by agent
+  std::set<std::string> noted_versions_;
   Timer timer_;
   std::optional<SteadyTime> waits_until_;  // the time for which timer_ is set
   Timer stage_;                            // if this timer is cancelled, run() and farewell() wake

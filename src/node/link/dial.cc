@@ -18,6 +18,7 @@
 #include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/version.h"
 #include "node/link/race.h"
 
 namespace toprun::link {
@@ -347,7 +348,10 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
     co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
   }
   channel->key(false, *secret, theirs->line(), mine);
-  const model::Join me = co_await make_join_(*channel);
+  model::Join me = co_await make_join_(*channel);
+  if (theirs->version != identity_.version) {
+    for (const Feature& feature : features) me.features.emplace_back(feature.name);
+  }
   const nlohmann::json join = me;
   channel->write_first({}, join);
   line = co_await read_line(channel, patience_.handshake);

@@ -8,6 +8,7 @@
 
 #include "base/net/address.h"
 #include "base/os/console.h"
+#include "base/text/version.h"
 
 namespace toprun::link {
 namespace asio = boost::asio;
@@ -79,7 +80,7 @@ void Door::visit(Fd connection, std::string first_bytes) {
 // The job is compared first: another job may well have another version.
 std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
   if (theirs.job != identity_.job) return Turned::job;
-  if (theirs.version != identity_.version) return Turned::version;
+  if (!work_together(theirs.version, identity_.version)) return Turned::version;
   if (theirs.role == Role::member && !decisions_.admit) return Turned::not_root;
   return std::nullopt;
 }
@@ -89,7 +90,8 @@ void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
     say(fmt::format("rejected the agent at {}: the agent has a different {}", peer_of(channel),
-                    why == Turned::version ? "version of toprun" : "secret"));
+                    why == Turned::version ? "version of toprun, which does not work with this one"
+                                           : "secret"));
   }
   channel.write(TurnedAway{why, identity_.version}.line());
 }
@@ -137,21 +139,24 @@ void Door::answer_member(Visitor visitor, Channel& channel, const Preamble& thei
   const std::string mine = my_line();
   channel.write(mine);
   channel.key(true, secret_->text(), mine, theirs.line());
-  channel.read_first([this, visitor, &channel](const Result<nlohmann::json>& frame) {
-    if (frame) return admit(visitor, channel, *frame);
+  channel.read_first([this, visitor, &channel,
+                      member_version = theirs.version](const Result<nlohmann::json>& frame) {
+    if (frame) return admit(visitor, channel, member_version, *frame);
     if (channel.has_other_key()) turn_away(channel, Turned::secret);
     if (channel.too_long_bytes() > 0) tell_of_long_frame(channel);
     dismiss(visitor, channel);
   });
 }
 
-void Door::admit(Visitor visitor, Channel& channel, const nlohmann::json& frame) {
-  const auto join = model::join_in(frame);
+void Door::admit(Visitor visitor, Channel& channel, const std::string& member_version,
+                 const nlohmann::json& frame) {
+  auto join = model::join_in(frame);
   if (!join) {
     channel.write_first(std::string(agreed_line),
                         model::refusal({model::Refusal::job, join.error().line()}));
     return dismiss(visitor, channel);
   }
+  join->version = member_version;
   const auto refused = decisions_.admit(*join);
   channel.write_first(std::string(agreed_line),
                       refused ? model::refusal(*refused) : model::welcome());

@@ -72,7 +72,8 @@ class Door {
   void begin_to_answer(Visitor visitor);
   void answer(Visitor visitor, Channel& channel, std::string line);
   void answer_member(Visitor visitor, Channel& channel, const Preamble& theirs);
-  void admit(Visitor visitor, Channel& channel, const nlohmann::json& frame);
+  void admit(Visitor visitor, Channel& channel, const std::string& member_version,
+             const nlohmann::json& frame);
   void turn_away(Channel& channel, Turned why);
   void tell_of_long_frame(const Channel& channel);
   // Closes the connection when the visitor has received its answer.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text/version.h"
 #include "run/model/fields.h"
 
 namespace toprun::model {
@@ -82,6 +83,8 @@ void describe_part(Fields& fields, OneOf<Join> auto& join) {
   fields.number("nnodes", join.nnodes, 0, most_nodes);
   fields.number("slots", join.slots, 0, most_slots);
   fields.name("role", join.role);
+  fields.unusual("features", join.features, std::vector<std::string>());
+  if (Fields::reads && join.features.size() > most_features) throw OutOfRange("features");
   describe_addresses(fields, join.addresses, most_addresses);
   fields.number("store_port", join.store_port, 0, 65'535);
   fields.unusual("address_is_named", join.address_is_named, false);

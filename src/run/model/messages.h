@@ -77,7 +77,9 @@ struct Join {
                                   // node
   std::optional<int> task;        // the agent's number among the tasks that the engine started
   std::string role = "default";
-  std::optional<int> max_restarts;     // from the agent's options; unset in older toprun versions
+  std::string version;                // from the preamble, not on the wire; empty: this process's
+  std::vector<std::string> features;  // names of toprun::features, if the root's version is another
+  std::optional<int> max_restarts;    // from the agent's options; unset in older toprun versions
   std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
   bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;

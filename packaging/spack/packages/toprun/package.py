@@ -1,8 +1,7 @@
 """Builds toprun from its sources with Spack's libraries: spack repo add packaging/spack; spack install toprun."""
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
-
-from spack.package import *
+from spack.package import conflicts, depends_on, license, variant, version
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 
 class Toprun(CMakePackage):
