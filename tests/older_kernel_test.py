@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import sys
-import time
 import unittest
 
 import support

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/version.h"
+
 namespace toprun::engines {
 namespace {
 
@@ -73,7 +75,7 @@ TEST(SlurmScript, IsAllLinesAndOneCommand) {
                         "folder='/home/ada/my logs'/\"$SLURM_JOB_ID\"\n"
                         "exec /opt/bin/toprun --node-log \"$folder\" --report "
                         "\"$folder/report.json\" train.py --epochs 3\n",
-                        TOPRUN_VERSION));
+                        version));
 }
 
 TEST(SlurmScript, EachTaskOfAnArrayHasItsOwnFolder) {
