@@ -85,7 +85,7 @@ class Hangs(cluster.TestCase):
         program, report, (root, other) = self.start_all("size", "--on-hang", "abort")
         finished = [one.wait(60) for one in (root, other)]
         self.assertEqual([one.code for one in finished], [134, 134], finished)
-        self.assertRegex(finished[0].err, "rank 3 on n1 was killed by SIGABRT")
+        self.assertRegex(finished[0].err, r"ranks made different calls of a collective, as rank \d on n[01] ")
         self.assertIn(f"train.py\", line {line_of('size')} in main", "".join(one.err for one in finished))
 
     def test_a_mount_that_hangs(self):

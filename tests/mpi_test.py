@@ -66,7 +66,7 @@ class InsideMpirun(MpiCase):
 
     def test_an_endpoint_of_no_node_and_one_of_another_node(self):
         """mpirun's own host, as $(hostname -i) of a script names it; its owner is the root only where it takes part."""
-        said = "no node of the job has become the root"
+        said = "no node of the job answers as the root"
         for address, mapping, lines in (("10.77.2.1", AGENTS, 1), ("10.77.2.1", ["--bind-to", "none"], 1),
                                         ("10.77.0.2", AGENTS, 0), ("10.77.0.2", ["--bind-to", "none"], 0)):
             with self.subTest((address, mapping)):

@@ -35,7 +35,7 @@ enum class Checks { with_findings, all };
 
 // A report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
 // end {"host", "time", "lines": the number of lines before}. srun splits lines above 1,024 bytes
-// and mixes the pieces of several tasks. So long texts are shortened: no line is longer than
+// and mixes the pieces of several tasks. Long texts are shortened, so that no line is longer than
 // max_line_bytes.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);

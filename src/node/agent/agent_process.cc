@@ -340,8 +340,8 @@ asio::awaitable<Result<RunRole>> take_role(Session& session) {
   if (!is_root && job.is_root_if_no_other && !co_await another_becomes_root(session)) {
     is_root = session.leaves_endpoint = true;
     say(
-        fmt::format("no node of the job has become the root at {} within {} s: the root, with rank "
-                    "0, is on {} instead",
+        fmt::format("no node of the job answers as the root at {} within {} s: the root, with rank "
+                    "0, runs on {} instead",
                     job.root_host, owner_limit.count(), job.place.node_name));
   } else if (is_root && !here && !job.root_beside_endpoint.empty()) {
     session.leaves_endpoint = true;

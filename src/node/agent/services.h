@@ -30,8 +30,8 @@
 
 namespace toprun::agent {
 
-// The time from SIGTERM to SIGKILL for workers whose agent has lost the root, or has lost the
-// launcher that started the agent by a login.
+// The time from SIGTERM to SIGKILL for workers whose agent has lost its connection to the root, or
+// to the launcher that started the agent over ssh.
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
 // The services that Root and Member, the drivers of a run, get from their process. In the program,
