@@ -213,7 +213,7 @@ class RemoteCopy(SharedFolder):
 
     def test_does_not_go_where_somebody_elses_link_leads(self):
         user = f"test-{uuid.uuid4().hex}"
-        told = self.ada("--hosts", "nowhere", "--dry-run", *QUIET, "true").out
+        told = self.ada("--hosts", "nowhere", "--dry-run", "-v", *QUIET, "true").out
         agents = next(line for line in told.splitlines() if line.startswith("agents"))
         line = shlex.split(agents.split(" <<< ")[0])[-1]
         folders = [pathlib.Path(f"{place}/toprun-{user}") for place in ("/var/tmp", "/dev/shm", "/tmp")]
