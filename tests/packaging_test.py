@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 600
 """The recipes of packaging/, each run by its own tool with the archive of a release: modules, EasyBuild, conda, Ansible, Podman."""
 
 import os
@@ -43,7 +43,7 @@ class Case(support.TestCase):
         self.here = self.folder()
 
     def succeeds(self, *command, **environment):
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, cwd=self.here,
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, cwd=self.here,
                               env={**os.environ, **environment})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
