@@ -143,7 +143,7 @@ class Mistyped(support.TestCase):
                              ("submit -N 2 bench all_reduce", "'srun toprun bench ...'")):
             with self.subTest(words):
                 said = self.refused(*words.split())
-                self.assertIn("this is a verb of toprun, not a script", said)
+                self.assertIn("this is a verb of toprun, and no script has this name", said)
                 self.assertIn(meant, said)
         for words in (["-m", "bench"], ["--no-python", "bench"]):
             self.assertNotIn("verb", self.toprun(*words, env=support.without_torch()).err)

@@ -11,7 +11,7 @@ import support
 RELEASE = support.REPOSITORY / "tools/release"
 TIME = "1700000000"
 ARCHITECTURE = os.uname().machine
-NEEDED = "rpmbuild", "rpm", "dpkg-deb", "minisign", "cmake"
+NEEDED = "rpmbuild", "rpm", "dpkg-deb", "minisign", "gpg", "gpgv", "curl", "cmake"
 
 
 def needs_tools():

@@ -175,8 +175,7 @@ Result<void> check_script_is_no_verb(const options::Split& split) {
   const std::string_view name = name_of(*asked->verb);
   const bool is_in_a_job = split.command == Command::submit || split.command == Command::shell;
   return usage(
-      *split.script,
-      "this is a verb of toprun, not a script, and there is no script with this name",
+      *split.script, "this is a verb of toprun, and no script has this name",
       is_in_a_job ? fmt::format("to run it in a job, write `sbatch -N 2 --wrap 'srun toprun {}{}'`",
                                 name, asked->arguments.empty() ? "" : " ...")
                   : fmt::format("write `toprun {}`, and options after it", name));

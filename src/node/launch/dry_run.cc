@@ -72,7 +72,7 @@ std::string processes_by_login(const plan::Job& job) {
 constexpr std::size_t longest_shown_word = 500;
 constexpr std::string_view script_word = "SCRIPT";
 
-// Puts SCRIPT instead of the script. Returns the script's size; 0: there is no script.
+// Puts SCRIPT instead of the script. Returns the size of the script; 0 if the line has none.
 std::size_t shorten(std::vector<std::string>& argv) {
   if (argv.empty() || argv.back().size() <= longest_shown_word) return 0;
   const std::size_t size = argv.back().size();

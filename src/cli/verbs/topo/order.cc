@@ -31,7 +31,7 @@ Result<const report::Format*> chosen_format(const Call& call) {
   if (const auto* format = report::find_format(argument->value)) return format;
   std::vector<std::string> names;
   for (const report::Format& format : report::formats()) names.emplace_back(format.name);
-  return usage(argument->label(), "there is no format with this name",
+  return usage(argument->label(), "no format has this name",
                config::nearest_or_all(argument->value, names));
 }
 

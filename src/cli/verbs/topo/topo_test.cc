@@ -166,7 +166,7 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "--nproc-per-node", "x"}, "--nproc-per-node"},
       {{"order", "--jsn"}, "--jsn"},
       {{"order", "--format", "slrm"},
-       "toprun: --format slrm: there is no format with this name; did you mean slurm?"},
+       "toprun: --format slrm: no format has this name; did you mean slurm?"},
       {{"order", "--format", "xml"}, "choose one of: table, json, hosts"},
       {{"order", "--json", "--format", "seq"}, "--json and --format seq: only one format"},
       {{"order", "--topology", good, "--nproc-per-node", "100001"}, "--nproc-per-node"},
