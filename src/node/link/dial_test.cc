@@ -25,6 +25,7 @@ TEST(Dialing, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
   };
   const Case cases[] = {
       {identity("job", "9.9.9"), Secret::given("s"), "the agent that answers is toprun 0.1.0"},
+      {identity("job", "0.3.0"), Secret::given("s"), "the agent that answers is toprun 0.1.0"},
       {identity(), Secret::given("other"), "a different secret"},
       {identity(), Secret::derived("job"), "another kind of secret"},
       {identity(), Secret::munge_member("job", "/nowhere"), "the root agent does not use munge"},

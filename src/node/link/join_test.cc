@@ -55,6 +55,15 @@ TEST(Joining, AMemberIsWelcomedAndHeard) {
   EXPECT_EQ((*joined)->root_agent, root.me.agent);
 }
 
+TEST(Joining, AMemberOfTheNextVersionIsWelcome) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  const Identity next = identity("job", "0.2.0");
+  ASSERT_TRUE(dial(io, root.port(), next, Secret::given("s"), join_as("a", 0))->has_value());
+  ASSERT_EQ(root.admitted.size(), 1u);
+  EXPECT_EQ(root.admitted[0].version, "0.2.0");
+}
+
 // A message replaces heartbeats; a silent end then sends heartbeats again.
 TEST(Joining, WhoSaysSomethingLives) {
   asio::io_context io;

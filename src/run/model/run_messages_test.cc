@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/version.h"
+
 namespace toprun::model {
 namespace {
 
@@ -272,6 +274,7 @@ TEST(Join, HasBounds) {
   refused([](Join& one) { one.host += "n"; }, "host");
   refused([](Join& one) { one.role.assign(longest_name + 1, 'r'); }, "role");
   refused([](Join& one) { one.agent.assign(60'000, 'a'); }, "agent");
+  refused([](Join& one) { one.features.assign(most_features + 1, "f"); }, "features");
   refused([](Join& one) { one.addresses.emplace_back("10.0.0.2"); }, "addresses");
   refused([](Join& one) { one.addresses.front().assign(longest_address + 1, '1'); }, "addresses");
 }
