@@ -8,6 +8,8 @@
 #include <ranges>
 #include <utility>
 
+#include "machine/stacks/library_file.h"
+
 namespace toprun::hang {
 namespace {
 
@@ -54,11 +56,8 @@ bool is_wrapper(const Frame& frame) {
          contains(frame.file, "/torch/utils/_contextlib.py");
 }
 
-// Not the user's own code.
 bool is_of_library(const Frame& frame) {
-  const std::string_view file = frame.file;
-  return contains(file, "/site-packages/") || contains(file, "/dist-packages/") ||
-         contains(file, "/lib/python3") || file.starts_with("<frozen");
+  return stacks::is_of_library(frame.file);
 }
 
 // The kernel's functions for it: futex_wait_queue, futex_do_wait, by version.
@@ -200,7 +199,7 @@ std::string call_text(const std::vector<Frame>& frames) {
 
 std::string place_in(Doing doing, const std::vector<Frame>& frames) {
   if (frames.empty()) return {};
-  const auto user = std::ranges::find_if_not(frames, is_of_library);
+  const auto user = frames.begin() + static_cast<std::ptrdiff_t>(users_frame(frames));
   const Frame& here = user == frames.end() ? frames.front() : *user;
   if (doing == Doing::communicates || is_communication(frames)) {
     // The outermost call of the communication is what the script called.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text/text.h"
+#include "machine/stacks/library_file.h"
 
 namespace toprun::model {
 namespace {
@@ -11,6 +12,11 @@ std::string_view without_rank(std::string_view line) {
   if (!line.starts_with("[rank")) return line;
   const std::size_t end = line.find("]:");
   return end == line.npos ? line : line.substr(end + 2);
+}
+
+// Not a file of the user's, or one without a name that helps: "<string>".
+bool is_elsewhere(std::string_view file) {
+  return file.starts_with('<') || stacks::is_of_library(file);
 }
 
 }  // namespace
@@ -30,11 +36,6 @@ std::optional<Frame> frame_in(std::string_view text) {
   return frame;
 }
 
-bool is_of_a_package(std::string_view file) {
-  return file.starts_with('<') || file.contains("/site-packages/") ||
-         file.contains("/dist-packages/") || file.contains("/lib/python3");
-}
-
 std::string users_place(const Frame& frame) {
   const bool is_named = !frame.function.empty() && !frame.function.starts_with('<');
   return fmt::format("{}, line {}{}", printable(frame.file), printable(frame.line),
@@ -45,7 +46,7 @@ std::string users_place(std::span<const std::string> output) {
   std::string place;
   for (const std::string& line : output) {
     const auto frame = frame_in(line);
-    if (frame && !is_of_a_package(frame->file)) place = users_place(*frame);
+    if (frame && !is_elsewhere(frame->file)) place = users_place(*frame);
   }
   return place;
 }

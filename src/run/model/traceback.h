@@ -15,9 +15,6 @@ struct Frame {
 // nullopt: the line is not a frame. The result refers to `text`.
 std::optional<Frame> frame_in(std::string_view text);
 
-// Whether the file belongs to Python or to an installed package.
-bool is_of_a_package(std::string_view file);
-
 // The innermost frame of the user's own code in the last traceback: "train.py, line 88, in step".
 // Empty: no line is such a frame.
 std::string users_place(std::span<const std::string> output);
