@@ -95,6 +95,10 @@ def cut(state: State, host: Host) -> None:
 
 
 def join(state: State, host: Host) -> None:
+    """Puts the cable back. Who asked for a hardware address while it was out forgets the question: its answer
+    would be "no route to host" for up to three seconds after the host can be reached again."""
     cable = _cable(host, state.plan.cluster_nic)
     bridge = _bridge_of(state.plan, host)
     run(state, *inside(state, SWITCHES), "ip", "link", "set", cable, "master", bridge)
+    for other in state.plan.everybody():
+        run(state, *inside(state, other.name), "ip", "neigh", "flush", "nud", "incomplete", "nud", "failed")
