@@ -36,7 +36,7 @@ TEST(Queue, ReadsJobIds) {
     const auto id = parse_job_id(text);
     const std::string said = id ? id->number + " " + id->task : id.error().line();
     EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
-    EXPECT_TRUE(id || id.error().exit_code == exit_usage);
+    EXPECT_TRUE(id || id.error()->exit_code == exit_usage);
   }
 }
 

@@ -14,7 +14,7 @@ Error refusal(std::string_view command, std::string_view stderr_text,
               exit_failure};
   for (const Advice& advice : advices) {
     if (stderr_text.find(advice.words) == std::string_view::npos) continue;
-    error.fix = advice.fix;
+    error->fix = advice.fix;
     break;
   }
   return error;

@@ -158,7 +158,7 @@ TEST(Listen, NeverSharesAPort) {
     if (!held) continue;  // no IPv6 here
     const auto socket = listen_on(port_of(held));
     ASSERT_FALSE(socket) << stranger;
-    EXPECT_EQ(socket.error().error.why, "Address already in use");
+    EXPECT_EQ(socket.error().error->why, "Address already in use");
   }
   const auto first = listen_on(0);
   ASSERT_TRUE(first);

@@ -63,7 +63,7 @@ TEST(HostFile, HostsOptionErrors) {
     const auto hosts = parse_hosts(text, "--hosts");
     ASSERT_FALSE(hosts) << text;
     EXPECT_NE(hosts.error().line().find(expected), std::string::npos) << hosts.error().line();
-    EXPECT_EQ(hosts.error().exit_code, exit_usage) << text;
+    EXPECT_EQ(hosts.error()->exit_code, exit_usage) << text;
   }
 }
 

@@ -83,7 +83,7 @@ TEST(Hostlist, ErrorIsOneLineWithTheList) {
   ASSERT_FALSE(hosts);
   EXPECT_EQ(hosts.error().line(),
             "host list 'n[1-', column 2: '[' is never closed; write brackets as in n[0-3,7]");
-  EXPECT_EQ(hosts.error().exit_code, exit_usage);
+  EXPECT_EQ(hosts.error()->exit_code, exit_usage);
 }
 
 TEST(Hostlist, KeepsToTheCallersLimit) {

@@ -110,7 +110,7 @@ Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& r
 Answer ask_getent(const std::string& path, const std::string& name, SteadyTime deadline) {
   const auto finished = process::run({path, "ahosts", name}, Environment::from(environ),
                                      std::chrono::ceil<milliseconds>(deadline - Clock::now()));
-  if (!finished) return {{}, "getent did not answer: " + finished.error().why};
+  if (!finished) return {{}, "getent did not answer: " + finished.error()->why};
   Answer answer;
   for (const std::string_view line : split(finished->out, '\n')) {
     const auto fields = words(line);

@@ -81,7 +81,7 @@ TEST(Files, ThatTheUserNamedAreReplacedOrWrittenTo) {
   EXPECT_FALSE(write_named_file(folder.path(), "new"));
   const auto absent = write_named_file(folder.path() / "missing" / "ring.svg", "new");
   ASSERT_FALSE(absent);
-  EXPECT_TRUE(absent.error().what.ends_with("missing/ring.svg")) << absent.error().what;
+  EXPECT_TRUE(absent.error()->what.ends_with("missing/ring.svg")) << absent.error()->what;
 }
 
 TEST(Files, OfOthersAreNotReplacedThroughTheirLinks) {

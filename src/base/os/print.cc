@@ -24,7 +24,7 @@ int print_bytes(std::string_view bytes) {
 
 int give_up(const Error& error) {
   say(error.line());
-  return error.exit_code;
+  return error->exit_code;
 }
 
 }  // namespace toprun

@@ -95,7 +95,7 @@ TEST_F(LinkedFiles, OfOthersAreRefusedWhereverTheyStand) {
   for (const char* path : {"last", "on_the_way/x", "own"}) {
     const auto followed = follow_own_links(folder_.path() / path, ada);
     ASSERT_FALSE(followed) << path;
-    EXPECT_EQ(followed.error().why, foreign);
+    EXPECT_EQ(followed.error()->why, foreign);
   }
 }
 
@@ -118,7 +118,7 @@ class Ours : public LinkedFiles {
     const auto checked = check_ours(folder_.path() / base, folder_.path() / path, ada);
     return checked
                ? ""
-               : fs::path(checked.error().what).filename().string() + ": " + checked.error().why;
+               : fs::path(checked.error()->what).filename().string() + ": " + checked.error()->why;
   }
 };
 

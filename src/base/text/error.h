@@ -16,29 +16,52 @@ inline constexpr int exit_usage = 2;    // the command line, or a file named in 
 inline constexpr int exit_preempted =
     75;  // the engine took the nodes away; the job may be restarted
 
-// An error message for users. All parts are whole phrases in the user's terms, without a trailing
-// full stop; `why` and `fix` may be empty.
-struct Error {
-  std::string what;  // what failed and where: host, rank, file:line:column
-  std::string why;
-  std::string fix;  // what to do next
-  int exit_code = exit_failure;
+// An error message for users. It is one pointer wide, because code passes results on at a thousand
+// places. With three strings in each result, the program would be 3 % larger.
+class Error {
+ public:
+  // All texts are whole phrases in the user's terms, without a trailing full stop; `why` and `fix`
+  // may be empty.
+  struct Parts {
+    std::string what;  // what failed and where: host, rank, file:line:column
+    std::string why;
+    std::string fix;  // what to do next
+    int exit_code = exit_failure;
+  };
+
+  Error() = default;  // no text, as an Error that was moved from
+  Error(std::string_view what, std::string_view why, std::string_view fix = {},
+        int exit_code = exit_failure);
+  Error(const Error& other);
+  Error(Error&& other) noexcept : parts_(std::exchange(other.parts_, nullptr)) {}
+  Error& operator=(Error other) noexcept {
+    std::swap(parts_, other.parts_);
+    return *this;
+  }
+  ~Error() {
+    if (parts_ != nullptr) release();
+  }
+
+  const Parts* operator->() const;
+  Parts* operator->();
 
   // "what: why; fix" on one line. Control characters are escaped, because names from users may
   // contain them.
   std::string line() const;
+
+ private:
+  void release() noexcept;
+
+  Parts* parts_ = nullptr;
 };
 
 template <class T>
 using Result = std::expected<T, Error>;
 
-inline std::unexpected<Error> fail(std::string what, std::string why = {}, std::string fix = {}) {
-  return std::unexpected(Error{std::move(what), std::move(why), std::move(fix), exit_failure});
-}
-
-inline std::unexpected<Error> usage(std::string what, std::string why = {}, std::string fix = {}) {
-  return std::unexpected(Error{std::move(what), std::move(why), std::move(fix), exit_usage});
-}
+std::unexpected<Error> fail(std::string_view what, std::string_view why = {},
+                            std::string_view fix = {});
+std::unexpected<Error> usage(std::string_view what, std::string_view why = {},
+                             std::string_view fix = {});
 
 // The value of a Result. If the Result has an error, returns that error from the calling function:
 //   const auto file = TRY(open_file(path));
@@ -60,8 +83,8 @@ auto taken_value(T&& result) {
 }
 
 // An error for a failed system call: `what`, with the text for errno (or for `code`) as the reason.
-std::unexpected<Error> fail_errno(std::string what, std::string fix = {});
-std::unexpected<Error> fail_errno(int code, std::string what, std::string fix = {});
+std::unexpected<Error> fail_errno(std::string_view what, std::string_view fix = {});
+std::unexpected<Error> fail_errno(int code, std::string_view what, std::string_view fix = {});
 
 // The text of an errno value, such as "No such file or directory".
 std::string errno_text(int code);

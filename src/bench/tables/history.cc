@@ -73,7 +73,7 @@ History read_history(std::string_view text, const std::string& file) {
     if (report) {
       history.reports.push_back(*std::move(report));
     } else {
-      history.unreadable.push_back(fmt::format("line {}: {}", number, report.error().why));
+      history.unreadable.push_back(fmt::format("line {}: {}", number, report.error()->why));
     }
   }
   return history;

@@ -110,7 +110,7 @@ TEST(Json, RefusesOtherFiles) {
   for (const auto& [text, expected] : rows) EXPECT_EQ(parse_error_of(text), expected);
   EXPECT_EQ(parse_error_of(std::string(max_json_bytes + 1, ' ')),
             "cannot read a.json: the file is larger than 64 MiB");
-  EXPECT_EQ(parse_report("[]", "a").error().exit_code, exit_usage);
+  EXPECT_EQ(parse_report("[]", "a").error()->exit_code, exit_usage);
 }
 
 TEST(Json, NamesTheFieldThatIsWrong) {

@@ -26,7 +26,7 @@ using options::FlagId;
 Result<bench::Report> read_report(const Call& call, std::size_t operand) {
   const std::string file = call.operand(operand);
   const auto text = read_file(file, bench::max_import_bytes);
-  if (!text) return usage(text.error().what, text.error().why);
+  if (!text) return usage(text.error()->what, text.error()->why);
   bench::ImportTerms terms{file, std::nullopt};
   if (const auto argument = call.argument(FlagId::collective)) {
     const auto name = TRY(options::parse_choice(

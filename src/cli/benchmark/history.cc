@@ -61,7 +61,7 @@ Result<int> run_bench_history(const Call& call) {
   }
   const auto text = read_file(file, most_bytes);
   if (!text) {
-    return usage(text.error().what, text.error().why,
+    return usage(text.error()->what, text.error()->why,
                  "toprun bench COLLECTIVE --history creates the history file");
   }
   const bench::History history = bench::read_history(*text, file);

@@ -160,7 +160,7 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   if (!opened && !is_first_to_say(group, opened.error())) return 0;
   if (!opened) return std::unexpected(opened.error());
   auto done = measure_cells(std::move(request), group, *opened, argv, environment);
-  const bool is_refused = !done && done.error().exit_code == exit_usage;
+  const bool is_refused = !done && done.error()->exit_code == exit_usage;
   return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
 }
 

@@ -19,7 +19,7 @@ std::string error_of(std::string_view text) {
   const auto file = parse(text);
   if (file && file->errors.empty()) return "no error";
   const Error& error = file ? file->errors.front() : file.error();
-  EXPECT_EQ(error.exit_code, exit_usage);
+  EXPECT_EQ(error->exit_code, exit_usage);
   return error.line();
 }
 
@@ -235,7 +235,7 @@ TEST(ConfigFile, AllWrongKeysAreReportedInTheOrderOfTheFile) {
       parse("nods = 1\nfold = 1\nenv = { B = true, A = false }\n[profile.x]\nnod = 1");
   ASSERT_TRUE(file) << file.error().line();
   std::vector<std::string> places;
-  for (const Error& error : file->errors) places.push_back(error.what);
+  for (const Error& error : file->errors) places.push_back(error->what);
   EXPECT_EQ(places, (Words{"toprun.toml:1:1", "toprun.toml:2:8", "toprun.toml:3:13",
                            "toprun.toml:3:23", "toprun.toml:5:1"}));
 }

@@ -75,7 +75,7 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   }
   const auto text = read_open_file(found.file, label, max_config_bytes);
   if (!text) {
-    return usage(text.error().what, text.error().why,
+    return usage(text.error()->what, text.error()->why,
                  is_chosen ? "check the path" : "--no-config ignores the file");
   }
   auto parsed = TRY(parse_config(*text, {label, path.parent_path().string(), home_}));

@@ -311,7 +311,7 @@ TEST(Config, ErrorsNameTheFilesLine) {
                              {}, [](const std::string&) { return true; });
     ASSERT_FALSE(options) << row.text;
     EXPECT_TRUE(options.error().line().starts_with(row.error)) << options.error().line();
-    EXPECT_EQ(options.error().exit_code, exit_usage);
+    EXPECT_EQ(options.error()->exit_code, exit_usage);
   }
 }
 

@@ -80,7 +80,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
     const auto options = submit(words);
     ASSERT_FALSE(options) << join(words, " ");
     EXPECT_TRUE(options.error().line().starts_with(line)) << options.error().line();
-    EXPECT_EQ(options.error().exit_code, exit_usage);
+    EXPECT_EQ(options.error()->exit_code, exit_usage);
   }
 }
 
@@ -160,8 +160,8 @@ TEST(JobOptions, AShellHasAllocationsOnly) {
   EXPECT_EQ(shell({"--attach", "12+1"})->attach, "12+1");
   EXPECT_EQ(shell({"--attach", "x"}).error().line(),
             "--attach x: is not a job's number; squeue --me lists your jobs");
-  EXPECT_EQ(shell({"--tee", "3"}).error().what, "unknown option --tee");
-  EXPECT_EQ(shell({"train.py"}).error().what, "toprun shell train.py");
+  EXPECT_EQ(shell({"--tee", "3"}).error()->what, "unknown option --tee");
+  EXPECT_EQ(shell({"train.py"}).error()->what, "toprun shell train.py");
   EXPECT_FALSE(shell({"--dry-run=server"}));
 }
 

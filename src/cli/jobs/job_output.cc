@@ -31,7 +31,7 @@ bool is_ours(const JobFiles& files, const Job& job) {
 
 // A node of the allocation may print later, and so may one that the engine does not tell us of.
 bool may_come(const Job& job, const LogChoice& choice, const Error& missing) {
-  if (missing.exit_code != exit_usage || job.state != engines::JobState::running) return true;
+  if (missing->exit_code != exit_usage || job.state != engines::JobState::running) return true;
   if (choice.node.empty()) return false;
   const auto nodes = hosts::expand_hostlist(job.node_list);
   return !nodes || nodes->empty() || std::ranges::find(*nodes, choice.node) != nodes->end();

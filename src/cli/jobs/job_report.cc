@@ -95,7 +95,7 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
   }
   const auto text = TRY(read_open_file(file, path, max_report_bytes));
   auto report = parse_report(text);
-  if (!report) return usage("cannot read the report " + path, report.error().why);
+  if (!report) return usage("cannot read the report " + path, report.error()->why);
   const model::RunRecord& run = report->run;
   if (run.root_pid == 0 || run.root_host.empty() || !model::if_known(run.started)) {
     return fail(
@@ -112,7 +112,7 @@ Result<std::optional<JobReport>> read_report(const std::string& path) {
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const auto text = TRY(read_plain_file(path, max_report_bytes));
   auto report = parse_report(text);
-  if (!report) return fail("cannot read the report " + path, report.error().why);
+  if (!report) return fail("cannot read the report " + path, report.error()->why);
   return *std::move(report);
 }
 

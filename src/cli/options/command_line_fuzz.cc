@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string_view word : split(text, '\0')) argv.emplace_back(word);
   const auto parts = options::split(argv);
   if (!parts) {
-    if (parts.error().line().empty() || parts.error().exit_code != exit_usage) __builtin_trap();
+    if (parts.error().line().empty() || parts.error()->exit_code != exit_usage) __builtin_trap();
     return 0;
   }
   const auto options = options::run_options(

@@ -31,7 +31,7 @@ std::string bind_word(const container::Bind& bind) {
 Result<std::string> parse_image_option(const Argument& argument) {
   const auto image = container::parse_image(argument.value);
   if (image) return argument.value;
-  return usage(argument.label(), image.error().why, image.error().fix);
+  return usage(argument.label(), image.error()->why, image.error()->fix);
 }
 
 Result<std::string> parse_workdir(const Argument& argument) {
@@ -70,7 +70,7 @@ Result<void> add_container_variables(RunDraft& draft, const Flag&, const Argumen
 Result<void> add_binds(RunDraft& draft, const Flag&, const Argument& argument) {
   for (const std::string_view text : toprun::split(argument.value, ',')) {
     auto bind = container::parse_bind(text);
-    if (!bind) return usage(argument.label(), bind.error().why, bind.error().fix);
+    if (!bind) return usage(argument.label(), bind.error()->why, bind.error()->fix);
     draft.container.binds.push_back(*std::move(bind));
   }
   return {};

@@ -119,7 +119,7 @@ TEST(ContainerOptions, Errors) {
     const auto request = parse(test.line, {}, notes);
     ASSERT_FALSE(request) << test.line;
     EXPECT_TRUE(request.error().line().starts_with(test.error)) << request.error().line();
-    EXPECT_EQ(request.error().exit_code, exit_usage);
+    EXPECT_EQ(request.error()->exit_code, exit_usage);
   }
 }
 

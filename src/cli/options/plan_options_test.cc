@@ -55,7 +55,7 @@ TEST(PlanOptions, Refuse) {
     const auto plan = parse_plan(options);
     ASSERT_FALSE(plan) << message;
     EXPECT_EQ(plan.error().line(), message);
-    EXPECT_EQ(plan.error().exit_code, exit_usage);
+    EXPECT_EQ(plan.error()->exit_code, exit_usage);
   }
 }
 

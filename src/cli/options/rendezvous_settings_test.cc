@@ -76,7 +76,7 @@ TEST(RendezvousSettings, WhatIsRefused) {
   for (const auto& row : rows) {
     const auto settings = parsed(row.text, row.backend);
     ASSERT_FALSE(settings) << row.text;
-    EXPECT_EQ(settings.error().exit_code, exit_usage) << row.text;
+    EXPECT_EQ(settings.error()->exit_code, exit_usage) << row.text;
     EXPECT_EQ(settings.error().line(), fmt::format("--flag {}: {}", row.text, row.why));
   }
 }

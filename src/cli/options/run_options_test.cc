@@ -30,7 +30,7 @@ std::string error_of(std::string_view line, const Environment& environment = {})
   const auto result = parse(line, environment);
   EXPECT_FALSE(result) << line;
   if (result) return {};
-  EXPECT_EQ(result.error().exit_code, exit_usage);
+  EXPECT_EQ(result.error()->exit_code, exit_usage);
   return result.error().line();
 }
 
@@ -365,9 +365,9 @@ TEST(RunOptions, BadValues) {
                                std::vector<std::string>{"toprun", flag, "1", flag, value, "s"}}) {
         const auto result = run_options(*split(argv), argv, {}, [](const auto&) { return false; });
         ASSERT_FALSE(result) << join(argv, " ");
-        EXPECT_EQ(result.error().exit_code, exit_usage);
-        EXPECT_TRUE(result.error().what.starts_with(flag)) << result.error().line();
-        EXPECT_FALSE(result.error().why.empty()) << result.error().line();
+        EXPECT_EQ(result.error()->exit_code, exit_usage);
+        EXPECT_TRUE(result.error()->what.starts_with(flag)) << result.error().line();
+        EXPECT_FALSE(result.error()->why.empty()) << result.error().line();
       }
     }
   }

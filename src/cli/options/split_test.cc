@@ -17,7 +17,7 @@ std::vector<std::string> argv_of(std::string_view line) {
 std::string shown(const std::vector<std::string>& argv) {
   const auto result = split(argv);
   if (!result) {
-    EXPECT_EQ(result.error().exit_code, exit_usage);
+    EXPECT_EQ(result.error()->exit_code, exit_usage);
     return "error: " + result.error().line();
   }
   std::string out = "run";
@@ -322,7 +322,7 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
     const auto split = split_verb(each.words, each.command);
     ASSERT_FALSE(split) << each.line;
     EXPECT_EQ(split.error().line(), each.line);
-    EXPECT_EQ(split.error().exit_code, exit_usage);
+    EXPECT_EQ(split.error()->exit_code, exit_usage);
   }
 }
 

@@ -27,9 +27,9 @@ TEST(Values, ProcessesPerNode) {
        {"0", "-1", "x", "", " 4", "4.0", "100001", "GPU", "99999999999999999999"}) {
     const auto result = parse_processes_per_node(argument(bad));
     ASSERT_FALSE(result) << bad;
-    EXPECT_EQ(result.error().exit_code, exit_usage);
-    EXPECT_EQ(result.error().what, argument(bad).label());
-    EXPECT_EQ(result.error().why, "must be a number from 1 to 100000, cpu, gpu or auto");
+    EXPECT_EQ(result.error()->exit_code, exit_usage);
+    EXPECT_EQ(result.error()->what, argument(bad).label());
+    EXPECT_EQ(result.error()->why, "must be a number from 1 to 100000, cpu, gpu or auto");
   }
   EXPECT_EQ(parse_processes_per_node(argument("xpu")).error().line(),
             "--flag xpu: toprun cannot detect the number of XPUs; give the number of processes");
@@ -67,7 +67,7 @@ TEST(Values, NodeCount) {
   for (const auto& [text, why] : bad) {
     const auto result = parse_node_count(argument(text));
     ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().why, why) << text;
+    EXPECT_EQ(result.error()->why, why) << text;
   }
 }
 
@@ -75,10 +75,10 @@ TEST(Values, Backend) {
   EXPECT_EQ(parse_backend(argument("static")), "static");
   EXPECT_EQ(parse_backend(argument("c10d")), "c10d");
   for (const char* etcd : {"etcd", "etcd-v2"}) {
-    EXPECT_EQ(parse_backend(argument(etcd)).error().why, "toprun needs no etcd");
+    EXPECT_EQ(parse_backend(argument(etcd)).error()->why, "toprun needs no etcd");
   }
   for (const char* plugin : {"", "zeus", "C10D"}) {
-    EXPECT_EQ(parse_backend(argument(plugin)).error().why,
+    EXPECT_EQ(parse_backend(argument(plugin)).error()->why,
               "toprun supports the backends static and c10d, but no rendezvous code in Python");
   }
 }
@@ -121,7 +121,7 @@ TEST(Values, Endpoint) {
   for (const auto& [text, why] : bad) {
     const auto endpoint = parse_endpoint(argument(text));
     ASSERT_FALSE(endpoint) << text;
-    EXPECT_EQ(endpoint.error().why, why) << text;
+    EXPECT_EQ(endpoint.error()->why, why) << text;
   }
 }
 
@@ -146,7 +146,7 @@ TEST(Values, Streams) {
   for (const char* bad : {"", "4", "9", "-1", "x", "1,2", "99999999999999999999"}) {
     const auto result = parse_streams(argument(bad));
     ASSERT_FALSE(result) << bad;
-    EXPECT_EQ(result.error().why,
+    EXPECT_EQ(result.error()->why,
               "must be " + form + ", or one of these for each local rank, as in 0:3,1:1");
   }
   const std::vector<std::pair<std::string, std::string>> bad_entries = {
@@ -155,7 +155,7 @@ TEST(Values, Streams) {
   for (const auto& [text, entry] : bad_entries) {
     const auto result = parse_streams(argument(text));
     ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().why,
+    EXPECT_EQ(result.error()->why,
               fmt::format("\"{}\" must be a local rank, a colon and {}", entry, form));
   }
 }
@@ -181,7 +181,7 @@ TEST(Values, Filters) {
     EXPECT_EQ(parse_filters(argument(text)), filters) << text;
   for (const char* bad : {",", "a,", ",a", ",,,"}) {
     ASSERT_FALSE(parse_filters(argument(bad))) << bad;
-    EXPECT_EQ(parse_filters(argument(bad)).error().why,
+    EXPECT_EQ(parse_filters(argument(bad)).error()->why,
               "one of the filters is empty and would match every line");
   }
 }
@@ -206,9 +206,9 @@ TEST(Values, PrefixTemplate) {
   };
   for (const auto& [text, why] : bad) {
     ASSERT_FALSE(parse_prefix_template(argument(text))) << text;
-    EXPECT_EQ(parse_prefix_template(argument(text)).error().why, why) << text;
+    EXPECT_EQ(parse_prefix_template(argument(text)).error()->why, why) << text;
   }
-  EXPECT_EQ(parse_prefix_template(argument("$x")).error().fix,
+  EXPECT_EQ(parse_prefix_template(argument("$x")).error()->fix,
             "the known macros are ${role_name}, ${local_rank}, ${rank}, ${hostname}");
 }
 
@@ -240,7 +240,7 @@ TEST(Values, Signals) {
   };
   for (const auto& [text, why] : bad) {
     ASSERT_FALSE(parse_signals(argument(text))) << text;
-    EXPECT_EQ(parse_signals(argument(text)).error().why, why) << text;
+    EXPECT_EQ(parse_signals(argument(text)).error()->why, why) << text;
   }
 }
 
@@ -252,7 +252,7 @@ TEST(Values, NumaBinding) {
   EXPECT_EQ(parse_numa_binding(argument("core-complex")), NumaBinding::core_complex);
   for (const char* bad : {"", "nod", "NODE", "core_complex"}) {
     ASSERT_FALSE(parse_numa_binding(argument(bad))) << bad;
-    EXPECT_EQ(parse_numa_binding(argument(bad)).error().why,
+    EXPECT_EQ(parse_numa_binding(argument(bad)).error()->why,
               "must be node, socket, exclusive or core-complex");
   }
 }

@@ -290,7 +290,7 @@ TEST(PodOptions, AChosenNameIsTaken) {
   ASSERT_TRUE(options);
   EXPECT_EQ(options->job.name, "train");
   EXPECT_FALSE(options->job.name_is_beginning);
-  EXPECT_EQ(refused("--job-name my_App x.py").fix, "use --job-name my-app");
+  EXPECT_EQ(refused("--job-name my_App x.py")->fix, "use --job-name my-app");
 }
 
 TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
@@ -302,12 +302,12 @@ TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
 }
 
 TEST(PodOptions, WhatCannotBeIsRefused) {
-  EXPECT_EQ(pods({"x.py"}).error().why, "a pod needs an image");
-  EXPECT_EQ(pods({"--container=./a.sif", "x.py"}).error().why,
+  EXPECT_EQ(pods({"x.py"}).error()->why, "a pod needs an image");
+  EXPECT_EQ(pods({"--container=./a.sif", "x.py"}).error()->why,
             "pods need an image from a registry");
   EXPECT_TRUE(pods({"--container=a", "x.py", std::string(plan::max_packed_bytes, '\xff')})
                   .error()
-                  .what.starts_with("the command line is "));
+                  ->what.starts_with("the command line is "));
   for (const char* line : {"--partition a x.py",
                            "--slurm-arg=--nice x.py",
                            "--after 7 x.py",
@@ -366,7 +366,7 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
                            "--gpu-resource gpu x.py",
                            "--mem 5i x.py",
                            "--dry-run=always x.py"}) {
-    EXPECT_EQ(refused(line).exit_code, exit_usage) << line;
+    EXPECT_EQ(refused(line)->exit_code, exit_usage) << line;
   }
 }
 

@@ -238,7 +238,7 @@ Result<void> create_secret(const PodOptions& options, const kubernetes::Workload
                 ? "; the job is deleted again"
                 : "; the job waits for this Secret: end the job with toprun cancel " + owner->name;
   }
-  return fail("--secret-env", made.error().why + after,
+  return fail("--secret-env", made.error()->why + after,
               "ask an administrator to create the Secret, and use --secret-env NAME=SECRET:KEY");
 }
 

@@ -23,8 +23,8 @@ int run_login_agent(Environment environment) {
   if (!ordered || !folder) {
     const Error& error = ordered ? folder.error() : ordered.error();
     say(error.line());
-    say_block(engines::login_ended(error.exit_code));
-    return error.exit_code;
+    say_block(engines::login_ended(error->exit_code));
+    return error->exit_code;
   }
   const int code = act(orders->argv, *ordered);
   if (!folder->empty()) {

@@ -134,7 +134,7 @@ TEST(Layout, Refuses) {
     const auto made = layout(parallel, 64);
     ASSERT_FALSE(made) << parallel;
     EXPECT_EQ(made.error().line(), message);
-    EXPECT_EQ(made.error().exit_code, exit_usage);
+    EXPECT_EQ(made.error()->exit_code, exit_usage);
   }
 }
 

@@ -87,20 +87,20 @@ TEST(Pickle, RefusesWhatIsNoData) {
   for (const auto& [bytes, why] : rows) {
     const auto value = parse_pickle(bytes);
     ASSERT_FALSE(value) << why;
-    EXPECT_EQ(value.error().why, why);
+    EXPECT_EQ(value.error()->why, why);
   }
 }
 
 TEST(Pickle, IsBounded) {
   // Lists in lists, and a list of two copies of the one before, fifty times.
   EXPECT_EQ(
-      parse_pickle("\x80\x02" + std::string(1'000, ']') + std::string(999, 'a') + ".").error().why,
+      parse_pickle("\x80\x02" + std::string(1'000, ']') + std::string(999, 'a') + ".").error()->why,
       "it is nested too deeply");
   std::string doubling = "\x80\x02]q"s + '\0';
   for (char i = 0; i < 50; ++i) {
     doubling += "](h"s + i + "h" + i + "eq" + static_cast<char>(i + 1);
   }
-  EXPECT_EQ(parse_pickle(doubling + ".").error().why, "it has too many values");
+  EXPECT_EQ(parse_pickle(doubling + ".").error()->why, "it has too many values");
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ class Chains {
       return;
     }
     map_.warnings.push_back(fmt::format("{}: labels: {}: {}; those of {} have precedence", source_,
-                                        nested.error().what, nested.error().why, map_.source));
+                                        nested.error()->what, nested.error()->why, map_.source));
   }
 
   const std::vector<LabelledNode>& nodes_;

@@ -237,8 +237,8 @@ void join_maps(Map& known_so_far, Map found, std::size_t members) {
     return;
   }
   const Error& error = nested.error();
-  known_so_far.warnings.push_back(fmt::format("{}: {}; used {}, which has precedence", error.what,
-                                              error.why, known_so_far.source));
+  known_so_far.warnings.push_back(fmt::format("{}: {}; used {}, which has precedence", error->what,
+                                              error->why, known_so_far.source));
   std::ranges::move(warnings, std::back_inserter(known_so_far.warnings));
 }
 

@@ -97,7 +97,7 @@ TEST_F(Locate, ContradictionsAreErrorsOfAutoToo) {
   write("topology.conf", "SwitchName=other Nodes=n[0-2]\n");
   const auto map = locate_members({addressed[0], {"n2", "", ""}});
   ASSERT_FALSE(map);
-  EXPECT_EQ(map.error().what, "host n0 has two positions");
+  EXPECT_EQ(map.error()->what, "host n0 has two positions");
   EXPECT_FALSE(locate_members({addressed[0], {"n1", "b0.n1", "block.node"}}));
 }
 

@@ -64,7 +64,7 @@ TEST(Tree, MergeRefusesContradictionsAndNamesBoth) {
   const auto kind =
       merge(map({"leaf"}, {{"n0", {"s0"}}}, "a"), map({"block"}, {{"n1", {"b"}}}, "b"));
   ASSERT_FALSE(kind);
-  EXPECT_EQ(kind.error().what, "a of n0 and b of n1 contradict each other");
+  EXPECT_EQ(kind.error()->what, "a of n0 and b of n1 contradict each other");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ Api::Api(const Environment& environment, std::chrono::milliseconds limit)
 Result<Api::Raw> Api::raw(const std::string& path, const Resource& resource) const {
   const auto done = process::run({"kubectl", "get", "--raw", path}, environment_, limit_);
   if (!done) {
-    return fail("cannot ask Kubernetes", done.error().why,
+    return fail("cannot ask Kubernetes", done.error()->why,
                 "check with kubectl get pods that Kubernetes answers; set "
                 "TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
   }

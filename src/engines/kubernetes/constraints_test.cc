@@ -74,8 +74,8 @@ TEST(Constraints, EachOperatorsOwn) {
       const bool fits = std::ranges::find(one.fits, which) != one.fits.end();
       ASSERT_EQ(result.has_value(), fits) << one.what << " of a " << kind_of(which);
       if (fits) continue;
-      EXPECT_EQ(result.error().exit_code, exit_usage);
-      EXPECT_TRUE(result.error().what.starts_with(one.what)) << result.error().line();
+      EXPECT_EQ(result.error()->exit_code, exit_usage);
+      EXPECT_TRUE(result.error()->what.starts_with(one.what)) << result.error().line();
     }
   }
 }

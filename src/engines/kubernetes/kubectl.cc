@@ -57,7 +57,7 @@ Error refusal(std::string_view command, std::string_view stderr_text) {
 }
 
 bool is_without_cluster(const Error& refusal) {
-  return refusal.why.contains(words_without_kubeconfig);
+  return refusal->why.contains(words_without_kubeconfig);
 }
 
 std::string user_of(const Environment& environment) {

@@ -186,7 +186,7 @@ Error not_found(const JobId& id, const Error& refusal) {
   return {"job " + id.text,
           fmt::format("Slurm's job ids are numbers, and kubectl knows no cluster here that could "
                       "have a job with this name ({})",
-                      refusal.why),
+                      refusal->why),
           "give a number from squeue, or log in to the cluster or set KUBECONFIG", exit_failure};
 }
 
@@ -337,7 +337,7 @@ Result<void> KubernetesQueue::add_queues(std::vector<Job>& jobs) const {
     if (answer.is_forbidden()) {
       kubernetes::set_queued(
           job, fmt::format("queue {} has not admitted the job; the cluster does not report why: {}",
-                           job.partition, answer.refusal.why));
+                           job.partition, answer.refusal->why));
     }
   }
   return {};

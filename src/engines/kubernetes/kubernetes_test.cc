@@ -140,7 +140,7 @@ TEST(Kubernetes, WhatIsRefused) {
     const auto place = row.pod.place(row.hints);
     ASSERT_FALSE(place) << row.what;
     EXPECT_EQ(place.error().line(), row.line) << row.what;
-    EXPECT_EQ(place.error().exit_code, exit_usage) << row.what;
+    EXPECT_EQ(place.error()->exit_code, exit_usage) << row.what;
   }
 }
 

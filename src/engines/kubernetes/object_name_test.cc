@@ -30,8 +30,8 @@ TEST(ObjectName, ARefusedNameIsAnsweredWithTheNearest) {
   EXPECT_EQ(job_name("train", "--job-name"), "train");
   const auto refused = job_name("my_App", "--job-name");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().exit_code, exit_usage);
-  EXPECT_EQ(refused.error().fix, "use --job-name my-app");
+  EXPECT_EQ(refused.error()->exit_code, exit_usage);
+  EXPECT_EQ(refused.error()->fix, "use --job-name my-app");
 }
 
 TEST(ObjectName, KeysAndValuesOfLabels) {

@@ -93,12 +93,13 @@ TEST(Mpirun, TroubleIsExplained) {
       "system to satisfy the 2\"; request fewer ranks with --ranks-per-node, or more tasks per "
       "node "
       "in the job's header");
-  EXPECT_EQ(mpirun_trouble("root@n1: Permission denied (publickey).\nORTE was unable to reliably "
-                           "start one or more daemons.\n")
+  EXPECT_EQ((*mpirun_trouble("root@n1: Permission denied (publickey).\nORTE was unable to reliably "
+                             "start one or more daemons.\n"))
                 ->what,
             "ssh would have asked for a password");
   EXPECT_EQ(
-      mpirun_trouble("as it could not access\nor execute an executable:\n\nExecutable: /x\n")->what,
+      (*mpirun_trouble("as it could not access\nor execute an executable:\n\nExecutable: /x\n"))
+          ->what,
       "a host lacks a program");
   EXPECT_FALSE(mpirun_trouble("Primary job  terminated normally, but 1 process returned\n"));
   EXPECT_FALSE(mpirun_trouble(""));

@@ -163,7 +163,7 @@ TEST(Slots, RefusesWithWhatToDo) {
     const auto slots = slots_here({}, {}, asked(bad));
     ASSERT_FALSE(slots) << bad;
     EXPECT_EQ(slots.error().line(), fmt::format("--nproc-per-node {}{}", bad, no_number));
-    EXPECT_EQ(slots.error().exit_code, exit_usage);
+    EXPECT_EQ(slots.error()->exit_code, exit_usage);
   }
 }
 

@@ -8,7 +8,7 @@ namespace toprun::engines::runai {
 namespace {
 
 std::string text_of(const Result<std::vector<ClusterNode>>& nodes) {
-  if (!nodes) return nodes.error().why;
+  if (!nodes) return nodes.error()->why;
   std::vector<std::string> texts;
   for (const ClusterNode& node : *nodes) {
     texts.push_back(fmt::format("{} {} in {}: {}-{} {}{}", node.name, node.state,
@@ -19,7 +19,7 @@ std::string text_of(const Result<std::vector<ClusterNode>>& nodes) {
 }
 
 std::string text_of(const Result<std::vector<AdmissionQueue>>& projects) {
-  if (!projects) return projects.error().why;
+  if (!projects) return projects.error()->why;
   std::vector<std::string> texts;
   for (const AdmissionQueue& project : *projects) {
     texts.push_back(fmt::format("{} of {}: {}", project.name, project.serves,

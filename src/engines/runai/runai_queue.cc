@@ -45,7 +45,7 @@ Result<process::Finished> ask(const Words& words, const Environment& environment
                               std::chrono::milliseconds limit) {
   auto finished = process::run(words, quiet(environment), limit);
   if (finished) return finished;
-  return fail("cannot ask Run:AI", finished.error().why,
+  return fail("cannot ask Run:AI", finished.error()->why,
               "check with runai list that Run:AI answers; set TOPRUN_ENGINE_TIMEOUT=SECONDS to "
               "wait longer");
 }

@@ -54,7 +54,7 @@ TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
     const auto refused = refusal_of(options);
     ASSERT_FALSE(refused) << line;
     EXPECT_EQ(refused.error().line(), line);
-    EXPECT_EQ(refused.error().exit_code, exit_usage);
+    EXPECT_EQ(refused.error()->exit_code, exit_usage);
   }
 }
 

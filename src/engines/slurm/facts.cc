@@ -166,7 +166,7 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
     if (facts.without_cluster) return {};
     auto answer = process::output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
-    facts.without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
+    facts.without_cluster = !slurm::advice_without_cluster(answer.error()->why).empty();
     trouble.push_back(
         facts.without_cluster
             ? "the cluster is not known, because this host does not belong to a cluster"

@@ -45,7 +45,7 @@ TEST(SlurmScript, WordsForSbatchAreInItsOwnQuotes) {
   };
   for (const auto& [word, expected] : cases) EXPECT_EQ(directive(word), expected);
   for (const char* bad : {"--job-name=a\nb", "--job-name=a\tb", "--job-name=\x7f"}) {
-    EXPECT_EQ(directive(bad).error().exit_code, exit_usage) << bad;
+    EXPECT_EQ(directive(bad).error()->exit_code, exit_usage) << bad;
   }
 }
 

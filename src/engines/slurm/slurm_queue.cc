@@ -114,7 +114,7 @@ class SlurmQueue : public Queue {
 Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
   auto finished = process::run(argv, environment_, timeout_);
   if (finished) return finished;
-  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error().why,
+  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error()->why,
               "check with `scontrol ping` that slurmctld is up; set TOPRUN_ENGINE_TIMEOUT=SECONDS "
               "to wait longer");
 }
@@ -214,7 +214,7 @@ std::string SlurmQueue::forgets(const JobId& id) const {
   return fmt::format(
       "Slurm does not know this job; Slurm forgets jobs {} s after their end, and there is no "
       "accounting here ({})",
-      memory().count(), archived.error().why);
+      memory().count(), archived.error()->why);
 }
 
 bool SlurmQueue::is_run_by_toprun(const JobId& id) const {

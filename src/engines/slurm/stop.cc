@@ -103,7 +103,7 @@ void SlurmEngine::put_back(const Environment& environment) const {
   const auto done = process::run({"scontrol", "requeue", job}, environment, limit);
   if (done && done->code == 0) return;
   say(fmt::format("scontrol requeue {} failed: {}; submit the job again", job,
-                  done ? printable(trim(done->err)) : done.error().why));
+                  done ? printable(trim(done->err)) : done.error()->why));
 }
 
 // proc(5): the name of its program, which slurmstepd keeps when it renames itself for ps.

@@ -159,7 +159,7 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
 Result<process::Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
                                      const Environment& environment) {
   auto finished = process::run(argv, environment, slurm_answer_limit(environment), script);
-  if (!finished) finished.error().fix = "check with squeue whether the job was submitted anyway";
+  if (!finished) finished.error()->fix = "check with squeue whether the job was submitted anyway";
   return finished;
 }
 

@@ -113,7 +113,7 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
 }
 
 TEST(SlurmSubmit, AMissingEngineIsNamed) {
-  EXPECT_EQ(submit_slurm("#!/bin/sh\n", {}, {}, {{"PATH", "/nowhere"}}).error().what,
+  EXPECT_EQ(submit_slurm("#!/bin/sh\n", {}, {}, {{"PATH", "/nowhere"}}).error()->what,
             "cannot run `sbatch --parsable`");
 }
 

@@ -49,7 +49,7 @@ TEST(Binds, Errors) {
     const auto bind = parse_bind(test.text);
     ASSERT_FALSE(bind) << test.text;
     EXPECT_EQ(bind.error().line(), test.error);
-    EXPECT_EQ(bind.error().exit_code, exit_usage);
+    EXPECT_EQ(bind.error()->exit_code, exit_usage);
   }
 }
 

@@ -128,7 +128,7 @@ class Reader {
       return refuse(node, "mounts", "SOURCE:DESTINATION[:FLAGS]");
     }
     auto bind = parse_bind(fmt::format("{}:{}", parts[0], parts[1]));
-    if (!bind) return usage(at(node.source()), bind.error().why);
+    if (!bind) return usage(at(node.source()), bind.error()->why);
     for (const std::string_view flag : split(parts.size() > 2 ? parts[2] : "", '+')) {
       if (flag == "ro") bind->read_only = true;
       if (flag.empty() || flag == "ro" || flag == "rw") continue;
@@ -235,7 +235,7 @@ class Chain {
   Result<Found> find(const std::string& name) const {
     if (name.contains('/') || name.ends_with(".toml")) {
       auto text = read_(name);
-      if (!text) return usage("--environment " + printable(name), text.error().why);
+      if (!text) return usage("--environment " + printable(name), text.error()->why);
       return Found{name, *std::move(text)};
     }
     for (const std::string& folder : folders()) {

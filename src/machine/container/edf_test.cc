@@ -99,7 +99,7 @@ TEST(Edf, Errors) {
     const auto edf = parse_edf(test.text, "e.toml", environment);
     ASSERT_FALSE(edf) << test.text;
     EXPECT_TRUE(edf.error().line().starts_with(test.error)) << edf.error().line();
-    EXPECT_EQ(edf.error().exit_code, exit_usage);
+    EXPECT_EQ(edf.error()->exit_code, exit_usage);
   }
 }
 

@@ -102,7 +102,7 @@ TEST(Image, Errors) {
     const auto image = parse_image(test.text);
     ASSERT_FALSE(image) << test.text << ": " << shown(*image);
     EXPECT_TRUE(image.error().line().contains(test.why)) << image.error().line();
-    EXPECT_EQ(image.error().exit_code, exit_usage);
+    EXPECT_EQ(image.error()->exit_code, exit_usage);
   }
 }
 

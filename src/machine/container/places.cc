@@ -51,7 +51,7 @@ Result<void> check_path(const SourcedPath& sourced, const Environment& environme
   if (checked) return {};
   const bool is_enroots = sourced.source.starts_with("ENROOT_");
   const std::string variable = is_enroots ? sourced.source : "TOPRUN_CONTAINERS";
-  return fail(checked.error().what, checked.error().why,
+  return fail(checked.error()->what, checked.error()->why,
               fmt::format("set {} to a folder that belongs to you", variable));
 }
 

@@ -85,13 +85,13 @@ Result<void> Preparation::check_places() const {
   }
   if (checked) return {};
   Error& error = checked.error();
-  return fail(what(), fmt::format("{}: {}", error.what, error.why), std::move(error.fix));
+  return fail(what(), fmt::format("{}: {}", error->what, error->why), std::move(error->fix));
 }
 
 Result<bool> Preparation::try_lock() {
   if (!lock_) lock_ = std::make_unique<FileLock>(beside("lock"));
   auto locked = lock_->try_lock();
-  if (!locked) locked.error().what = fmt::format("{}: {}", node_.host, locked.error().what);
+  if (!locked) locked.error()->what = fmt::format("{}: {}", node_.host, locked.error()->what);
   return locked;
 }
 

@@ -262,7 +262,7 @@ TEST(Runtimes, WhatTheyTake) {
   };
   const auto fix = [](const Runtime& runtime, const char* image) {
     const auto taken = runtime.accepts(image);
-    return taken ? std::string() : taken.error().fix;
+    return taken ? std::string() : taken.error()->fix;
   };
   for (const Case& test : cases) {
     EXPECT_EQ(fix(pyxis(), test.image), test.pyxis) << test.image;

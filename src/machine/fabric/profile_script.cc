@@ -67,7 +67,7 @@ Result<void> source_profile_script(NodeFabric& node) {
   const Environment before = with_own_variables(node);
   const auto output =
       process::output_of({"bash", "-c", source_and_show, "bash", script}, before, script_limit);
-  if (!output) return refuse(output.error().why);
+  if (!output) return refuse(output.error()->why);
   node.script_changes = changes_between(before, *output);
   for (const ScriptChange& change : node.script_changes) {
     if (!change.after) continue;

@@ -83,8 +83,8 @@ TEST_F(ProfileScript, AFailureAddsNothing) {
   NodeFabric requested = node({});
   const auto sourced = source_profile_script(requested);
   ASSERT_FALSE(sourced);
-  EXPECT_EQ(sourced.error().what, path_ + " could not be sourced");
-  EXPECT_EQ(sourced.error().why, "exit code 3");
+  EXPECT_EQ(sourced.error()->what, path_ + " could not be sourced");
+  EXPECT_EQ(sourced.error()->why, "exit code 3");
   EXPECT_EQ(requested.profile_settings.size(), 2u);
   EXPECT_TRUE(requested.script_changes.empty());
 }

@@ -179,7 +179,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   if (session.unfit && !session.job.others_come()) {
     say(session.unfit->line());
     co_await session.last_words();
-    co_return session.unfit->exit_code;
+    co_return (*session.unfit)->exit_code;
   }
   const probes::CloudProbe cloud(session.io, session.job);
   const probes::NvlinkProbe nvlink(session.pool, session.job);
@@ -289,7 +289,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret,
     const Error& error = session.unfit ? *session.unfit : joined.error();
     if (!by_hand) say(error.line());
     co_await session.last_words();
-    co_return error.exit_code;
+    co_return error->exit_code;
   }
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
@@ -386,7 +386,7 @@ asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orde
 asio::awaitable<int> give_up(Session& session, const Error& error) {
   say(error.line());
   co_await session.last_words();
-  co_return error.exit_code;
+  co_return error->exit_code;
 }
 
 asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {

@@ -62,8 +62,8 @@ Login::Login(asio::io_context& io, output::Terminal& terminal, engines::EngineKi
 void Login::start(const std::vector<std::string>& argv, const Environment& environment,
                   const spawn::Inherited& inherited) {
   const auto give_up = [this](const Error& error) {
-    trouble_ =
-        LoginTrouble{error.why.empty() ? error.what : error.what + ": " + error.why, error.fix};
+    trouble_ = LoginTrouble{error->why.empty() ? error->what : error->what + ": " + error->why,
+                            error->fix};
     end();
   };
   auto pipes = make_pipes();

@@ -201,7 +201,7 @@ asio::awaitable<std::optional<int>> LoginStep::log_in() {
   tell_troubles();
   if (const auto error = refused()) {
     say(error->line());
-    co_return error->exit_code;
+    co_return (*error)->exit_code;
   }
   co_return std::nullopt;
 }

@@ -311,7 +311,7 @@ bool Channel::take_message() {
   auto message = next_frame();
   if (!message) return false;
   if (!*message) {
-    lose({model::Loss::Kind::malformed, message->error().what});
+    lose({model::Loss::Kind::malformed, message->error()->what});
     return true;
   }
   if (!(*message)->is_null() && on_message && !closing_) on_message(**std::move(message));

@@ -139,7 +139,7 @@ TEST(Channel, AFirstMessageThatIsTooLongIsNamedToItsSender) {
   channel->key(false, "secret", "root", "member");
   channel->write_first("", {{"addresses", std::string(max_first_frame_bytes, 'x')}});
   std::string why;
-  channel->read_line(1s, [&](const Result<std::string>& line) { why = line.error().why; });
+  channel->read_line(1s, [&](const Result<std::string>& line) { why = line.error()->why; });
   EXPECT_NE(why.find("has 65"), std::string::npos) << why;
 }
 

@@ -232,7 +232,7 @@ Error Dialer::last_word(Round round) const {
             exit_failure};
   }
   Error error = *root_.taken;
-  error.why += ", and the program that answers there is not a toprun root";
+  error->why += ", and the program that answers there is not a toprun root";
   return error;
 }
 
@@ -330,7 +330,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   auto line = co_await read_line(channel, first_byte);
   if (!line) {
     co_return Round{channel->was_closed_without_data() ? Round::End::closed : Round::End::stranger,
-                    "the program that answers is not a toprun root: " + line.error().why,
+                    "the program that answers is not a toprun root: " + line.error()->why,
                     fmt::format("{}{}", choose_another_port, holder_is_named_there),
                     {}};
   }
@@ -345,7 +345,7 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const auto secret = co_await check(theirs->proof);
   if (!secret) {
     const Error& trouble = secret.error();
-    co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
+    co_return Round{Round::End::unproved, trouble->what + ": " + trouble->why, trouble->fix, {}};
   }
   channel->key(false, *secret, theirs->line(), mine);
   model::Join me = co_await make_join_(*channel);
@@ -355,10 +355,10 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const nlohmann::json join = me;
   channel->write_first({}, join);
   line = co_await read_line(channel, patience_.handshake);
-  if (!line) co_return Round{Round::End::absent, line.error().why, {}, {}};
+  if (!line) co_return Round{Round::End::absent, line.error()->why, {}, {}};
   if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);
   const auto verdict = co_await read_first(channel);
-  if (!verdict) co_return Round{Round::End::unproved, verdict.error().what, {}, {}};
+  if (!verdict) co_return Round{Round::End::unproved, verdict.error()->what, {}, {}};
   // The peer has proved to be the job's root.
   if (auto refused = model::refusal_in(*verdict)) {
     co_return Round{Round::End::refused, std::move(*refused), {}, {}};

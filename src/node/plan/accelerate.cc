@@ -86,7 +86,7 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   }
   const auto answer =
       process::run(launcher_command(file, python, world), environment, accelerate_limit);
-  if (!answer) return fail(what, answer.error().why);  // its `what` is the whole command line
+  if (!answer) return fail(what, answer.error()->why);  // its `what` is the whole command line
   if (answer->code != 0) {
     const std::string said = last_words(answer->err);
     const bool is_missing = said.find("No module named 'accelerate'") != said.npos;

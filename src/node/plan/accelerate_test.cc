@@ -39,7 +39,7 @@ TEST(Accelerate, AFileThatIsNotThere) {
   EXPECT_EQ(settings.error().line(),
             "--accelerate-config /no/such.yaml on host n1: there is no such file; create the file "
             "with `accelerate config --config_file FILE`");
-  EXPECT_EQ(settings.error().exit_code, exit_usage);
+  EXPECT_EQ(settings.error()->exit_code, exit_usage);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
   const auto loaded = process::run(
       bash(fmt::format("{}{}{}", redirect_output, define_module, load_modules), modules),
       environment, modules_limit);
-  if (!loaded) return fail(what, loaded.error().why);  // its `what` is the whole script
+  if (!loaded) return fail(what, loaded.error()->why);  // its `what` is the whole script
   if (loaded->code == no_module_command) {
     return fail(what, "there is no command `module`",
                 "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to the folder of the "
@@ -136,7 +136,7 @@ Result<Environment> with_command(const std::string& command, Environment environ
   const std::string what = fmt::format("--before {} on host {}", printable(command), host);
   const auto done = process::run(bash(fmt::format("{}{}", redirect_output, run_command), {command}),
                                  environment, before_limit);
-  if (!done) return fail(what, done.error().why);
+  if (!done) return fail(what, done.error()->why);
   if (done->code == 0) return adopted_environment(done->out, environment);
   const std::string said = first_error(done->err);
   return fail(
@@ -215,7 +215,7 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
     const auto text =
         process::output_of(bash(fmt::format("{}{}", redirect_output, source_scripts), scripts),
                            environment, activation_limit);
-    if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
+    if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error()->why);
     environment = TRY(adopted_environment(*text, environment));
   }
   Activated activated{std::move(environment), std::nullopt, "--conda", {}};

@@ -159,13 +159,13 @@ TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
                                               "instead of cuda/12.4; leave out --modules, or build "
                                               "the environment again with these modules",
                                               at("env")));
-  EXPECT_EQ(other.error().exit_code, exit_usage);
+  EXPECT_EQ(other.error()->exit_code, exit_usage);
   before.unset("MODULESHOME");
 
   write("env/toprun-setup.json", record + "pdp11\"}");
   const auto machine = activate({.venv = at("env")}, before, "n0");
   ASSERT_FALSE(machine);
-  EXPECT_EQ(machine.error().why,
+  EXPECT_EQ(machine.error()->why,
             fmt::format("the environment was built for pdp11 (on n7), but this node is {}",
                         system.machine));
   write("env/toprun-setup.json", "{");

@@ -73,8 +73,8 @@ TEST_F(ContainerPlanTest, ErrorsNameTheNode) {
   job_.options.container.binds = {{"/no/such", "/no/such"}};
   const auto unbound = plan_container(job_, "/tmp/x");
   ASSERT_FALSE(unbound);
-  EXPECT_EQ(unbound.error().what, "--bind /no/such on n1");
-  EXPECT_EQ(unbound.error().exit_code, exit_usage);
+  EXPECT_EQ(unbound.error()->what, "--bind /no/such on n1");
+  EXPECT_EQ(unbound.error()->exit_code, exit_usage);
 }
 
 TEST_F(ContainerPlanTest, OfARankHasItsVariablesByNameOnly) {

@@ -62,7 +62,7 @@ TEST(ForeignScript, WhatItMayNot) {
     const auto error = not_for_python(row.script, row.text);
     ASSERT_TRUE(error) << row.script;
     EXPECT_EQ(error->line(), row.line);
-    EXPECT_EQ(error->exit_code, exit_usage);
+    EXPECT_EQ((*error)->exit_code, exit_usage);
   }
 }
 

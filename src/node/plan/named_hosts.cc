@@ -9,7 +9,7 @@ namespace {
 Result<hosts::NamedHosts> read_host_file(const Setting<std::string>& path) {
   auto text = read_file(path.value, hosts::max_host_file_bytes);
   if (!text) {
-    text.error().exit_code = exit_usage;
+    text.error()->exit_code = exit_usage;
     return std::unexpected(std::move(text.error()));
   }
   return hosts::parse_host_file(*text, path.value);

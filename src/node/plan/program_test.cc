@@ -34,7 +34,7 @@ class ProgramTest : public testing::Test {
     options.script = script;
     const auto result = check_program(options, {{"PATH", folder_.string()}});
     if (result) return {};
-    EXPECT_EQ(result.error().exit_code, exit_usage);
+    EXPECT_EQ(result.error()->exit_code, exit_usage);
     std::string line = result.error().line();
     for (std::size_t at; (at = line.find(folder_.string())) != line.npos;) {
       line.replace(at, folder_.string().size(), "DIR");
@@ -87,7 +87,7 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
     options.script = script;
     options.arguments = std::move(arguments);
     const auto result = check_program(options, {{"PATH", folder_.string()}});
-    return result ? "" : result.error().fix;
+    return result ? "" : result.error()->fix;
   };
   EXPECT_EQ(advice("torch", {"train.py"}), "if --warm is to import it, write --warm=torch");
   EXPECT_EQ(advice("torch,numpy", {"train.py"}),

@@ -148,7 +148,7 @@ Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workp
                                     job.place.node_name + " in the container", is_executable);
   if (!python) {
     Error error = python.error();
-    error.fix =
+    error->fix =
         "use an image that has Python, or use an environment with --venv DIR and mount it with "
         "--bind";
     return std::unexpected(std::move(error));
@@ -163,7 +163,7 @@ Result<void> enter_folder(const plan::Job& job, const std::string& folder, worke
   const auto entered = shim.enter(folder);
   if (entered) return {};
   return usage(
-      fmt::format("folder {} in {}", folder, where(job)), entered.error().why,
+      fmt::format("folder {} in {}", folder, where(job)), entered.error()->why,
       job.options.container.workdir.empty() ? "add --bind " + folder : "check --container-workdir");
 }
 

@@ -68,7 +68,7 @@ TEST_F(LogsTest, TemporaryOnesAreForErrorFilesAndGo) {
 TEST_F(LogsTest, SayWhereTheyCannotBeWritten) {
   const auto logs = Logs::create("/proc/nowhere", "job", {});
   ASSERT_FALSE(logs);
-  EXPECT_EQ(logs.error().exit_code, exit_usage);
+  EXPECT_EQ(logs.error()->exit_code, exit_usage);
   EXPECT_TRUE(logs.error().line().starts_with("cannot write logs to /proc/nowhere: "));
 }
 

@@ -31,7 +31,7 @@ using nlohmann::json;
 constexpr std::string_view here = "the container";
 
 json error_json(const Error& error) {
-  return {{"failed", {error.what, error.why, error.fix, error.exit_code}}};
+  return {{"failed", {error->what, error->why, error->fix, error->exit_code}}};
 }
 
 class Shim {

@@ -161,7 +161,9 @@ Result<json> ShimLink::ask(const json& message, const char* answer,
     json& report = (*frame)->message;
     if (report.contains(answer)) return std::move(report);
     if (const auto failed = report.find("failed"); failed != report.end()) {
-      return std::unexpected(Error{failed->at(0), failed->at(1), failed->at(2), failed->at(3)});
+      const auto [what, why, fix, exit_code] =
+          failed->get<std::tuple<std::string, std::string, std::string, int>>();
+      return std::unexpected(Error(what, why, fix, exit_code));
     }
     if (!handle_report(report)) lose();
   }

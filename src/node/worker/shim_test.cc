@@ -90,7 +90,7 @@ TEST_F(ShimTest, RanksBeginInTheFolderThatItEntered) {
   EXPECT_EQ(awaited_file("out"), root_.string() + "\n");
   const auto entered = link_->enter("/no/such");
   ASSERT_FALSE(entered);
-  EXPECT_EQ(entered.error().why, "No such file or directory");
+  EXPECT_EQ(entered.error()->why, "No such file or directory");
 }
 
 TEST_F(ShimTest, TellsItsEnvironment) {
@@ -160,7 +160,7 @@ TEST(ShimWithoutAnAgent, SaysSo) {
 TEST(ShimDoor, ItsPathMayBeTooLong) {
   const auto door = ShimDoor::open("/tmp/" + std::string(200, 'x'));
   ASSERT_FALSE(door);
-  EXPECT_EQ(door.error().fix, "set TMPDIR to a shorter path");
+  EXPECT_EQ(door.error()->fix, "set TMPDIR to a shorter path");
 }
 
 // The bytes that one end of a socket pair receives after the other wrote `bytes`.
@@ -205,7 +205,7 @@ TEST(ShimWire, HandsOverDescriptors) {
 TEST(ShimWire, RefusesWhatIsTooLong) {
   const auto sent = send_frame(0, {{"x", std::string(process::largest_frame_bytes, 'x')}});
   ASSERT_FALSE(sent);
-  EXPECT_NE(sent.error().why.find("bytes"), std::string::npos);
+  EXPECT_NE(sent.error()->why.find("bytes"), std::string::npos);
 }
 
 }  // namespace

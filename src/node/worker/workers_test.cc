@@ -295,7 +295,7 @@ TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
             fmt::format("cannot run {} on {}: No such file or directory; the file exists, but the "
                         "interpreter or loader that it names does not",
                         script, host()));
-  EXPECT_EQ(started.error().exit_code, exit_usage);
+  EXPECT_EQ(started.error()->exit_code, exit_usage);
   EXPECT_TRUE(nobody_is_left());
 }
 

@@ -113,7 +113,7 @@ TEST_F(Live, AnAnswerThatDoesNotBegin) {
   serve([](Question) -> asio::awaitable<Answer> { co_return Answer{404, ""}; });
   const auto refused = follow(socket(), {"GET", "/"}, patience);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().why, "HTTP/1.1 404 Not Found");
+  EXPECT_EQ(refused.error()->why, "HTTP/1.1 404 Not Found");
 }
 
 TEST_F(Live, AHeaderThatIsTooLong) {
@@ -215,7 +215,7 @@ TEST_F(Live, AnotherUsersProgramIsNotBelieved) {
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
   ASSERT_FALSE(asked);
-  EXPECT_EQ(asked.error().why, "a program of user 65534 listens there");
+  EXPECT_EQ(asked.error()->why, "a program of user 65534 listens there");
   EXPECT_FALSE(followed);
 }
 

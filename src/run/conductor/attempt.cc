@@ -47,7 +47,7 @@ bool names_host(std::string_view text, std::string_view host) {
 }
 
 Error with_host(Error error, const std::string& host) {
-  if (!names_host(error.line(), host)) error.what = host + ": " + error.what;
+  if (!names_host(error.line(), host)) error->what = host + ": " + error->what;
   return error;
 }
 

@@ -203,7 +203,7 @@ void Conductor::failed(std::size_t node, Error error, SteadyTime now) {
 void Conductor::refused(std::size_t node, Error error, SteadyTime now) {
   if (!failure_) {
     failure_.emplace();
-    failure_->exit_code = error.exit_code;
+    failure_->exit_code = error->exit_code;
     failure_->kind = CauseKind::launcher;
     failure_->node = hosts_[node];
     failure_->message = error.line();

@@ -52,7 +52,7 @@ void interrupt(Verdict& verdict) {
 
 Verdict early(CauseKind kind, const Error& error) {
   Verdict verdict;
-  verdict.exit_code = error.exit_code;
+  verdict.exit_code = error->exit_code;
   verdict.kind = kind;
   verdict.message = error.line();
   return verdict;

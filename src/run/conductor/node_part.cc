@@ -63,7 +63,7 @@ void NodePart::on_message(const model::WaitAsSpare& message) {
                                  settings_.root, words_of(message.until)));
   }
   tell_user(settings_.unfit->line());
-  exit_code_ = settings_.unfit->exit_code;
+  exit_code_ = (*settings_.unfit)->exit_code;
 }
 
 void NodePart::on_message(const Shared<model::Assignment>& assignment) {

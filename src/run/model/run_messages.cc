@@ -186,10 +186,10 @@ void describe(Fields& fields, OneOf<Failed> auto& failed) {
   std::string doing(name_of(failed.doing));
   fields.value("doing", doing);
   if constexpr (Fields::reads) failed.doing = failing_in(doing);
-  fields.value("what", failed.error.what);
-  fields.value("why", failed.error.why);
-  fields.value("fix", failed.error.fix);
-  fields.number("exit_code", failed.error.exit_code, 1, 255);
+  fields.value("what", failed.error->what);
+  fields.value("why", failed.error->why);
+  fields.value("fix", failed.error->fix);
+  fields.number("exit_code", failed.error->exit_code, 1, 255);
 }
 
 void describe(auto& fields, OneOf<Signalled, Leaving, Notice> auto& message) {

@@ -268,7 +268,7 @@ TEST(Join, HasBounds) {
     const auto read = join_in(json(other));
     EXPECT_FALSE(read) << field;
     if (!read) {
-      EXPECT_EQ(read.error().why, fmt::format("the value of \"{}\" is out of range", field));
+      EXPECT_EQ(read.error()->why, fmt::format("the value of \"{}\" is out of range", field));
     }
   };
   refused([](Join& one) { one.host += "n"; }, "host");

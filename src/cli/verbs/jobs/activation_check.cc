@@ -18,7 +18,7 @@ Result<void> check_activation(const plan::Activation& requested, const engines::
   const bool may_differ =
       !requested.modules.empty() || !requested.venv.empty() || !requested.before.empty();
   // Variables of a module or a command may be needed to find a conda environment.
-  if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
+  if (!may_differ || made.error()->exit_code == exit_usage) return std::unexpected(made.error());
   notes.push_back(made.error().line() + "; perhaps the job's nodes have it");
   return {};
 }

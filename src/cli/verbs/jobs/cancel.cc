@@ -119,7 +119,7 @@ std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<st
     if (std::string owner = owner_of(queue, id); !owner.empty()) others.push_back(owner);
   }
   if (others.empty()) return std::unexpected(error);
-  return fail(join(others, ", "), error.why, error.fix);
+  return fail(join(others, ", "), error->why, error->fix);
 }
 
 // Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.

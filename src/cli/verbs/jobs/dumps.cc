@@ -117,7 +117,7 @@ Result<Dumps> read_dumps(const std::string& folder) {
 
 void tell_passed_over(const std::vector<PassedOver>& files) {
   for (std::size_t i = 0; i < std::min(files.size(), most_reported); ++i) {
-    say(Error{.what = "ignored " + files[i].file, .why = files[i].why, .fix = {}}.line());
+    say(Error("ignored " + files[i].file, files[i].why).line());
   }
   if (files.size() > most_reported) {
     say(fmt::format("ignored {} more files", files.size() - most_reported));

@@ -21,7 +21,7 @@ using options::FlagId;
 
 // Help: 2 says that the command line or a file that it names is wrong.
 Error of_a_named_file(Error error) {
-  error.exit_code = exit_usage;
+  error->exit_code = exit_usage;
   return error;
 }
 

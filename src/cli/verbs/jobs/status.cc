@@ -350,7 +350,7 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
 Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
   if (!queue) {
     return {fmt::format("cannot find out whether job {} exists", id.text), queue.error().line(), "",
-            queue.error().exit_code};
+            queue.error()->exit_code};
   }
   return {fmt::format("job {} is unknown", id.text), (*queue)->forgets(id),
           "toprun jobs lists your jobs; for an old job, change to the folder from which it was "

@@ -76,7 +76,7 @@ TEST(SetupOptions, WhatCannotBeIsRefused) {
     const auto options = setup(words);
     ASSERT_FALSE(options) << join(words, " ");
     EXPECT_TRUE(options.error().line().starts_with(line)) << options.error().line();
-    EXPECT_EQ(options.error().exit_code, exit_usage);
+    EXPECT_EQ(options.error()->exit_code, exit_usage);
   }
 }
 

@@ -120,7 +120,7 @@ class VenvBuild {
     const auto done = process::run(setup::import_command(requested_), environment_, import_limit);
     const std::string what =
         fmt::format("importing in {} on host {}", requested_.venv, record_.host);
-    if (!done) return fail(what, done.error().why);
+    if (!done) return fail(what, done.error()->why);
     process::end_at_once(done->code);
     if (done->code != 0)
       return fail(

@@ -41,7 +41,7 @@ Result<std::vector<placement::Host>> listed_hosts(const options::Argument& argum
   auto names = hosts::expand_hostlist(argument.value);
   if (!names) {
     Error error = names.error();
-    error.what = fmt::format("{}: {}", argument.source, error.what);
+    error->what = fmt::format("{}: {}", argument.source, error->what);
     return std::unexpected(error);
   }
   if (names->empty()) return usage(argument.source + ": the list names no host");

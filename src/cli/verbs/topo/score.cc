@@ -28,7 +28,7 @@ Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   if (const auto order = call.text(FlagId::scored_order)) {
     const std::string file = path_in_order(*order);
     auto text = read_file(file);
-    if (!text) return usage("--order: " + text.error().what, text.error().why);
+    if (!text) return usage("--order: " + text.error()->what, text.error()->why);
     terms.listed = {file, *std::move(text)};
   }
   return terms;

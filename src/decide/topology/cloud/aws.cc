@@ -267,7 +267,7 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
   const auto text = process::output_of(command, environment, aws_timeout);
   if (text) return parse_aws_topology(*text, std::string(aws_command_text));
   Error error = text.error();
-  error.fix = fmt::format(
+  error->fix = fmt::format(
       "save the output of `{}` on a machine with the credentials, and pass the file with "
       "--topology",
       shell_quote(command));

@@ -95,10 +95,10 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
   auto text = ran ? read_file(answer, max_answer_bytes) : std::unexpected(ran.error());
   if (!text) {
     Error error = text.error();
-    error.what = fmt::format("`{}` tells nothing", sharp_command_text);
-    error.why =
-        ran ? "the program did not write a file" : ran.error().what + ": " + ran.error().why;
-    error.fix =
+    error->what = fmt::format("`{}` tells nothing", sharp_command_text);
+    error->why =
+        ran ? "the program did not write a file" : ran.error()->what + ": " + ran.error()->why;
+    error->fix =
         "check with sharp_hello whether SHARP's manager answers; or save the file on a machine "
         "where the manager answers, and pass the file with --topology";
     return std::unexpected(std::move(error));

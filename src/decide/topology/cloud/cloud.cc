@@ -27,7 +27,7 @@ asio::awaitable<Result<std::optional<std::string>>> ask_ec2(tcp::endpoint server
   const auto token = co_await ask(server, std::move(question), deadline);
   if (!token) {
     Error error = token.error();
-    error.fix = "in a container, raise the instance's metadata hop limit to 2";
+    error->fix = "in a container, raise the instance's metadata hop limit to 2";
     co_return std::unexpected(std::move(error));
   }
   if (!*token || !is_domain_name(**token)) {

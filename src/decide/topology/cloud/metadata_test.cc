@@ -86,7 +86,7 @@ T result_of(asio::awaitable<T> task) {
 std::string asked(const tcp::endpoint& server, std::chrono::milliseconds budget = slack) {
   const auto answer = result_of(topology::ask(server, {"/a/b", {{"Key", "value"}}, false},
                                               std::chrono::steady_clock::now() + budget));
-  if (!answer) return "error: " + answer.error().why;
+  if (!answer) return "error: " + answer.error()->why;
   return *answer ? "'" + **answer + "'" : "none";
 }
 

@@ -50,7 +50,7 @@ Result<std::string> read_text(const std::string& path) {
   auto text =
       read_file(path == standard_input ? std::string("/dev/stdin") : path, max_topology_file_bytes);
   if (!text) {
-    return usage(text.error().what, text.error().why,
+    return usage(text.error()->what, text.error()->why,
                  fmt::format("--topology takes {} or a file", fmt::join(source_names(), ", ")));
   }
   if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());

@@ -192,7 +192,7 @@ bool can_ask_cluster(const Request& request) {
 
 Result<std::optional<Map>> read_cluster(const Request& request) {
   auto nodes = read_cluster_nodes(request);
-  if (!nodes && request.topology == "auto" && is_usual(nodes.error().why)) {
+  if (!nodes && request.topology == "auto" && is_usual(nodes.error()->why)) {
     Map nothing;
     nothing.notes.push_back(nodes.error().line());
     return nothing;

@@ -72,7 +72,7 @@ class ConfReader {
     Map map = nested ? *std::move(nested) : first;
     if (!nested) {
       map.warnings.push_back(fmt::format("{}: {}: {}; the switches are used", source,
-                                         nested.error().what, nested.error().why));
+                                         nested.error()->what, nested.error()->why));
     }
     map.source = source;
     return map;

@@ -120,7 +120,7 @@ class TopologyYamlReader {
     }
     std::ranges::move(warnings, std::back_inserter(warnings_));
     warnings_.push_back(fmt::format("{}: {}: {}; used {}, which has precedence", file_,
-                                    nested.error().what, nested.error().why, all.source));
+                                    nested.error()->what, nested.error()->why, all.source));
   }
 
   // The wanted topologies. The first is the one that Slurm uses for partitions without their own

@@ -84,7 +84,7 @@ void ReportFile::write(const std::shared_ptr<State>& state, model::RunRecord rec
         state->writing = false;
         if (!*written && !std::exchange(state->has_failed, true)) {
           say(fmt::format("cannot write {}: {}; the job goes on, and toprun tries again",
-                          *state->path, written->error().why));
+                          *state->path, written->error()->why));
         }
         if (auto next = std::exchange(state->next, std::nullopt)) {
           write(state, *std::move(next));

@@ -66,7 +66,7 @@ void read_script(const fs::path& script, const Environment& environment, Evidenc
     evidence.script = link::content_hash(*text);
     evidence.idle_accelerate_config = idle_accelerate_config(*text, environment);
   } else {
-    evidence.script_error = text.error().why;
+    evidence.script_error = text.error()->why;
   }
 }
 

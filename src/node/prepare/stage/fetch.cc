@@ -87,7 +87,7 @@ Result<Fetched> Fetch::run() {
         return std::unexpected(taken.error().error);
       }
       last = taken.error().error;
-      last.what = upstream.host + ": " + last.what;
+      last->what = upstream.host + ": " + last->what;
       if (received_bytes_ > before) idle = 0;
     }
   }

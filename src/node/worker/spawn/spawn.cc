@@ -206,7 +206,7 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
                         process::exec_pointers(program.environment)});
   }
   auto pipe = process::make_pipe();
-  if (!pipe) return fail("cannot start workers on " + host, pipe.error().why, pipe.error().fix);
+  if (!pipe) return fail("cannot start workers on " + host, pipe.error()->why, pipe.error()->fix);
   auto& [failures, failure_writer] = *pipe;
 
   const pid_t parent = ::getpid();

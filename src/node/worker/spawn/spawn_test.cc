@@ -45,7 +45,7 @@ TEST(Spawn, DoesNotWaitForAProgramThatTheKernelCannotEnd) {
     int beats = 0;
     const auto started = spawn(programs, Inherited::capture(), "n1", [&] { ++beats; });
     ASSERT_FALSE(started);
-    EXPECT_EQ(started.error().what, fmt::format("cannot run {} on n1", programs[1].path));
+    EXPECT_EQ(started.error()->what, fmt::format("cannot run {} on n1", programs[1].path));
     EXPECT_GT(beats, 2);
   });
 }

@@ -227,7 +227,7 @@ TEST_F(WarmParent, ForksAreRefusedWhileItImports) {
   parent_ = *Parent::start(command, {"slow"}, spawn::Inherited::capture(), "n1");
   const auto refused = parent_->fork(std::vector<spawn::Program>{rank(script, 0)}, {});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "its imports took longer than 300 s");
+  EXPECT_EQ(refused.error()->what, "its imports took longer than 300 s");
   EXPECT_EQ(parent_->state(), Parent::State::refused);
 }
 
@@ -247,14 +247,14 @@ TEST_F(WarmParent, VariablesThatWereReadMustBeTheRanks) {
   ASSERT_EQ(start(script, {"odd"}), Parent::State::ready) << parent_->why();
   const auto refused = parent_->fork(std::vector<spawn::Program>{rank(script, 0)}, {});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("looked up RANK"), std::string::npos)
+  EXPECT_NE(refused.error()->what.find("looked up RANK"), std::string::npos)
       << refused.error().line();
   // Libraries written in C are not seen when they read their variables.
   ASSERT_EQ(start(script), Parent::State::ready) << parent_->why();
   const auto threads =
       parent_->fork(std::vector<spawn::Program>{rank(script, 0, {"OMP_NUM_THREADS=3"})}, {});
   ASSERT_FALSE(threads);
-  EXPECT_NE(threads.error().what.find("OMP_NUM_THREADS changed"), std::string::npos);
+  EXPECT_NE(threads.error()->what.find("OMP_NUM_THREADS changed"), std::string::npos);
   EXPECT_EQ(parent_->state(), Parent::State::ready) << "others may be like it";
 }
 
