@@ -1,23 +1,23 @@
 # floor(NAME)
-# room(NAME [SMALL] [APART] [RELEASE_TESTS] [SLOW_TESTS] [USES room...] [LIBRARIES target...])
+# room(NAME [APART] [RELEASE_TESTS] [SLOW_TESTS] [FAST pattern...] [USES room...] [LIBRARIES target...])
 #
 # src/ has floors, in the order of src/CMakeLists.txt; a floor has rooms. A room is a folder with one
 # job: a static library of its *.cc, a test program of its *_test.cc and a benchmark of its
 # *_bench.cc. A file may include headers of its own room, of the rooms of its floor that its room
 # names by USES, and of the floors before its own; configuring fails if it includes any other. What a
 # named room uses is not thereby allowed. The room FLOOR/ROOM is the target FLOOR_ROOM; a floor that
-# is one room has its name. SMALL: no launch waits for its code, which is compiled for size in the
-# release build. APART: only
-# the programs that name it link it. RELEASE_TESTS: its tests draw many random cases, of which a sanitizer tries a few, or
-# they measure memory: `make test` runs them in the release build, too. SLOW_TESTS: its tests wait for
-# a minute, so they begin first.
+# is one room has its name. A room is compiled for size in the release build, except for its FAST files, which are
+# compiled for speed: `FAST *` names all. APART: only the programs that name it link it. RELEASE_TESTS: its tests draw
+# many random cases, of which a sanitizer tries a few, or they measure memory: `make test` runs them in the release
+# build, too. SLOW_TESTS: its tests wait for a minute, so they begin first.
 set_property(GLOBAL PROPERTY TOPRUN_FLOORS "")
 set_property(GLOBAL PROPERTY TOPRUN_ROOMS "")
 add_custom_target(fuzzers)
 # What is tested is optimized; optimizing the tests would take a third of the whole build.
 set(OPTIONS_OF_TESTS $<$<CONFIG:Release>:-O0> $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>)
 set(PRECOMPILED ${CMAKE_SOURCE_DIR}/src/base/text/precompiled.h)
-# The room that compiles the header which rooms that are not SMALL share.
+# A precompiled header has the options of the files that use it. This room compiles the header of fast files, programs and
+# benchmarks, and the first room that has files for size compiles the header of the other rooms.
 set(PRECOMPILED_BY base_text)
 
 # The rooms that follow stand on this floor.
@@ -55,8 +55,17 @@ function(check_file file floor room uses)
   endif()
 endfunction()
 
+# The target uses the precompiled header of the target BY, which may be itself.
+function(share_precompiled_header name by)
+  if(name STREQUAL by)
+    target_precompile_headers(${name} PRIVATE ${PRECOMPILED})
+  else()
+    target_precompile_headers(${name} REUSE_FROM ${by})
+  endif()
+endfunction()
+
 function(room short)
-  cmake_parse_arguments(ARG "SMALL;APART;RELEASE_TESTS;SLOW_TESTS" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "APART;RELEASE_TESTS;SLOW_TESTS" "" "FAST;USES;LIBRARIES" ${ARGN})
   get_property(floors GLOBAL PROPERTY TOPRUN_FLOORS)
   list(GET floors -1 floor)
   get_property(known GLOBAL PROPERTY TOPRUN_ROOMS_OF_${floor})
@@ -106,23 +115,40 @@ function(room short)
     target_link_libraries(${name} INTERFACE ${links} ${ARG_LIBRARIES})
     return()
   endif()
-  add_library(${name} STATIC ${sources})
+  set(fast "")
+  foreach(pattern ${ARG_FAST})
+    set(named ${sources})
+    string(REPLACE "*" ".*" pattern ${pattern})
+    list(FILTER named INCLUDE REGEX "^${folder}/${pattern}$")
+    if(NOT named)
+      message(FATAL_ERROR "room ${floor}/${short}: FAST ${pattern} names none of its files")
+    endif()
+    list(APPEND fast ${named})
+  endforeach()
+  set(small ${sources})
+  list(REMOVE_ITEM small ${fast})
+  add_library(${name} STATIC)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PUBLIC ${links} ${ARG_LIBRARIES})
-  if(EXISTS ${folder}/precompiled.h)
-    target_precompile_headers(${name} PRIVATE ${folder}/precompiled.h)
-  elseif(ARG_SMALL)
-    # A precompiled header has the options of those that use it: the small rooms share one.
+  if(NOT small)
+    target_sources(${name} PRIVATE ${fast})
+    share_precompiled_header(${name} ${PRECOMPILED_BY})
+  else()
+    target_sources(${name} PRIVATE ${small})
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Oz>)
     get_property(first_small GLOBAL PROPERTY TOPRUN_FIRST_SMALL_ROOM)
-    if(first_small)
-      target_precompile_headers(${name} REUSE_FROM ${first_small})
-    else()
+    if(NOT first_small)
+      set(first_small ${name})
       set_property(GLOBAL PROPERTY TOPRUN_FIRST_SMALL_ROOM ${name})
-      target_precompile_headers(${name} PRIVATE ${PRECOMPILED})
     endif()
-  else()
-    target_precompile_headers(${name} REUSE_FROM ${PRECOMPILED_BY})
+    share_precompiled_header(${name} ${first_small})
+    if(fast)
+      add_library(${name}_fast OBJECT ${fast})
+      target_include_directories(${name}_fast PRIVATE ${CMAKE_SOURCE_DIR}/src)
+      target_link_libraries(${name}_fast PRIVATE ${links} ${ARG_LIBRARIES})
+      share_precompiled_header(${name}_fast ${PRECOMPILED_BY})
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_fast>)
+    endif()
   endif()
 
   set_property(GLOBAL PROPERTY TOPRUN_FILES_OF_${name} ${sources} ${tests})
