@@ -35,6 +35,16 @@ class OlderKernel(support.TestCase):
         failed = self.older("--nproc-per-node", "2", "--no-python", "sh", "-c", "test $RANK = 0 || exit 7; sleep 30").wait(30)
         self.assertEqual(failed.code, 7)
 
+    def test_forks_that_toprun_could_not_adopt(self):
+        """Their exits would not reach toprun: a fork that ended at once was reported as a success."""
+        script = self.folder() / "rank.py"
+        script.write_text("import os\nprint('rank', os.environ['RANK'], flush=True)\nos._exit(int(os.environ['RANK']))\n")
+        done = self.begin(sys.executable, "-B", OLDER, "--no-subreaper", support.TOPRUN, "--warm", "--nproc-per-node", "2",
+                          script).wait(60)
+        self.assertEqual((done.code, sorted(done.out.split())), (1, ["0", "1", "rank", "rank"]), done)
+        self.assertIn("--warm is left out on ", done.err)
+        self.assertIn("PR_SET_CHILD_SUBREAPER", done.err)
+
     def test_a_signal_ends_all(self):
         up = self.folder()
         run = self.older("--nproc-per-node", "2", "--no-python", "sh", "-c", f"touch {up}/$RANK; exec sleep 60")

@@ -45,8 +45,12 @@ struct Worker {
   pid_t pid = 0;
   bool alive = false;
   bool reported = false;  // or described, to be reported once its error file is read
-  model::WorkerExit exit;
+  model::WorkerExit exit{};
+  bool end_is_unseen = false;  // its exit status did not reach this process
 };
+
+constexpr std::string_view unseen_end =
+    "toprun cannot tell how this process ended: its exit status did not reach toprun";
 
 void take_status(int status, model::WorkerExit& exit) {
   exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -76,7 +80,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
         report_timer(context),
         flush_timer(context),
         files(context, {.threads = 4, .waiting = 4096}) {
-    for (WorkerPlan& plan : plans) workers.push_back({std::move(plan), 0, false, false, {}});
+    for (WorkerPlan& plan : plans) workers.push_back({.plan = std::move(plan)});
   }
 
   const std::shared_ptr<Children> children;
@@ -114,6 +118,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   std::vector<pid_t> alive() const;
   void on_children();
   bool reap();
+  void take_unseen_ends();
   void report_dead(bool even_if_output_is_blocked);
   void describe(std::size_t index);
   void report(std::size_t index);
@@ -238,7 +243,18 @@ bool Workers::Impl::reap() {
       take_status(status, worker.exit);
     }
   }
+  if (reaped.childless) take_unseen_ends();
   return reaped.childless;
+}
+
+// A worker that is not among the ended children, while no child is left, has ended too.
+void Workers::Impl::take_unseen_ends() {
+  for (Worker& worker : workers) {
+    if (!std::exchange(worker.alive, false)) continue;
+    worker.exit.ended = SteadyClock::now();
+    worker.exit.exit_code = exit_failure;
+    worker.end_is_unseen = true;
+  }
 }
 
 void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
@@ -272,6 +288,7 @@ void Workers::Impl::describe(std::size_t index) {
   exit.program = worker.plan.argv.front();
   if (!exit.failed()) return;
   if (!exit.ours) exit.exception = output::last_exception(output.tail(index));
+  if (worker.end_is_unseen && exit.exception.empty()) exit.exception = unseen_end;
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
   exit.last_output = last_lines(output.tail(index).text(), model::last_output_lines,
                                 model::last_output_line_bytes);

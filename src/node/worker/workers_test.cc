@@ -215,6 +215,16 @@ TEST_P(WorkersTest, ReportHowEachEnded) {
   EXPECT_EQ(file("err"), "why\n");
 }
 
+TEST_F(AnyWorkersTest, AreNotSuccessfulWhereTheirEndWasNotSeen) {
+  add("exit 0");
+  ASSERT_TRUE(start());
+  ASSERT_GT(::waitpid(-1, nullptr, 0), 0);  // as if another process were its parent
+  run();
+  EXPECT_EQ(exits_[0].code(), exit_failure);
+  EXPECT_EQ(exits_[0].exception,
+            "toprun cannot tell how this process ended: its exit status did not reach toprun");
+}
+
 TEST_P(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
   const int leaked = ::open("/dev/null", O_RDONLY);  // without close-on-exec
   add("ls /proc/self/fd | wc -w; cut -d' ' -f 5,6 /proc/$$/stat; echo $$; read x || echo eof");

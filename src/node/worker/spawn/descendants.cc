@@ -122,4 +122,9 @@ void become_subreaper() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+bool is_subreaper() {
+  int is_one = 0;
+  return ::prctl(PR_GET_CHILD_SUBREAPER, &is_one) == 0 && is_one != 0;
+}
+
 }  // namespace toprun::spawn

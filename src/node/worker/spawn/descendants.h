@@ -52,4 +52,7 @@ std::vector<std::string> describe_descendants(pid_t spared = 0);
 // by a double fork.
 void become_subreaper();
 
+// Whether the kernel lets this process be one. Emulators and sandboxes may not.
+bool is_subreaper();
+
 }  // namespace toprun::spawn

@@ -215,6 +215,12 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
     if (state_ != State::refused) refuse_late();
     return fail(why_);
   }
+  if (!spawn::is_subreaper()) {
+    return fail(
+        "the kernel does not let toprun adopt processes (PR_SET_CHILD_SUBREAPER), so toprun would "
+        "not learn how "
+        "ranks end that are forks of another process");
+  }
   const auto unlike = std::ranges::find_if(ranks, [this](const spawn::Program& rank) {
     return rank.argv != command_.argv || !rank.kept_fds.empty();
   });
