@@ -1,3 +1,4 @@
+# ctest: EMULATED
 """toprun doctor on this machine, under limits, and on copies of other machines' files."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240 SANITIZED
+# ctest: TIMEOUT 240 SANITIZED EMULATED
 """Attempts: what is restarted, how often, with whom. Several agents on this host; no torch."""
 
 import json

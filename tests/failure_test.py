@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240 LABELS torch
+# ctest: TIMEOUT 240 EMULATED LABELS torch
 """One node: which failure counts, what stops whom, and that nothing outlives a run."""
 
 import json
@@ -536,6 +536,7 @@ class NothingOutlivesARun(support.TestCase):
         return run
 
     def test_the_agent_is_killed(self):
+        support.needs_real_processor("PR_SET_CHILD_SUBREAPER")
         run = self.start("sleep 300")
         os.kill(run.agent(), signal.SIGKILL)
         finished = run.wait(20)
@@ -545,6 +546,7 @@ class NothingOutlivesARun(support.TestCase):
                                        r"by signal 9.*")
 
     def test_the_keeper_is_killed(self):
+        support.needs_real_processor("PR_SET_CHILD_SUBREAPER")
         run = self.start("sleep 300")
         run.signal(signal.SIGKILL)
         self.assertEqual(run.wait(20).code, -signal.SIGKILL)
@@ -568,11 +570,13 @@ class NothingOutlivesARun(support.TestCase):
         self.assertLessEqual({f"/proc/{pid}/environ" for pid in left}, set(found))
 
     def test_the_workers_end(self):
+        support.needs_real_processor("PR_SET_CHILD_SUBREAPER")
         run = self.start("exit 0")
         self.assert_ok(run.wait(20))
         self.assert_nothing_left(run)
 
     def test_a_worker_fails(self):
+        support.needs_real_processor("PR_SET_CHILD_SUBREAPER")
         run = self.start("[ $RANK = 1 ] && exit 3; sleep 300")
         self.assertEqual(run.wait(20).code, 3)
         self.assert_nothing_left(run)

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 180 EMULATED
 """Options of a launch, each with what it changes: on one node, and where ranks stand in jobs of several agents on
 this machine, each with a host name of its own."""
 

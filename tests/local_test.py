@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240 SANITIZED LABELS torch
+# ctest: TIMEOUT 240 SANITIZED EMULATED LABELS torch
 """One node: what a worker finds, and what becomes of what it prints."""
 
 import datetime

@@ -1,3 +1,4 @@
+# ctest: EMULATED
 """toprun net on other machines' /sys: which RDMA ports and GIDs a job uses there, what NCCL is told and why."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 180 EMULATED
 """What a launcher meets once in a long life: odd names, huge and strange files, many ranks."""
 
 import os

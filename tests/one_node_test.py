@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 180 EMULATED
 """A job on one node: where its store listens, and that it takes no port that others expect."""
 
 import os

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 240 EMULATED
 """Clients that misuse a store, or a store that is busy: the job goes on and ends as it should."""
 
 import ctypes
@@ -74,6 +74,7 @@ class BeginsThreads:
     """A process that waits for SIGCONT; it is stopped where it begins its first thread, which goes on."""
 
     def __init__(self, pid):
+        support.needs_real_processor("ptrace")
         self.pid, self.thread = pid, None
         ptrace(PTRACE_SEIZE, pid, PTRACE_O_TRACECLONE)
 

@@ -80,6 +80,12 @@ def needs_root():
         raise unittest.SkipTest("needs root")
 
 
+def needs_real_processor(what):
+    """Of what qemu-user, which runs a program of another architecture, does not do."""
+    if os.environ.get("EMULATED"):
+        raise unittest.SkipTest(f"qemu-user does not do this: {what}")
+
+
 def needs_program(name):
     if not shutil.which(name):
         raise unittest.SkipTest(f"{name} is not installed")

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 EMULATED LABELS cluster
 """`toprun topo order` as other programs use it: a real srun and a real mpirun put their ranks where it
 says, on four hosts in two racks whose names interleave. The order of the network is n0 n2 n1 n3."""
 

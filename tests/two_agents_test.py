@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240 SANITIZED LABELS torch
+# ctest: TIMEOUT 240 SANITIZED EMULATED LABELS torch
 """Two agents, each started by hand on this host, as in two terminals."""
 
 import os
