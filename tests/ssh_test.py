@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import time
 import unittest
@@ -464,6 +465,25 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
             self.cluster.join("n0")
         self.assertRegex(self.launch_verb("status", report).out,
                          rf"\n  root       process {root} of n0 does not run any more: ")
+
+    def test_hosts_of_another_kind(self):
+        """They get the program of their kind that lies beside the launcher's; without one, it is said which."""
+        kind = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
+        folder, tools = self.folder(), self.folder()
+        shutil.copy(support.binary(), folder / "toprun")
+        (tools / "uname").write_text(f'#!/bin/sh\ntest "$*" = -m && echo {kind} || exec /usr/bin/uname "$@"\n')
+        (tools / "uname").chmod(0o755)
+        login_script = self.daemons.folder / "home/n1/.bashrc"
+        login_script.write_text(f"PATH={tools}:$PATH\n")
+        self.addCleanup(login_script.unlink)
+        line = [folder / "toprun", "--hosts", "n[0-1]", "--no-python", "sh", "-c", "echo rank $RANK"]
+        refused = self.on("ctl", *line, env=self.environment())
+        self.assert_failed(refused, 1, f"no agent on n1: the host is a machine of the kind {kind}, and toprun has no program "
+                           f"for it; put the toprun of {kind} beside this one, as {folder}/toprun-{kind}")
+        shutil.copy(support.binary(), folder / f"toprun-{kind}")
+        done = self.on("ctl", *line, env=self.environment())
+        self.assert_ok(done)
+        self.assertEqual(sorted(done.out.split("\n")), ["", "rank 0", "rank 1"])
 
     # Logins that fail.
 

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace toprun::process {
@@ -46,14 +47,40 @@ int look(dl_phdr_info* object, std::size_t, void* found) {
   return 1;
 }
 
+std::string hex(std::string_view digest) {
+  std::string text;
+  for (const char byte : digest) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+// Of all kinds of machines that toprun is built for, numbers have the same order of bytes.
+template <class Part>
+std::optional<Part> part_at(std::string_view bytes, std::size_t at) {
+  if (at > bytes.size() || bytes.size() - at < sizeof(Part)) return std::nullopt;
+  Part part;
+  std::memcpy(&part, bytes.data() + at, sizeof part);
+  return part;
+}
+
 }  // namespace
 
 std::string build_id() {
   std::string_view digest;
   ::dl_iterate_phdr(look, &digest);
-  std::string text;
-  for (const char byte : digest) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
+  return hex(digest);
+}
+
+std::string build_id_in(std::string_view head) {
+  const auto file = part_at<Elf64_Ehdr>(head, 0);
+  if (!file || !head.starts_with(ELFMAG) || file->e_ident[EI_CLASS] != ELFCLASS64) return {};
+  for (std::size_t i = 0; i < file->e_phnum; ++i) {
+    const auto segment = part_at<Elf64_Phdr>(head, file->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return {};
+    if (segment->p_type != PT_NOTE || segment->p_offset > head.size()) continue;
+    const std::string_view digest = digest_in(head.substr(segment->p_offset, segment->p_filesz));
+    if (!digest.empty()) return hex(digest);
+  }
+  return {};
 }
 
 }  // namespace toprun::process

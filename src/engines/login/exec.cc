@@ -43,9 +43,10 @@ constexpr std::size_t most_login_lines = 4'096;
 
 }  // namespace
 
-std::vector<std::string> exec_login(const std::vector<std::string>& exec, const Binary& binary) {
+std::vector<std::string> exec_login(const std::vector<std::string>& exec,
+                                    std::span<const Binary> binaries) {
   std::vector<std::string> argv = exec;
-  argv.insert(argv.end(), {"sh", "-c", login_script(binary)});
+  argv.insert(argv.end(), {"sh", "-c", login_script(binaries)});
   return argv;
 }
 

@@ -10,7 +10,8 @@ namespace toprun::engines {
 
 // The command for a login into a pod. The command consists of the engine's command (Node::exec) and
 // of the script that finds or downloads toprun in the pod.
-std::vector<std::string> exec_login(const std::vector<std::string>& exec, const Binary& binary);
+std::vector<std::string> exec_login(const std::vector<std::string>& exec,
+                                    std::span<const Binary> binaries);
 
 // Why a login into a pod failed, according to the stderr of kubectl or runai.
 LoginTrouble exec_trouble(std::string_view said);

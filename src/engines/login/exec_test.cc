@@ -8,12 +8,13 @@ namespace toprun::engines {
 namespace {
 
 TEST(Exec, APodsShRunsTheScript) {
+  const std::vector<Binary> binaries{{"x86_64", "0123456789abcdef", 17}};
   const std::vector<std::string> argv =
-      exec_login({"kubectl", "exec", "a-0", "-i", "--"}, {"0123456789abcdef", 17});
+      exec_login({"kubectl", "exec", "a-0", "-i", "--"}, binaries);
   ASSERT_EQ(argv.size(), 8u);
   EXPECT_EQ(argv[4], "--");
   EXPECT_EQ(argv[5], "sh");
-  EXPECT_EQ(argv[7], login_script({"0123456789abcdef", 17}));
+  EXPECT_EQ(argv[7], login_script(binaries));
 }
 
 TEST(Exec, Trouble) {

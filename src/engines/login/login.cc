@@ -22,7 +22,7 @@ constexpr int login_port = 29500;
 constexpr std::string_view ended_words = "toprun-login ended with ";
 constexpr int most_exit_code = 255;
 
-// `h` and `n` are the program's id and size.
+// `m` is the kind of machine; `h` and `n` are its program's id and size.
 constexpr std::string_view login_commands =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
     R"sh(s() { echo "toprun-login $*"; }; )sh"
@@ -38,10 +38,10 @@ constexpr std::string_view login_commands =
     R"sh(t=$f.$(uname -n).$$; )sh"
     R"sh(e=$({ head -c $n /dev/zero >"$t"; } 2>&1) || { w="$w; $d: ${e##*: }"; rm -f "$t"; continue; }; )sh"
     R"sh(chmod 700 "$t"; [ -x "$t" ] || { w="$w; $d: mounted noexec"; rm -f "$t"; continue; }; )sh"
-    R"sh(s need; head -c $n >"$t"; size "$t" || { rm -f "$t"; s refused "the program came incomplete to $d"; exit 1; }; )sh"
+    R"sh(s need $m; head -c $n >"$t"; size "$t" || { rm -f "$t"; s refused $n "the program came incomplete to $d"; exit 1; }; )sh"
     R"sh(find "$d" -maxdepth 1 -name "????????????????*" -mtime +30 -exec rm -rf {} + 2>/dev/null; )sh"
     R"sh(mv -f "$t" "$f" && go "$f"; w="$w; $d: cannot be written"; done; )sh"
-    R"sh(s refused "${w#; }"; exit 1)sh";
+    R"sh(s refused $n "${w#; }"; exit 1)sh";
 
 Result<int> index_in(const Environment& environment, const char* variable, std::size_t nodes) {
   const auto index = parse_int(environment.get(variable).value_or(""));
@@ -143,8 +143,12 @@ std::map<std::string, std::string> variables_of(const LoginPlace& place) {
   return variables;
 }
 
-std::string login_script(const Binary& binary) {
-  return fmt::format("h={}; n={}; {}", binary.id, binary.bytes, login_commands);
+std::string login_script(std::span<const Binary> binaries) {
+  std::string choice = "m=$(uname -m); case $m in ";
+  for (const Binary& binary : binaries) {
+    choice += fmt::format("{}) h={}; n={};; ", binary.machine, binary.id, binary.bytes);
+  }
+  return fmt::format("{}*) echo {}other $m; exit 1;; esac; {}", choice, login_mark, login_commands);
 }
 
 std::string login_up(std::string_view address) {

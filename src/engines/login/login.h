@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +46,10 @@ bool is_login_agent(const Environment& environment);
 inline constexpr const char* login_step_variable = "TOPRUN_STEP";
 inline constexpr const char* login_step = "login";
 
-// An identifier of the agent's program in the hosts' caches.
+// toprun's program for one kind of machine.
 struct Binary {
-  std::string id;  // hex digits, at least 16
+  std::string machine;  // as `uname -m` prints it: "x86_64"
+  std::string id;       // its identifier in the hosts' caches: hex digits, at least 16
   std::size_t bytes = 0;
 };
 
@@ -55,14 +57,15 @@ struct Binary {
 // Otherwise the script requests the program on stdout, reads the program from stdin and stores it.
 // The script prints lines that begin with `login_mark`, and then becomes the agent:
 //
-//   need                        send this many bytes on stdin
+//   need MACHINE                send the program for this kind of machine on stdin
 //   run CLIENT PORT SERVER PORT PATH   the program starts now ($SSH_CONNECTION, dashes if unset)
-//   refused WHY                 no folder can hold the program, one reason per folder
+//   refused BYTES WHY           no folder can hold the program of this size, one reason per folder
+//   other MACHINE               there is no program for this kind of machine
 //
 // The folders are $XDG_CACHE_HOME/toprun (else ~/.cache/toprun), then toprun-USER below /var/tmp,
 // /dev/shm and /tmp. A folder that belongs to another user is skipped. The text contains no single
 // quote, backslash, exclamation mark or line end.
-std::string login_script(const Binary& binary);
+std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
 // Lines that the agent itself prints: login_up() before it reads its instructions, login_joins on
 // stderr once it can join, and login_ended() at its end. The last line is needed because the exit

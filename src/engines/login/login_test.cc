@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -148,9 +149,23 @@ TEST(Ssh, Command) {
   EXPECT_EQ(ssh_command({{"TOPRUN_SSH", "/opt/ssh  -F conf"}}, "b", "x")[2], "conf");
 }
 
+std::string machine_here() {
+  utsname system{};
+  ::uname(&system);
+  return system.machine;
+}
+
+std::vector<Binary> binaries(std::string id, std::size_t bytes) {
+  return {{"a-quantum-computer", "ffffffffffffffff", 1}, {machine_here(), std::move(id), bytes}};
+}
+
+std::string needs() {
+  return fmt::format("toprun-login need {}\n", machine_here());
+}
+
 // Any login shell has to hand the line on: csh breaks at '!' and line ends, fish at backslashes.
 TEST(Ssh, LineIsSafeInAnyShell) {
-  const std::string line = ssh_line({"abc", 17});
+  const std::string line = ssh_line(binaries("abc", 17));
   constexpr std::string_view opening = "exec sh -c '";
   ASSERT_TRUE(line.starts_with(opening) && line.ends_with('\''));
   const std::string_view inner =
@@ -178,7 +193,7 @@ class SshLine : public testing::TestWithParam<std::string> {
   }
   // `before`: what the shell does first, in mount namespaces of its own if there is something.
   process::Finished run(const std::string& before = {}) {
-    const std::string line = ssh_line({"0123456789abcdef", program.size()});
+    const std::string line = ssh_line(binaries("0123456789abcdef", program.size()));
     std::vector<std::string> argv{GetParam(), "-c", line};
     if (!before.empty()) {
       argv = {"unshare", "--mount", GetParam(), "-c",
@@ -200,16 +215,26 @@ class SshLine : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(SshLine, AbsentThenPresent) {
-  EXPECT_EQ(run().out, "toprun-login need\n" + ran_at(cached()));
+  EXPECT_EQ(run().out, needs() + ran_at(cached()));
   EXPECT_EQ(fs::status(cached()).permissions(), fs::perms::owner_all);
   needs_program_ = false;
   EXPECT_EQ(run().out, ran_at(cached()));
 }
 
+TEST_P(SshLine, AnotherKindOfMachineIsNamed) {
+  const std::string line =
+      ssh_line(std::vector<Binary>{{"a-quantum-computer", "ffffffffffffffff", 1}});
+  const auto finished =
+      process::run({GetParam(), "-c", line}, environment(), std::chrono::seconds(20), "");
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->out, fmt::format("toprun-login other {}\n", machine_here()));
+  EXPECT_EQ(finished->code, 1);
+}
+
 TEST_P(SshLine, CorruptIsReplaced) {
   run();
   std::ofstream(cached()) << "half";
-  EXPECT_EQ(run().out, "toprun-login need\n" + ran_at(cached()));
+  EXPECT_EQ(run().out, needs() + ran_at(cached()));
   EXPECT_EQ(fs::file_size(cached()), program.size());
   const fs::path folder = cached().parent_path();
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1) << "a temporary file was left";
@@ -219,9 +244,10 @@ TEST_P(SshLine, IncompleteIsNotKept) {
   needs_program_ = false;
   const process::Finished finished = run();
   EXPECT_EQ(finished.code, 1);
-  EXPECT_EQ(finished.out, fmt::format("toprun-login need\ntoprun-login refused the program came "
-                                      "incomplete to {}/.cache/toprun\n",
-                                      home_.path().string()));
+  EXPECT_EQ(
+      finished.out,
+      fmt::format("{}toprun-login refused {} the program came incomplete to {}/.cache/toprun\n",
+                  needs(), program.size(), home_.path().string()));
   EXPECT_FALSE(fs::exists(cached()));
 }
 
@@ -236,8 +262,7 @@ TEST_P(SshLine, ElsewhereWhereHomeHasNoRoom) {
     const process::Finished finished = run(before);
     if (finished.code == 77 || finished.err.starts_with("unshare")) GTEST_SKIP() << finished.err;
     EXPECT_EQ(finished.out,
-              "toprun-login need\n" +
-                  ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)))
+              needs() + ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)))
         << before << finished.err;
     TearDown();
   }
@@ -248,8 +273,7 @@ TEST_P(SshLine, AFolderThatSomebodyElseMadeIsPassedOver) {
   run();
   ASSERT_EQ(::chown((home_.path() / ".cache/toprun").c_str(), 4711, 4711), 0);
   EXPECT_EQ(run().out,
-            "toprun-login need\n" +
-                ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)));
+            needs() + ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)));
 }
 
 TEST_P(SshLine, NoPlaceAtAll) {

@@ -20,8 +20,8 @@ std::vector<std::string> ssh_command(const Environment& environment, const std::
   return argv;
 }
 
-std::string ssh_line(const Binary& binary) {
-  return fmt::format("exec sh -c '{}'", login_script(binary));
+std::string ssh_line(std::span<const Binary> binaries) {
+  return fmt::format("exec sh -c '{}'", login_script(binaries));
 }
 
 }  // namespace toprun::engines

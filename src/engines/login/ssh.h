@@ -20,7 +20,7 @@ std::vector<std::string> ssh_command(const Environment& environment, const std::
 
 // The command line for the login shell on a host. Any shell can run this line, which passes
 // login_script() to a POSIX sh.
-std::string ssh_line(const Binary& binary);
+std::string ssh_line(std::span<const Binary> binaries);
 
 // Why a login failed, according to ssh's stderr. If possible, the text does not contain the host's
 // name, so that one message can be for all hosts with the same problem.

@@ -46,7 +46,8 @@ void keep_end(std::string& kept, std::string_view bytes) {
 }  // namespace
 
 Login::Login(asio::io_context& io, output::Terminal& terminal, engines::EngineKind engine,
-             std::string name, std::function<Bytes()> program, std::function<void()> changed)
+             std::string name, std::function<Bytes(std::string_view)> program,
+             std::function<void()> changed)
     : terminal_(terminal),
       engine_(engine),
       name_(std::move(name)),
@@ -183,18 +184,20 @@ std::size_t Login::heard(std::string_view bytes) {
 void Login::obey(std::string_view line) {
   const std::vector<std::string_view> parts = words(line);
   if (parts.empty()) return;
-  if (parts[0] == "need" && state_ == State::connecting) {
-    tell(program_());
+  if (parts[0] == "need" && parts.size() > 1 && state_ == State::connecting) {
+    tell(program_(parts[1]));
     become(State::copying, login_copy_limit);
+  } else if (parts[0] == "other" && parts.size() > 1) {
+    trouble_ = no_program_for(parts[1]);
   } else if (parts[0] == "run" && parts.size() >= 6) {
     if (parts[1] != "-") client_ = parts[1];
     if (parts[3] != "-") server_ = parts[3];
     path_ = line.substr(static_cast<std::size_t>(parts[5].data() - line.data()));
     become(State::starting, login_program_limit);
-  } else if (parts[0] == "refused") {
+  } else if (parts[0] == "refused" && parts.size() > 2) {
     trouble_ = LoginTrouble{
-        fmt::format("no space for toprun's program ({} bytes): {}", program_()->size(),
-                    trim(line.substr(parts[0].size()))),
+        fmt::format("no space for toprun's program ({} bytes): {}", parts[1],
+                    line.substr(static_cast<std::size_t>(parts[2].data() - line.data()))),
         "free some space there, or set XDG_CACHE_HOME on HOST to a folder with enough space"};
   } else if (parts[0] == "up") {
     if (parts.size() > 1 && server_.empty()) server_ = parts[1];

@@ -46,10 +46,11 @@ class Login : public std::enable_shared_from_this<Login> {
   enum class State { waiting, connecting, copying, starting, up, over };
   using Bytes = std::shared_ptr<const std::string>;
 
-  // `engine`: ssh or exec. `program`: the program, for a host that requests a copy. `changed` is
-  // called at every change of state.
+  // `engine`: ssh or exec. `program`: the program for a kind of machine, for a host that requests a
+  // copy. `changed` is called at every change of state.
   Login(boost::asio::io_context& io, output::Terminal& terminal, engines::EngineKind engine,
-        std::string name, std::function<Bytes()> program, std::function<void()> changed);
+        std::string name, std::function<Bytes(std::string_view)> program,
+        std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const spawn::Inherited& inherited);
@@ -108,7 +109,7 @@ class Login : public std::enable_shared_from_this<Login> {
   output::Terminal& terminal_;
   const engines::EngineKind engine_;
   const std::string name_;
-  const std::function<Bytes()> program_;
+  const std::function<Bytes(std::string_view)> program_;
   const std::function<void()> changed_;
   State state_ = State::waiting;
   pid_t pid_ = -1;

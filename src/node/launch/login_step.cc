@@ -53,16 +53,6 @@ constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
 
-// Not read: mostly every host has it already, and its linker's digest names it.
-Result<engines::Binary> own_binary() {
-  struct stat status {};
-  if (::stat(process::own_program, &status) != 0) return fail_errno("cannot read toprun's program");
-  engines::Binary binary{process::build_id(), static_cast<std::size_t>(status.st_size)};
-  if (!binary.id.empty()) return binary;
-  return fail("toprun's program has no build id",
-              "the ELF note with the build id was removed from the program", "build toprun again");
-}
-
 std::string with_host(std::string text, const std::string& host) {
   constexpr std::string_view word = "HOST";
   for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += host.size()) {
@@ -90,7 +80,7 @@ class LoginStep {
   asio::awaitable<std::optional<int>> log_in();
   asio::awaitable<int> follow();
   asio::awaitable<void> end_all();
-  Login::Bytes program();
+  Login::Bytes program(std::string_view machine);
   void start_more();
   int in_flight() const;
   bool all_answered() const;
@@ -119,7 +109,8 @@ class LoginStep {
   asio::signal_set signals_;
   asio::steady_timer beat_;
   agent::Inbox<Event> inbox_;
-  Login::Bytes program_;                        // once a host has asked for it
+  std::map<std::string, Login::Bytes, std::less<>>
+      read_;                                    // programs that hosts have asked for, by machine
   std::vector<std::shared_ptr<Login>> logins_;  // as commands_.hosts
   std::vector<std::size_t> members_;            // those that were given orders
   std::vector<char> reported_lost_;             // by login
@@ -147,7 +138,8 @@ LoginStep::LoginStep(const plan::Job& job, LoginCommands commands, StepOf what)
   for (const int number : {SIGCHLD, SIGCONT}) signals_.add(number);
   for (const LoginCommands::One& one : commands_.hosts) {
     logins_.push_back(std::make_shared<Login>(
-        io_, terminal_, job.place.engine, one.node.name, [this] { return program(); },
+        io_, terminal_, job.place.engine, one.node.name,
+        [this](std::string_view machine) { return program(machine); },
         [this] { inbox_.push(Changed{}); }));
   }
   reported_lost_.resize(logins_.size());
@@ -206,13 +198,17 @@ asio::awaitable<std::optional<int>> LoginStep::log_in() {
   co_return std::nullopt;
 }
 
-// Unreadable is not possible: the kernel has just read it.
-Login::Bytes LoginStep::program() {
-  if (!program_) {
-    program_ = std::make_shared<const std::string>(
-        read_file(process::own_program, max_binary_bytes).value_or(std::string()));
-  }
-  return program_;
+// Of a program that cannot be read any more, no bytes: the host's script says that it came
+// incomplete.
+Login::Bytes LoginStep::program(std::string_view machine) {
+  if (const auto known = read_.find(machine); known != read_.end()) return known->second;
+  const auto named = std::ranges::find_if(
+      commands_.programs, [&](const LoginProgram& one) { return one.binary.machine == machine; });
+  auto bytes = std::make_shared<const std::string>(
+      named == commands_.programs.end()
+          ? std::string()
+          : read_file(named->path, max_binary_bytes).value_or(std::string()));
+  return read_.emplace(machine, std::move(bytes)).first->second;
 }
 
 void LoginStep::start_more() {
@@ -461,12 +457,14 @@ void tell_kept(const std::string& job, const std::string& run) {
 
 Result<LoginCommands> login_commands(const plan::Job& job) {
   const auto place = TRY(plan::needed_nodes(job));
-  const auto binary = TRY(own_binary());
-  const auto way_to = [&](const engines::Node& node) {
-    if (!node.exec.empty()) return engines::exec_login(node.exec, binary);
-    return engines::ssh_command(job.environment, node.login, engines::ssh_line(binary));
-  };
   LoginCommands commands;
+  commands.programs = TRY(login_programs());
+  std::vector<engines::Binary> binaries;
+  for (const LoginProgram& program : commands.programs) binaries.push_back(program.binary);
+  const auto way_to = [&](const engines::Node& node) {
+    if (!node.exec.empty()) return engines::exec_login(node.exec, binaries);
+    return engines::ssh_command(job.environment, node.login, engines::ssh_line(binaries));
+  };
   const auto count = static_cast<std::size_t>(place.node_count);
   for (std::size_t i = 0; i < std::min(count, place.nodes.size()); ++i) {
     const engines::Node& node = place.nodes[i];

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text/error.h"
+#include "node/launch/login_programs.h"
 #include "node/plan/job.h"
 
 namespace toprun::launch {
@@ -21,6 +22,7 @@ struct LoginCommands {
     std::vector<std::string> argv;
   };
   std::vector<One> hosts;
+  std::vector<LoginProgram> programs;  // that hosts can get
 };
 Result<LoginCommands> login_commands(const plan::Job& job);
 

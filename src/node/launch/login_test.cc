@@ -22,7 +22,8 @@ int abandon_one_that_has_ended() {
   boost::asio::io_context io;
   output::Terminal terminal(io, output::ConsoleDescriptors{}, false);
   const auto login = std::make_shared<Login>(
-      io, terminal, engines::EngineKind::ssh, "n1", [] { return Login::Bytes(); }, [] {});
+      io, terminal, engines::EngineKind::ssh, "n1", [](std::string_view) { return Login::Bytes(); },
+      [] {});
   // As ssh with ControlPersist: what it leaves behind keeps its outputs open.
   login->start({"sh", "-c", "sleep 60 & exit 0"}, {{"PATH", "/usr/bin:/bin"}},
                spawn::Inherited::capture());
