@@ -30,7 +30,7 @@ docs: release  ## build/site: the pages as a site with search, and every verb's 
 	TOPRUN=$(TOPRUN) NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet --strict
 
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 simulate: release  ## whole runs with faults, from SEEDS (100000) seeds, a hundredth of them with the drivers; what breaks is printed with its seed
 	cmake --build build/release --target run_sim

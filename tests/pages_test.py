@@ -84,7 +84,7 @@ def absent_names(text, code, targets):
     for name in re.findall(r"\bTOPRUN_[A-Z_]*[A-Z]\b|\btoprun\.[a-z_]+/\d\b", text):
         if name not in code:
             yield name
-    for target in re.findall(r"`(?:[A-Z_]+=\S+ )*make ([a-z][a-z-]*)", text):
+    for target in re.findall(r"`(?:[A-Z_]+=\S+ )*make ([a-z][a-z0-9-]*)", text):
         if target not in targets:
             yield f"make {target}"
 
