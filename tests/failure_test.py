@@ -157,6 +157,39 @@ dist.destroy_process_group()
 """
 
 
+# Native code aborts as Python exits, or while the ranks go on after an exception that was logged.
+ABORTS = """
+import atexit, os, traceback
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.barrier()
+if os.environ["RAISES"] == "1":
+    atexit.register(os.abort)
+    raise ValueError("bad loss")
+try:
+    raise ValueError("bad loss")
+except ValueError:
+    traceback.print_exc()
+os.abort()
+"""
+
+
+class Aborts(support.TestCase):
+    def test_an_exception_before_the_abort_is_the_cause_if_it_ended_python(self):
+        for raises, headline, advice in [
+                ("1", r"failed with ValueError \(and SIGABRT as Python exited\)", r"see \S+, line 9"),
+                ("0", r"was killed by SIGABRT \(aborted\)", "native code crashed: PYTHONFAULTHANDLER=1 .*")]:
+            with self.subTest(raises):
+                script = self.folder() / "aborts.py"
+                script.write_text(ABORTS)
+                finished = self.toprun("--nproc-per-node", 2, script, limit=100,
+                                       env={"PYTHON_EXEC": support.python(), "RAISES": raises, **support.WARM})
+                self.assertEqual(finished.code, 134, finished)
+                self.assertRegex(finished.err, rf"(?m)^toprun: rank [01] on \S+ {headline}$")
+                self.assertRegex(finished.err, rf"(?m)^  next +{advice}$")
+
+
 class EndedEarly(support.TestCase):
     """Uneven shards: rank 1 ends with 0, and the others lose it."""
 

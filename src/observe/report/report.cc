@@ -111,6 +111,37 @@ std::string_view missing_module(std::string_view text) {
                             : up_to(said.substr(inner + of_import.size()), "'");
 }
 
+// The innermost frame of the user's own code in the last traceback.
+std::string advice_for_traceback(const model::Cause& cause) {
+  std::vector<std::string> lines;
+  for (const Outside& line : cause.last_output) lines.push_back(line.raw());
+  const std::string place = model::users_place(lines);
+  return place.empty() ? "" : "see " + place;
+}
+
+// Of an exception that proves that this PyTorch was built without CUDA (torch/cuda/__init__.py;
+// torch/distributed/distributed_c10d.py). Empty: another error.
+std::string advice_for_build_of_pytorch(const model::Cause& cause) {
+  const std::string& text = cause.message.raw();
+  const std::string place = advice_for_traceback(cause);
+  const std::string see = place.empty() ? "" : "; " + place;
+  const std::string python = python_of(cause);
+  const std::string whose = python.empty() ? "this PyTorch" : "the PyTorch of " + python;
+  if (text.contains("Torch not compiled with CUDA enabled")) {
+    return fmt::format(
+        "{} has no CUDA: use the CPU, or choose a Python whose PyTorch has CUDA with --venv DIR or "
+        "PYTHON_EXEC=PATH{}",
+        whose, see);
+  }
+  if (text.contains("Distributed package doesn't have NCCL built in")) {
+    return fmt::format(
+        "{} has no NCCL: use the backend gloo, or choose a Python whose PyTorch has NCCL with "
+        "--venv DIR or PYTHON_EXEC=PATH{}",
+        whose, see);
+  }
+  return {};
+}
+
 // Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
 std::string advice_for_exception(const model::Cause& cause) {
   const std::string& text = cause.message.raw();
@@ -169,14 +200,6 @@ std::string advice_for_worker(const model::Cause& cause) {
            "workers, or make /dev/shm larger (in a container with --shm-size)";
   }
   return {};
-}
-
-// The innermost frame of the user's own code in the last traceback.
-std::string advice_for_traceback(const model::Cause& cause) {
-  std::vector<std::string> lines;
-  for (const Outside& line : cause.last_output) lines.push_back(line.raw());
-  const std::string place = model::users_place(lines);
-  return place.empty() ? "" : "see " + place;
 }
 
 std::string advice_for_mismatch(const model::Cause& cause) {
@@ -297,7 +320,8 @@ std::vector<std::string> changes_of(const model::RunRecord& run) {
     std::string change;
     if (kind == model::CauseKind::grown) change = "more nodes came";
     if (kind == model::CauseKind::node_lost || kind == model::CauseKind::agent_lost) {
-      change = attempt.cause->node.shown() + " was lost";
+      const bool is_known = !attempt.cause->node.empty();
+      change = is_known ? attempt.cause->node.shown() + " was lost" : "the other nodes were lost";
     }
     if (kind == model::CauseKind::interrupted && !attempt.cause->node.empty()) {
       change = attempt.cause->node.shown() + " was asked to leave";
@@ -416,8 +440,13 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return "do the ranks have different numbers of steps? give all ranks the same number of steps, "
            "or train within DDP's join()";
   }
-  if (cause.kind == model::CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
-  if (cause.kind != model::CauseKind::exit || is_toprun(cause)) return {};
+  const bool has_exception =
+      cause.kind == model::CauseKind::exit || model::is_at_exit_of_python(cause);
+  if (cause.kind == model::CauseKind::signal && !has_exception) {
+    return advice_for_signal(*cause.signal, cause.node);
+  }
+  if (!has_exception || is_toprun(cause)) return {};
+  if (std::string of_build = advice_for_build_of_pytorch(cause); !of_build.empty()) return of_build;
   if (message_contains(cause, "doesn't have MPI built in")) {
     return "this PyTorch has no MPI: use the backend gloo or nccl; or use --launcher mpirun with a "
            "PyTorch that is built with MPI";

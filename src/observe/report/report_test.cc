@@ -147,7 +147,7 @@ TEST(Report, KilledRank) {
   exit.exit_code = 0;
   exit.signal = SIGKILL;
   EXPECT_EQ(failure_report(model::cause_of(exit), {0, 1, 2}, "", {}),
-            "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+            "toprun: rank 3 on n4 was killed by SIGKILL\n"
             "  rank        3: local rank 1 of n4, pid 4711\n"
             "  others      1 was stopped, 2 had ended with 0\n"
             "  next        toprun did not send it: look for the out-of-memory killer (dmesg on n4) "
@@ -168,7 +168,7 @@ TEST(Report, RankThatTheKernelEndedForItsMemory) {
   exit.kernel_evidence = "the kernel's out-of-memory killer ended it: Killed process 4711 (python)";
   EXPECT_EQ(
       failure_report(model::cause_of(exit), {0, 1, 0}, "", {}),
-      "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+      "toprun: rank 3 on n4 was killed by SIGKILL\n"
       "  rank        3: local rank 1 of n4, pid 4711\n"
       "  kernel      the kernel's out-of-memory killer ended it: Killed process 4711 (python)\n"
       "  others      1 was stopped\n"
@@ -235,6 +235,49 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
   model::WorkerExit said = failed_exit();
   said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
   EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
+TEST(Report, AnAbortAfterAnUncaughtExceptionIsPythonSExit) {
+  model::WorkerExit exit = failed_exit();
+  exit.signal = SIGABRT;
+  exit.exception = "AssertionError: Torch not compiled with CUDA enabled";
+  exit.last_output = {"[rank3]: Traceback (most recent call last):",
+                      "[rank3]:   File \"/job/mkd.py\", line 15, in <module>",
+                      "[rank3]:     torch.zeros(1, device=\"cuda\")",
+                      "[rank3]: AssertionError: Torch not compiled with CUDA enabled",
+                      "terminate called without an active exception"};
+  const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+  EXPECT_TRUE(report.starts_with(
+      "toprun: rank 3 on n4 failed with AssertionError (and SIGABRT as Python exited)\n"))
+      << report;
+  EXPECT_TRUE(
+      report.contains("  next        this PyTorch has no CUDA: use the CPU, or choose a "
+                      "Python whose PyTorch has CUDA with --venv DIR or PYTHON_EXEC=PATH; "
+                      "see /job/mkd.py, line 15\n"))
+      << report;
+  // Without PyTorch's prefix the program may have logged the exception, and gone on.
+  model::WorkerExit logged = exit;
+  logged.last_output = {
+      "Traceback (most recent call last):", "  File \"/job/mkd.py\", line 15, in <module>",
+      "AssertionError: Torch not compiled with CUDA enabled",
+      "terminate called after throwing an instance of 'std::runtime_error'"};
+  // A program that prints such a prefix has no frames with it.
+  model::WorkerExit printed = exit;
+  printed.last_output = {"[rank3]: AssertionError: Torch not compiled with CUDA enabled"};
+  for (const model::WorkerExit& crashed : {logged, printed}) {
+    const std::string text = failure_report(model::cause_of(crashed), {}, "", {});
+    EXPECT_TRUE(text.starts_with("toprun: rank 3 on n4 was killed by SIGABRT (aborted)\n")) << text;
+    EXPECT_TRUE(text.contains("PYTHONFAULTHANDLER=1")) << text;
+  }
+}
+
+TEST(Report, SaysWhatToDoAboutAPyTorchWithoutNccl) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: Distributed package doesn't have NCCL built in";
+  exit.program = "/env/bin/python3";
+  EXPECT_TRUE(failure_report(model::cause_of(exit), {}, "/logs", {})
+                  .contains("  next        the PyTorch of /env/bin/python3 has no NCCL: use the "
+                            "backend gloo, or choose a Python"));
 }
 
 TEST(Report, OfDifferentSizesInACollectiveItSaysNothingOfNativeCode) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "base/json/json_null.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
+#include "run/model/traceback.h"
 
 namespace toprun::model {
 namespace {
@@ -26,7 +28,7 @@ constexpr std::array<std::string_view, 16> cause_names = {
 // "SIGSEGV (segmentation fault)".
 std::string signal_words(int signal) {
   const char* const description = ::sigdescr_np(signal);
-  if (description == nullptr) return signal_name(signal);
+  if (description == nullptr || signal == SIGKILL) return signal_name(signal);
   return fmt::format("{} ({})", signal_name(signal), lower(description));
 }
 
@@ -34,6 +36,13 @@ CauseKind kind_called(std::string_view name) {
   const auto found = std::ranges::find(cause_names, name);
   if (found == cause_names.end()) return CauseKind::other;
   return static_cast<CauseKind>(found - cause_names.begin());
+}
+
+// "AssertionError", of "AssertionError: Torch not compiled with CUDA enabled".
+std::string type_of_exception(const Outside& message) {
+  const std::string& text = message.raw();
+  const std::string_view type = std::string_view(text).substr(0, text.find_first_of(": \n"));
+  return printable(type);
 }
 
 // "rank 3 on n4", "node n4", "" …
@@ -117,6 +126,15 @@ std::string short_text(const Cause& cause) {
   return fmt::format("{}: {}", what, message);
 }
 
+bool is_at_exit_of_python(const Cause& cause) {
+  const bool is_of_native_code =
+      cause.signal == SIGABRT || cause.signal == SIGSEGV || cause.signal == SIGBUS;
+  if (cause.kind != CauseKind::signal || !is_of_native_code) return false;
+  std::vector<std::string> output;
+  for (const Outside& line : cause.last_output) output.push_back(line.raw());
+  return was_caught_nowhere(cause.message.raw(), output);
+}
+
 std::string sentence(const Cause& cause) {
   if (!cause.what.empty()) return cause.what.shown();
   const std::string at = on(cause.node);
@@ -124,6 +142,10 @@ std::string sentence(const Cause& cause) {
     case CauseKind::exit:
       return fmt::format("{} ended with exit code {}", subject(cause), cause.exit_code.value_or(1));
     case CauseKind::signal:
+      if (is_at_exit_of_python(cause)) {
+        return fmt::format("{} failed with {} (and {} as Python exited)", subject(cause),
+                           type_of_exception(cause.message), signal_name(*cause.signal));
+      }
       return fmt::format("{} was killed by {}", subject(cause),
                          signal_words(cause.signal.value_or(0)));
     case CauseKind::node_lost:

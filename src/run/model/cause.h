@@ -52,6 +52,10 @@ struct Cause {
   Outside what = {};  // read from a report: the sentence() of the run; empty: not read from one
 };
 
+// Whether the signal came after an exception that had ended the rank's Python: native code that
+// still ran aborted or crashed as the interpreter exited. The exception is the cause.
+bool is_at_exit_of_python(const Cause& cause);
+
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
 // sentence() plus the run's exit code, unless the sentence already contains the code.

@@ -51,4 +51,17 @@ std::string users_place(std::span<const std::string> output) {
   return place;
 }
 
+bool was_caught_nowhere(std::string_view exception, std::span<const std::string> output) {
+  const std::string_view first = trim(exception.substr(0, exception.find('\n')));
+  if (first.empty()) return false;
+  bool in_traceback = false;
+  for (const std::string_view line : output) {
+    const std::string_view text = without_rank(line);
+    if (text.size() == line.size()) continue;
+    if (frame_in(line)) in_traceback = true;
+    if (in_traceback && trim(text) == first) return true;
+  }
+  return false;
+}
+
 }  // namespace toprun::model
