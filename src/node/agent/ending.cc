@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <set>
 
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
@@ -84,12 +85,21 @@ std::string advice_on_loss(const plan::Job& job) {
 }
 
 // Of a loss, which report::failure_report() has no advice for.
-std::string next_after_loss(const plan::Job& job, const model::Cause& cause, Follows follows) {
+std::string next_after_loss(const plan::Job& job, const run::AttemptCourse& attempt,
+                            const model::Cause& cause, Follows follows) {
   const bool is_loss =
       cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
   if (!is_loss) return {};
   if (cause.node.empty()) return "look at the network of the root's host first";
   if (follows == Follows::nothing) return advice_on_loss(job);
+  std::set<std::string> hosts;
+  for (const model::NodeRecord& node : attempt.nodes) hosts.insert(node.name.raw());
+  // The verdict does not know which of the two is at fault if the lost one was silent.
+  if (cause.kind == model::CauseKind::node_lost && hosts.size() == 2) {
+    return fmt::format(
+        "the job goes on; look at {} before another job uses them (toprun doctor on each host)",
+        hosts::short_list({hosts.begin(), hosts.end()}));
+  }
   return fmt::format(
       "the job goes on; look at {} before another job uses it (toprun doctor on that host)",
       cause.node);
@@ -144,14 +154,16 @@ run::EngineAnswered why_stopped(const Environment& environment) {
   return {run::EngineAnswered::Stop{kind, exit_code, std::move(stop->words)}};
 }
 
-std::string next_step(const plan::Job& job, const model::Cause& cause, int exit_code,
-                      Follows follows) {
-  if (std::string of_signal = next_after_signal(job, cause, exit_code); !of_signal.empty()) {
-    return of_signal;
+std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
+                      const model::Cause& cause, Follows follows) {
+  const std::string of_signal = next_after_signal(job, cause, attempt.verdict.exit_code);
+  // A report of a Slurm job is mostly read by `toprun status ID`, which that advice would name.
+  if (!of_signal.empty()) {
+    return engines::slurm::own_job_id(job.environment) ? std::string() : of_signal;
   }
   const bool has_logs = job.options.log_dir || job.options.node_log;
   std::string of_failure = report::advice(cause, has_logs);
-  return of_failure.empty() ? next_after_loss(job, cause, follows) : of_failure;
+  return of_failure.empty() ? next_after_loss(job, attempt, cause, follows) : of_failure;
 }
 
 std::string summary(const plan::Job& job, const run::Course& course) {
@@ -174,7 +186,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
     if (cause->rank == one.rank) exit = &one;
   }
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
-  const std::string next = next_after_loss(job, *cause, follows);
+  const std::string next = next_after_loss(job, attempt, *cause, follows);
   say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
                                    kept_log(job.options, attempt, *cause),
                                    style_of_stderr(job.environment),

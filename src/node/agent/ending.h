@@ -15,9 +15,9 @@ enum class Follows { another_attempt, nothing };
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
 // What the user can do about the cause; empty: no advice.
-// `exit_code`: the attempt's.
-std::string next_step(const plan::Job& job, const model::Cause& cause, int exit_code,
-                      Follows follows);
+// `cause`: the attempt's.
+std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
+                      const model::Cause& cause, Follows follows);
 
 // Asks the engine (the batch system) why the engine ended the run. To ask, runs one of the engine's
 // commands.

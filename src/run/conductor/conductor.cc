@@ -93,6 +93,18 @@ Verdict cut_off(const std::vector<std::string>& hosts, const std::vector<char>& 
   return verdict;
 }
 
+// Of two hosts that do not hear each other, either may be cut off. The node keeps its name in the
+// verdict: the job goes on without it, whatever the reason.
+Verdict lost_one_of_two(const std::vector<std::string>& hosts, const Verdict& first) {
+  const auto own =
+      std::ranges::find_if(hosts, [&](const std::string& host) { return host != first.node; });
+  Verdict verdict = first;
+  verdict.message = fmt::format(
+      "{}: this does not tell whether {} failed, or the network of {} or of {}, where the root is",
+      first.message, first.node, first.node, *own);
+  return verdict;
+}
+
 std::string mismatch_message(const model::Mismatch& mismatch) {
   const std::string_view said = error_of(*mismatch.noticed);
   std::string message =
@@ -186,13 +198,13 @@ void Conductor::lose(std::size_t node, bool silent, std::string_view reason, Ste
   stop(Trigger::lost, now);
 }
 
-bool Conductor::lost_all_others() const {
-  constexpr std::size_t least_others = 2;  // of two nodes, each may be the one that is cut off
+std::size_t Conductor::lost_others() const {
   std::set<std::string_view> others, left;
   for (std::size_t node = 0; node < hosts_.size(); ++node) {
     (silent_[node] != 0 ? others : left).insert(hosts_[node]);
   }
-  return left.size() == 1 && others.size() >= least_others && !others.contains(*left.begin());
+  const bool lost_all = left.size() == 1 && !others.contains(*left.begin());
+  return lost_all ? others.size() : 0;
 }
 
 void Conductor::failed(std::size_t node, Error error, SteadyTime now) {
@@ -353,7 +365,10 @@ Verdict Conductor::verdict_without_exits() const {
   } else if (trigger_ == Trigger::hung) {
     verdict = *hang_;
   } else if (loss_ && (trigger_ == Trigger::lost || !cause_is_known)) {
-    verdict = lost_all_others() ? cut_off(hosts_, silent_, *loss_) : *loss_;
+    const std::size_t others = lost_others();
+    verdict = others > 1    ? cut_off(hosts_, silent_, *loss_)
+              : others == 1 ? lost_one_of_two(hosts_, *loss_)
+                            : *loss_;
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
     verdict.exit_code = all_well ? exit_failure : 128 + signal_;
     verdict.kind = CauseKind::interrupted;

@@ -115,9 +115,9 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
-  // Whether all nodes but one went silent: then this one, the root's, has more likely lost its own
-  // network.
-  bool lost_all_others() const;
+  // How many hosts went silent, if all but the root's did: then the root's may have lost its own
+  // network. 0: another host is heard.
+  std::size_t lost_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);
   bool is_impatient(SteadyTime now) const;

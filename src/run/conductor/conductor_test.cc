@@ -314,6 +314,21 @@ TEST(Conductor, ARootThatLosesAllOthersAccusesNone) {
   EXPECT_EQ(one_is_lost.verdict().node, "b");
 }
 
+TEST(Conductor, OfTwoNodesEitherMayBeCutOff) {
+  Conductor silent({"a", "b"}, {1, 1}, {});
+  silent.lost(1, true, "no message for 10.0 s", first_moment);
+  EXPECT_EQ(silent.verdict().node, "b");
+  EXPECT_EQ(silent.verdict().message,
+            "no message for 10.0 s: this does not tell whether b failed, or the network of b or of "
+            "a, where the root is");
+  Conductor closed({"a", "b"}, {1, 1}, {});
+  closed.lost(1, false, "the connection was closed", first_moment);
+  EXPECT_EQ(closed.verdict().message, "the connection was closed");
+  Conductor one_host({"a", "a"}, {1, 1}, {});
+  one_host.lost(1, true, "no message for 10.0 s", first_moment);
+  EXPECT_EQ(one_host.verdict().message, "no message for 10.0 s");
+}
+
 TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
   Conductor conductor = conductor_of_two();
   conductor.gone(1);

@@ -528,10 +528,24 @@ void Coordinator::end_attempt(Verdict verdict) {
   }
   actions_.emplace_back(TellFailure{ended.number});
   actions_.emplace_back(KeepRecord{});
-  if (!next.words.empty()) tell_user(next.words);
+  if (!next.words.empty()) tell_user(next.words + words_for_the_last_call());
   if (next.pause == milliseconds(0)) return begin_attempt();
   stage_ = Stage::pausing;
   deadline_ = now_.steady + next.pause;
+}
+
+// What an elastic job that lost a node waits for before its next attempt; empty: it begins at once,
+// or cannot begin with the nodes that are left.
+std::string Coordinator::words_for_the_last_call() const {
+  const auto left = std::ranges::count_if(roster_.nodes(), [](const auto& entry) {
+    return entry.second->is_linked() && !entry.second->leaves_by;
+  });
+  const Size& size = roster_.size();
+  const bool waits = !same_members_ && left >= size.least && left < size.most &&
+                     settings_.last_call >= least_told_wait && !no_other_can_come();
+  if (!waits) return {};
+  return fmt::format("; the next attempt waits up to {} for another node",
+                     duration_text(settings_.last_call));
 }
 
 // Whether the job ends because a node was lost so often; an elastic one goes on with the others, if
@@ -667,9 +681,14 @@ Verdict Coordinator::too_few_joined() const {
 void Coordinator::report_missing() {
   if (last_call_) {
     const Size& size = roster_.size();
-    tell_user(fmt::format(
-        "{} of {}:{} nodes have joined: the job starts unless another node joins within {}",
-        roster_.present(), size.least, size.most, duration_text(*last_call_ - now_.steady)));
+    const auto left = *last_call_ - now_.steady;
+    if (left < least_told_wait) return;
+    const int here = roster_.present();
+    tell_user(
+        fmt::format("{} joined ({} to {} may take part): the job starts unless another node "
+                    "joins within {}",
+                    here == 1 ? "1 node has" : fmt::format("{} nodes have", here), size.least,
+                    size.most, duration_text(left)));
     return;
   }
   const auto waited = settings_.join_timeout - (deadline_ - now_.steady);

@@ -147,6 +147,7 @@ class Coordinator {
   void forget_old_attempts();
   bool is_hopeless_without(const std::string& node);
   bool is_too_small_without(const std::string& node);
+  std::string words_for_the_last_call() const;
   bool no_other_can_come() const;
   std::string too_few_are_left(int left) const;
   void gather();

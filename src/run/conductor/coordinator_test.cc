@@ -36,7 +36,8 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   elastic.come(1);
   elastic.after(10s);
   EXPECT_EQ(elastic.said.back(),
-            "2 of 2:3 nodes have joined: the job starts unless another node joins within 20.0 s");
+            "2 nodes have joined (2 to 3 may take part): the job starts unless another node joins "
+            "within 20.0 s");
 }
 
 TEST(Coordinator, TheRecordSaysWhoIsHereWhileNodesAreAwaited) {

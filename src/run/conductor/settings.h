@@ -25,6 +25,8 @@ inline constexpr std::chrono::seconds telling_limit{60};
 // Time limit for the engine's answer to the question why it ended a run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
+// A shorter wait for more nodes is not reported: it is over before the message is read.
+inline constexpr std::chrono::seconds least_told_wait{1};
 // If the ranks' order is not computed after order_patience, a message says what the run waits for.
 // A stage that is late for another reason reports after report_missing_every. Both messages are
 // repeated every report_again_every.

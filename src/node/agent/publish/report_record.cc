@@ -89,7 +89,7 @@ model::RunRecord record_of(const plan::Job& job, const run::Course& course) {
     const bool is_last = &attempt == &course.attempts.back();
     if (one.cause) {
       one.cause->next =
-          agent::next_step(job, *one.cause, attempt.verdict.exit_code,
+          agent::next_step(job, attempt, *one.cause,
                            is_last ? agent::Follows::nothing : agent::Follows::another_attempt);
     }
   }
