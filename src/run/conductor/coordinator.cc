@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/net/hostlist.h"
+#include "base/text/counted.h"
 
 namespace toprun::run {
 
@@ -541,8 +542,11 @@ std::string Coordinator::words_for_the_last_call() const {
     return entry.second->is_linked() && !entry.second->leaves_by;
   });
   const Size& size = roster_.size();
-  const bool waits = !same_members_ && left >= size.least && left < size.most &&
-                     settings_.last_call >= least_told_wait && !no_other_can_come();
+  if (left < size.least) {
+    return fmt::format("; the next attempt waits for {}", counted(size.least - left, "more node"));
+  }
+  const bool waits = !same_members_ && left < size.most && settings_.last_call >= least_told_wait &&
+                     !no_other_can_come();
   if (!waits) return {};
   return fmt::format("; the next attempt waits up to {} for another node",
                      duration_text(settings_.last_call));

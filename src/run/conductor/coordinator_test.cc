@@ -40,6 +40,34 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
             "within 20.0 s");
 }
 
+TEST(Coordinator, SaysThatAnotherNodeIsAwaitedAfterALoss) {
+  for (const auto last_call : {30'000ms, 0ms}) {
+    Settings settings = Simple::elastic(1, 2);
+    settings.last_call = last_call;
+    Simple run(settings);
+    for (int node : {0, 1}) run.come(node);
+    run.all_start(2);
+    run.on(Left{Simple::id(1), Loss{Loss::Kind::silent, "no word"}});
+    run.say(0, Gone{});
+    run.pass(1s);
+    const bool is_told = std::ranges::any_of(run.said, [](const std::string& line) {
+      return line.starts_with(
+          "starting again without it; the next attempt waits up to 30.0 s for "
+          "another node");
+    });
+    EXPECT_EQ(is_told, last_call > 0ms) << ::testing::PrintToString(run.said);
+  }
+}
+
+TEST(Coordinator, SaysThatANodeIsMissingAfterALoss) {
+  Simple run(Simple::elastic(2, 2));
+  for (int node : {0, 1}) run.come(node);
+  run.all_start(2);
+  run.on(Left{Simple::id(1), Loss{Loss::Kind::silent, "no word"}});
+  run.say(0, Gone{});
+  EXPECT_EQ(run.said.back(), "starting again without it; the next attempt waits for 1 more node");
+}
+
 TEST(Coordinator, TheRecordSaysWhoIsHereWhileNodesAreAwaited) {
   Settings settings = Simple::elastic(3, 4);
   settings.node_names = {"n0", "n1", "n2", "n3"};
