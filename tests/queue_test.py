@@ -347,7 +347,7 @@ class Logs(Queue):
         written = json.loads(self.toprun("status", "--json", job).out)
         self.assertEqual(written["schema"], "toprun.status/1")
         self.assertEqual(written["jobs"][0]["report"]["schema"], "toprun.report/1")
-        for choice, words in ("--node n7", "did you mean n0"), ("--rank 4", "ranks 0 to 3"):
+        for choice, words in ("--node n7", "choose one of: n0, n1"), ("--rank 4", "ranks 0 to 3"):
             followed = self.start("ctl", TOPRUN, "logs", "-f", job, *choice.split()).wait(20)
             self.assertEqual(followed.code, 2, followed)
             self.assertIn(words, followed.err)
@@ -363,7 +363,7 @@ class Logs(Queue):
         self.assertRegex(of_node, "(?m)^.*2 begins$")
         self.assertNotIn("0 begins", of_node)
         self.assert_refused(self.toprun("logs", job, "--node", "n7"), 2,
-                            "--node n7: the job has no output from this node; did you mean n0")
+                            "--node n7: the job has no output from this node; choose one of: n0, n1")
         self.assert_refused(self.toprun("logs", job, "--rank", "4"), 2,
                             "--rank 4: the job has ranks 0 to 3")
         self.forgotten(folder, job)
@@ -383,6 +383,15 @@ class Logs(Queue):
         logs = self.toprun("logs", "999999", cwd=folder.parent)
         self.assert_ok(logs)
         self.assertRegex(logs.out, "(?m)^n1: .*2 begins$")
+        for path in old, old / "report.json":
+            logs = self.toprun("logs", path, cwd="/")
+            self.assert_ok(logs)
+            self.assertRegex(logs.out, "(?m)^n1: .*2 begins$")
+            status = self.toprun("status", path, cwd="/")
+            self.assert_ok(status)
+            self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
+        self.assert_refused(self.toprun("logs", folder), 2, "it is a folder, and not the folder or the report of a job; "
+                                                            "give the job's id, .*, or its folder, as in logs/17")
 
     def test_a_failed_attempt_is_told_while_the_next_runs(self):
         folder = self.folder()

@@ -88,7 +88,12 @@ class Announcer {
   void tell(const Job& job) {
     const std::string words = words_of(job);
     if (words.empty() || said_[job.id] == words) return;
+    const bool was_running = states_[job.id] == job.state && job.state == JobState::running;
+    const bool is_same_run = was_running && restarts_[job.id] == job.restarts;
     said_[job.id] = words;
+    states_[job.id] = job.state;
+    restarts_[job.id] = job.restarts;
+    if (is_same_run) return;  // it has lost nodes, or has more
     say(words);
   }
   // How many are ahead and when it may start, again when either changed so that one would notice.
@@ -122,6 +127,8 @@ class Announcer {
 
   const engines::Queue& queue_;
   std::map<std::string, std::string> said_;
+  std::map<std::string, JobState> states_;
+  std::map<std::string, int> restarts_;
   std::map<std::string, std::optional<WallTime>> start_;
   std::map<std::string, std::optional<std::int64_t>> ahead_;
   std::map<std::string, bool> stuck_;  // it was said that the job cannot start

@@ -152,7 +152,8 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
                 "jobs from toprun submit write one such file per host; leave --node out to see the "
                 "output that the engine kept");
   }
-  const auto meant = did_you_mean(node, hosts);
+  constexpr std::size_t few = 12;
+  const auto meant = hosts.size() > few ? did_you_mean(node, hosts) : std::nullopt;
   return usage(
       "--node " + node, "the job has no output from this node",
       meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(hosts, ", "));
@@ -197,10 +198,29 @@ std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
   return found;
 }
 
+// HOST.out of a node that had no other rank in any attempt; empty: the rank shared its node, or had
+// different ones.
+std::vector<LogFile> of_rank_alone(const JobFiles& files, const model::RunRecord& run, int rank) {
+  std::optional<std::string> host;
+  for (const model::AttemptRecord& attempt : run.attempts) {
+    for (const model::NodeRecord& node : attempt.nodes) {
+      const bool has_rank = rank >= node.first_rank && rank < node.first_rank + node.nproc;
+      const bool is_known = host && node.name.raw() == *host;
+      if (!has_rank && !is_known) continue;
+      if (!has_rank || node.nproc != 1 || (host && !is_known)) return {};
+      host = node.name.raw();
+    }
+  }
+  std::vector<LogFile> all = node_files(files);
+  std::erase_if(all, [&](const LogFile& file) { return !host || file.label != *host; });
+  return all;
+}
+
 Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   const auto report = TRY(read_report(files.report()));
   auto found = report ? of_rank_by_report(report->run, rank) : std::vector<LogFile>();
   if (found.empty()) found = of_rank_by_layout(files, rank);
+  if (found.empty() && report) found = of_rank_alone(files, report->run, rank);
   if (!found.empty()) return found;
   if (report && !report->run.attempts.empty()) {
     std::int64_t ranks = 0;
@@ -262,8 +282,32 @@ std::string dependency_in(const std::string& folder) {
   return {};
 }
 
+bool has_files_per_rank_alone(const JobFiles& files) {
+  const auto script = read_plain_file(fs::path(files.folder) / script_name, max_script_bytes);
+  const std::string text = script.value_or("");
+  if (!text.contains(" --redirects") && !text.contains(" -r ")) return false;
+  return std::ranges::any_of(names_in(files.folder), [&](const std::string& name) {
+    return is_there(fs::path(files.folder) / name / "attempt_0");
+  });
+}
+
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id) {
   return found_in(fs::path(folder).parent_path(), id);
+}
+
+std::optional<FoundFiles> files_at(const std::string& path) {
+  if (!path.contains('/') && !path.ends_with(".json")) return std::nullopt;  // an id
+  std::error_code error;
+  fs::path folder = fs::canonical(path, error);
+  if (error) return std::nullopt;
+  if (folder.filename() == "report.json") folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) return std::nullopt;
+  const std::string id = folder.filename().string();
+  if (id_in(id, {}).empty()) return std::nullopt;
+  for (FoundFiles& found : found_in(folder.parent_path(), id)) {
+    if (found.id == id && is_there(found.files.folder)) return std::move(found);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {

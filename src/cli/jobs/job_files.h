@@ -55,8 +55,16 @@ struct FoundFiles {
 // contains the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
+// Whether the job's script sends the output of ranks to a file per rank, instead of to HOST.out
+// (--redirects), and such files exist.
+bool has_files_per_rank_alone(const JobFiles& files);
+
 // The files of jobs with this id that have their folders beside `folder`, a job's own folder.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
+
+// The files of the job that a path names: its own folder (LOGDIR/ID) or the report in it. nullopt:
+// the path does not exist, has no slash as an id, or names something else.
+std::optional<FoundFiles> files_at(const std::string& path);
 
 // The files of all jobs, with any id, in these folders and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);

@@ -36,7 +36,7 @@ TEST(JobFiles, HostsInNaturalOrderThenTheEngines) {
   EXPECT_EQ(text_of(log_files(files, {}), top), "n2=17/n2.out n10=17/n10.out =train.17.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n10"}), top), "n10=17/n10.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n11"}), top),
-            "error: --node n11: the job has no output from this node; did you mean n10?");
+            "error: --node n11: the job has no output from this node; choose one of: n2, n10");
 }
 
 TEST(JobFiles, TheTasksOfAnArrayThatRanElsewhereAreLeftOut) {
@@ -76,6 +76,45 @@ TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
             "=17/run_b/attempt_0/1/stdout.log =17/run_a/attempt_1/1/stdout.log "
             "=17/run_a/attempt_1/1/stderr.log ");
   EXPECT_EQ(text_of(log_files(files, {4, ""}), top), "error: --rank 4: the job has ranks 0 to 3");
+}
+
+TEST(JobFiles, ARankAloneOnItsNodeHasThatNodesFile) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  const JobFiles files{{}, top + "/17"};
+  const auto report_with = [&](int ranks_of_b) {
+    write(files.report(),
+          fmt::format(R"({{"schema":"toprun.report/1","attempts":[{{"attempt":0,"nodes":[
+                      {{"name":"a","first_rank":0,"nproc":1}},
+                      {{"name":"b","first_rank":1,"nproc":{}}}]}}]}})",
+                      ranks_of_b));
+  };
+  write(top + "/17/a.out");
+  write(top + "/17/b.out");
+  report_with(2);
+  EXPECT_EQ(text_of(log_files(files, {0, ""}), top), "a=17/a.out ");
+  EXPECT_NE(text_of(log_files(files, {1, ""}), top).find("did not write one file per rank"),
+            std::string::npos);
+  report_with(1);
+  EXPECT_EQ(text_of(log_files(files, {1, ""}), top), "b=17/b.out ");
+}
+
+TEST(JobFiles, AJobIsFoundByThePathOfItsFolder) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/logs/17/n0.out");
+  write(top + "/logs/17/report.json");
+  write(top + "/logs/train.17.out");
+  write(top + "/logs/170/n0.out");
+  for (const char* path : {"/logs/17", "/logs/17/", "/logs/17/report.json"}) {
+    const auto found = files_at(top + path);
+    ASSERT_TRUE(found) << path;
+    EXPECT_EQ(found->id, "17");
+    EXPECT_EQ(text_of(log_files(found->files, {}), top), "n0=logs/17/n0.out =logs/train.17.out ");
+  }
+  for (const char* path : {"/logs", "/logs/18", "/logs/17/n0.out", "/logs/train.17.out"}) {
+    EXPECT_FALSE(files_at(top + path)) << path;
+  }
 }
 
 TEST(JobFiles, OneAgentsLayoutNeedsNoReport) {

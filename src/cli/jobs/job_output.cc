@@ -39,18 +39,20 @@ bool may_come(const Job& job, const LogChoice& choice, const Error& missing) {
 
 }  // namespace
 
-std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool several_jobs) const {
+std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool several_nodes,
+                                 bool several_jobs) const {
   std::string label = several_jobs ? job.id : std::string();
   // A choice of one rank or node, or a job of one, needs no name in front of each line.
-  if (!file.label.empty() && choice_.takes_all() && job.nodes > 1) {
+  if (!file.label.empty() && choice_.takes_all() && several_nodes) {
     label += (label.empty() ? "" : " ") + file.label;
   }
   return label.empty() ? label : label + ": ";
 }
 
-void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool several_jobs) {
+void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool several_nodes,
+                    bool several_jobs) {
   if (tails_.contains(file.path)) return;
-  const std::string prefix = prefix_of(job, file, several_jobs);
+  const std::string prefix = prefix_of(job, file, several_nodes, several_jobs);
   LogTail::LineFilter filter;
   if (lines == Lines::each_once) {
     Remainder& remainder = remainders_[job.id];
@@ -77,7 +79,11 @@ void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
     }
     Lines lines = found->size() > 1 || jobs.size() > 1 ? Lines::whole : Lines::bytes;
     if (choice_.takes_all() && is_ours(*files, job)) lines = Lines::each_once;
-    for (const LogFile& file : *found) add(job, file, lines, jobs.size() > 1);
+    // A run before a requeue may have been on more nodes.
+    const auto of_hosts =
+        std::ranges::count_if(*found, [](const LogFile& file) { return !file.label.empty(); });
+    const bool several_nodes = job.nodes > 1 || of_hosts > 1;
+    for (const LogFile& file : *found) add(job, file, lines, several_nodes, jobs.size() > 1);
   }
   if (refused > 0 && refused == jobs.size()) refusal_ = trouble_;
 }

@@ -54,8 +54,10 @@ class JobOutput {
   enum class Lines { bytes, whole, each_once };
 
   void look_for_files(const JobsById& jobs, FolderWatch& watch);
-  void add(const engines::Job& job, const LogFile& file, Lines lines, bool several_jobs);
-  std::string prefix_of(const engines::Job& job, const LogFile& file, bool several_jobs) const;
+  void add(const engines::Job& job, const LogFile& file, Lines lines, bool several_nodes,
+           bool several_jobs);
+  std::string prefix_of(const engines::Job& job, const LogFile& file, bool several_nodes,
+                        bool several_jobs) const;
   Result<void> show_remainders(SteadyTime until);
 
   const engines::Queue& queue_;

@@ -99,9 +99,19 @@ bool was_cancelled_without_end(const KnownJob& known) {
   return code_of_run(known).value_or(exit_preempted) == exit_preempted;
 }
 
+// Whether an earlier run of a job that has not begun, or that was put back into the queue, is
+// known.
+bool has_run_before(const KnownJob& known) {
+  const bool is_counted = known.job && known.job->restarts > 0;
+  return is_counted || last_attempt(known) != nullptr ||
+         (known.report && !known.report->run.earlier.empty());
+}
+
 std::string cancel_words(const KnownJob& known, WallTime beside) {
+  const std::string words = cancel_words(cancel_of(known), beside);
   const bool has_begun = known.job ? known.job->started.has_value() : known.has_output;
-  return cancel_words(cancel_of(known), beside) + (has_begun ? "" : ", before it started");
+  if (!has_begun && has_run_before(known)) return words + ", while it waited to start again";
+  return has_begun ? words : words + ", before it started";
 }
 
 std::string code_words(int code, ExitCode shown) {

@@ -333,6 +333,19 @@ TEST_F(TheJobTold, ACancelBeforeTheStartIsToldOnceAndAsSuch) {
             "cancelled by alice at 06:04:10, before it started");
 }
 
+TEST_F(TheJobTold, ACancelAfterARequeueIsNotBeforeTheStart) {
+  Job job = job_of(JobState::cancelled);
+  job.started.reset();
+  const KnownJob has_run = cancelled(
+      known(job, theirs, report_of(exit_preempted, CauseKind::requeued, "requeued by root")));
+  EXPECT_TRUE(summary_now(has_run).words.starts_with(
+      "cancelled by alice at 06:04:10, while it waited to start again"))
+      << summary_now(has_run).words;
+  job.restarts = 1;  // its report may be gone
+  EXPECT_EQ(summary_now(cancelled(known(job, theirs, std::nullopt))).words,
+            "cancelled by alice at 06:04:10, while it waited to start again");
+}
+
 TEST_F(TheJobTold, ASecondCancelDoesNotMoveTheTime) {
   KnownJob job = cancelled(
       known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted)), "06:04:10");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -148,7 +149,10 @@ std::string end_text(const Queue& queue, const Job& job, ExitCode shown) {
   if (shown == ExitCode::shown && job.exit_code.value_or(0) != 0) {
     words += fmt::format(", exit code {}", *job.exit_code);
   }
-  if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
+  if (job.signal) {
+    const std::string name = signal_name(*job.signal);  // "signal 53" if it has none
+    words += fmt::format(", {}{}", name.starts_with("SIG") ? "signal " : "", name);
+  }
   return job.cause.empty() ? words : fmt::format("{}: {}", words, printable(job.cause));
 }
 
@@ -172,8 +176,12 @@ Result<engines::JobId> job_id_in(const std::string& word) {
   if (!is_there(word)) {
     return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
   }
-  return usage(what, "it is a file, and this verb takes the id of a job",
-               "see toprun jobs; toprun status and toprun report take the file of --report");
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(word, error);
+  return usage(what,
+               fmt::format("it is a {}, and not the folder or the report of a job",
+                           is_folder ? "folder" : "file"),
+               "give the job's id, as toprun jobs shows it, or its folder, as in logs/17");
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <ranges>
 
 #include "base/os/console.h"
@@ -64,8 +65,8 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, const Environmen
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
-      found.push_back(
-          {job.id, job, *files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
+      found.push_back({job.id, job, *files, jobs.size() > 1 ? job.id : std::string(),
+                       job.nodes > 1 || jobs::node_files(*files).size() > 1});
     }
   }
   if (!found.empty()) return found;
@@ -186,6 +187,33 @@ void tell_failures(const std::string& id, const std::vector<Found>& all,
   if (!text.empty()) say_block(text);
 }
 
+void tell_of_rank_files(const LogsOptions& options, const std::vector<Found>& all) {
+  const bool has_more =
+      options.choice.takes_all() && std::ranges::any_of(all, [](const Found& found) {
+        return jobs::has_files_per_rank_alone(found.files);
+      });
+  if (!has_more) return;
+  say(
+      fmt::format("the ranks' own output is in a file per rank (--redirects): toprun logs --rank N "
+                  "{} shows it",
+                  jobs::id_word(options.id)));
+}
+
+// Of a job that its folder names: perhaps none that the engine here knows.
+Result<int> show_files(const LogsOptions& options, const jobs::FoundFiles& job,
+                       const Environment& environment) {
+  const std::vector<Found> all = {
+      {job.id, std::nullopt, job.files, std::string(), jobs::has_several_nodes(job.files)}};
+  const auto shown = TRY(show_all(all, options));
+  if (shown == 0) {
+    say(fmt::format("job {} has printed nothing: there is no output in {}", job.id,
+                    job.files.folder));
+  }
+  tell_of_rank_files(options, all);
+  tell_failures(options.id, all, nullptr, style_of_stderr(environment));
+  return 0;
+}
+
 Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
                       const Environment& environment) {
   const auto all = TRY(find_files(id, environment));
@@ -194,6 +222,7 @@ Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
     say_why_nothing(options, id, environment, all.front().files);
     return 0;
   }
+  tell_of_rank_files(options, all);
   const auto queue = engines::find_queue_of(id, environment);
   tell_failures(options.id, all, queue ? queue->get() : nullptr, style_of_stderr(environment));
   return 0;
@@ -262,6 +291,13 @@ Result<int> run_logs(const options::Call& call) {
   }
   if (options.choice.rank && !options.choice.node.empty()) {
     return usage("--rank with --node", "a rank is on only one node", "give only one of them");
+  }
+  if (const auto job = jobs::files_at(options.id)) {
+    if (options.follow) {
+      return usage("--follow", "a job is followed by its id",
+                   fmt::format("toprun logs -f {}", jobs::id_word(job->id)));
+    }
+    return show_files(options, *job, call.environment);
   }
   if (const auto run = pods::parse_run_id(options.id)) {
     return *run ? pods::show_run(**run, options.follow, call.environment)

@@ -434,6 +434,10 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   const bool is_heard = root.state == RootLook::State::runs;
   text += '\n' + row("program", program_text(run)) + row("times", run_times_text(run)) +
           run_rows(run, !is_heard, jobs::id_word(path));
+  // What the file said last, where the root cannot be asked.
+  if (root.state == RootLook::State::unknown && run.gathering) {
+    text += gathering_rows(*run.gathering);
+  }
   text += row("root", root_text(root));
   if (run.running_at && is_heard) {
     text += row("last line", line_in_picture(path, call.environment).shown());
@@ -447,6 +451,12 @@ Result<int> run_status(const options::Call& call) {
   std::error_code error;
   const std::string argument = call.operand();
   if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  if (const auto job = jobs::files_at(argument)) {
+    const std::string report = job->files.report();
+    if (jobs::is_there(report)) return show_report_status(report, call);
+    return print(
+        text_of(nullptr, jobs::forgotten_job(*job), style_of(STDOUT_FILENO, call.environment)));
+  }
   if (const auto run = pods::parse_run_id(argument)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
