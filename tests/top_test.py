@@ -102,7 +102,7 @@ class Top(support.TestCase):
         screen.expect("its local rank 2: runs")
         screen.expect("  process    pid ")
         screen.press("l")
-        screen.expect("this rank has no log file")
+        screen.expect("no log file of this rank")
         screen.press("q")
         shown = screen.expect("code 0")
         self.assertIn("before", shown, "the terminal is as it was")

@@ -94,7 +94,7 @@ Lines title(const Picture& picture, std::size_t width) {
   if (const auto code = model::reported_code(picture.run)) {
     parts.push_back(fmt::format("ended with {}", *code));
   } else {
-    parts.push_back(picture.stage.shown());
+    parts.push_back(picture.stage == "pausing" ? "about to restart" : picture.stage.shown());
   }
   const std::string elapsed = elapsed_text(picture);
   if (!elapsed.empty()) parts.push_back(elapsed);
@@ -202,7 +202,12 @@ Lines messages(const Picture& picture, std::size_t most, std::size_t width) {
   for (auto message = picture.messages.rbegin();
        message != picture.messages.rend() && lines.size() < most; ++message) {
     if (hang && message->text == model::headline(*hang)) continue;
-    const auto parts = split(trim(message->text), '\n');
+    const bool is_dated = message->at > WallTime();
+    const std::string dated =
+        is_dated ? fmt::format("{} {}", moment_text(message->at, picture.now.value_or(message->at)),
+                               message->text)
+                 : message->text;
+    const auto parts = split(trim(dated), '\n');
     for (auto part = parts.rbegin(); part != parts.rend() && lines.size() < most; ++part) {
       const Lines wraps = report::wrapped(printable(*part), width, 0);
       lines.insert(lines.end(), wraps.rbegin(), wraps.rend());
@@ -433,17 +438,20 @@ Lines remains(const Picture& picture, TerminalSize size, const Style& style) {
   return listed(picture, size.columns, std::max(rest, least_list), style);
 }
 
-Lines waiting_screen(const Lines& waits, const State& state) {
-  Lines lines = waits;
-  if (lines.empty()) lines.emplace_back("waiting for the job's first snapshot");
+Lines waiting_screen(const Lines& waits, const State& state, std::size_t columns) {
+  Lines lines;
+  const auto add = [&](std::string_view text) {
+    for (std::string& line : report::wrapped(text, columns, 0)) lines.push_back(std::move(line));
+  };
+  for (const std::string& line : waits) add(line);
+  if (waits.empty()) add("waiting for the job's first snapshot");
   lines.emplace_back();
   if (!state.shows_help) {
     lines.emplace_back("q quit  ? help");
     return lines;
   }
-  lines.emplace_back(
-      "q ends top; the job stays in the queue. The other keys work when the job runs:");
-  for (std::string& line : help()) lines.push_back(std::move(line));
+  add("q ends top; the job stays in the queue. The other keys work when the job runs:");
+  for (const std::string& line : help()) lines.push_back(report::beginning(line, columns));
   return lines;
 }
 

@@ -33,7 +33,8 @@ std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize 
                                  const Style& style);
 
 // The screen while the job has not begun. `waits`: lines, why the job has not begun.
-std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state);
+std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
+                                        std::size_t columns);
 
 // The last picture of a job that was cancelled before it showed its end. `words`: which user
 // cancelled the job, and when.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text/clock.h"
+#include "base/text/text.h"
 #include "observe/top/cells.h"
 #include "observe/top/frame.h"
 #include "observe/top/keys.h"
@@ -519,6 +521,36 @@ TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
   picture = job(30, 8);
   picture.messages.assign(60, {WallTime(), "toprun: something"});
   EXPECT_EQ(messages(picture), 8);
+}
+
+TEST(Frame, AMessageHasItsTime) {
+  Picture picture = job(1, 1);
+  const WallTime at{std::chrono::hours(500'000)};
+  picture.now = at;
+  picture.messages = {{at, "n1 waits as a spare"}};
+  const Lines lines = frame(picture, {}, {.columns = 80, .rows = 24}, no_colours).lines;
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(lines, [&](const std::string& line) { return line == text; });
+  };
+  EXPECT_TRUE(has(moment_text(at, at) + " n1 waits as a spare"));
+}
+
+TEST(Frame, AJobThatWaitsIsToldInWholeLines) {
+  const std::string reason =
+      "waits for: the nodes or GPUs that it asks for are in use; it is next when they are free";
+  for (const std::size_t columns : {40u, 60u, 80u}) {
+    for (const bool shows_help : {false, true}) {
+      State state;
+      state.shows_help = shows_help;
+      const Lines lines = waiting_screen({reason}, state, columns);
+      std::string whole;
+      for (const std::string& line : lines) {
+        EXPECT_LE(columns_of(line), columns) << line;
+        whole += line + " ";
+      }
+      EXPECT_TRUE(whole.starts_with(reason)) << whole;
+    }
+  }
 }
 
 TEST(Frame, ALastLineKeepsItsBeginning) {

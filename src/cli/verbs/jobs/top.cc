@@ -103,7 +103,8 @@ class Session {
 };
 
 void Session::draw() {
-  if (!has_picture_) return screen_.draw(top::waiting_screen(waits_, state_));
+  if (!has_picture_)
+    return screen_.draw(top::waiting_screen(waits_, state_, screen_.size().columns));
   top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), style_);
   state_ = std::move(frame.state);
   screen_.draw(frame.lines);
@@ -181,8 +182,7 @@ void Session::open_log() {
     if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
   }
   if (log.path.empty()) {
-    state_.note =
-        "this rank has no log file: toprun submit, --redirects 3 and --tee 3 write such files";
+    state_.note = "no log file of this rank: --redirects 3 or --tee 3 writes one";
     return;
   }
   if (::access(log.path.raw().c_str(), R_OK) != 0) {
