@@ -111,6 +111,14 @@ std::string topology_plugin_in(std::string_view config) {
   return {};
 }
 
+std::int64_t max_array_size_in(std::string_view config) {
+  for (const std::string_view line : split(config, '\n')) {
+    if (!line.starts_with("MaxArraySize")) continue;
+    return std::max<std::int64_t>(0, parse_int(trim(line.substr(line.find('=') + 1))).value_or(0));
+  }
+  return 0;
+}
+
 std::string topology_kind_in(std::string_view topology) {
   for (const std::string_view line : split(topology, '\n')) {
     if (line.starts_with("SwitchName=")) return "tree";
@@ -174,7 +182,9 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
     return {};
   };
   facts.kinds = node_kinds_in(ask({"sinfo", "--noheader", "--exact", "-o", sinfo_format}));
-  facts.topology = topology_plugin_in(ask({"scontrol", "show", "config"}));
+  const std::string config = ask({"scontrol", "show", "config"});
+  facts.topology = topology_plugin_in(config);
+  facts.max_array_size = max_array_size_in(config);
   if (facts.topology != "tree" && facts.topology != "block" && facts.topology != "flat") {
     return facts;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,10 +32,11 @@ struct NodeKind {
 // Facts about the Slurm cluster that affect a job's options. Unknown facts are empty.
 struct SlurmFacts {
   std::vector<NodeKind> kinds;
-  std::string topology;          // the plugin: tree, block, flat, none, default …
-  std::vector<int> leaf_nodes;   // tree: nodes below each leaf switch
-  int block_nodes = 0;           // block: number of nodes in a base block
-  bool without_cluster = false;  // Slurm's programs are installed, but find no slurm.conf
+  std::string topology;             // the plugin: tree, block, flat, none, default …
+  std::vector<int> leaf_nodes;      // tree: nodes below each leaf switch
+  int block_nodes = 0;              // block: number of nodes in a base block
+  std::int64_t max_array_size = 0;  // the greatest task number is one less; 0: unknown
+  bool without_cluster = false;     // Slurm's programs are installed, but find no slurm.conf
 
   std::vector<std::string> partitions() const;
 };
@@ -45,6 +47,8 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in the output of `scontrol show config`, without "topology/"; "" if missing.
 // Pure function.
 std::string topology_plugin_in(std::string_view config);
+// MaxArraySize in the output of `scontrol show config` (slurm.conf(5)); 0: missing. Pure function.
+std::int64_t max_array_size_in(std::string_view config);
 // tree or block, according to the output of `scontrol show topology`; otherwise "". This query is
 // needed because, with a topology.yaml, the configuration names only the default plugin (26.05:
 // flat). Pure function.

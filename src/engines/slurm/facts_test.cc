@@ -21,6 +21,12 @@ TEST(SlurmFacts, NodesAreReadFromSinfo) {
   EXPECT_EQ(kinds, expected);
 }
 
+TEST(SlurmFacts, TheSizeOfArraysIsReadFromTheConfiguration) {
+  EXPECT_EQ(max_array_size_in("MailProg = /bin/mail\nMaxArraySize            = 1001\n"), 1001);
+  EXPECT_EQ(max_array_size_in("MaxArraySize = x\n"), 0);
+  EXPECT_EQ(max_array_size_in(""), 0);
+}
+
 TEST(SlurmFacts, TheTopologyPluginIsReadFromTheConfiguration) {
   EXPECT_EQ(topology_plugin_in("A = b\nTopologyParam           = (null)\n"
                                "TopologyPlugin          = topology/tree\n"),

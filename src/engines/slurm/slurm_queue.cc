@@ -82,7 +82,14 @@ class SlurmQueue : public Queue {
   Result<void> execute(const std::vector<std::string>& command) const override;
   Result<Machines> machines() const override;
   std::string reason_words(const Job& job) const override {
-    return std::string(slurm::reason_words(job.reason, job.restarts > 0));
+    std::string words(slurm::reason_words(job.reason, job.restarts > 0));
+    constexpr std::string_view command = "scontrol release ", id = "ID";
+    if (const auto at = words.find(command); at != words.npos) {
+      if (words.substr(at + command.size()).starts_with(id)) {
+        words.replace(at + command.size(), id.size(), printable(job.id));
+      }
+    }
+    return words;
   }
   std::string state_words(std::string_view state_word) const override {
     const slurm::State* const state = slurm::find_state(state_word);

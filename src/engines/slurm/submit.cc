@@ -145,6 +145,11 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
   if (mentions(text, {"time limit", "timelimit", "time-limit", "walltime", "--time"})) {
     advices.push_back(advice("--time", job, partitions_with_limits(facts), "the maximum is:"));
   }
+  if (mentions(text, {"job array specification"}) && facts.max_array_size > 1) {
+    advices.push_back(fmt::format(
+        "this cluster takes task numbers up to {} (MaxArraySize {} in scontrol show config)",
+        facts.max_array_size - 1, facts.max_array_size));
+  }
   if (std::string about_nodes = advice_on_nodes(text, job); !about_nodes.empty()) {
     advices.push_back(std::move(about_nodes));
   }

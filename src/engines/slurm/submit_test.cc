@@ -97,13 +97,18 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        {},
        "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "
        "cluster: log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf"},
+      {"sbatch: error: Batch job submission failed: Invalid job array specification",
+       {{"--array", "0-100000", {}}},
+       "Slurm refuses the job: Invalid job array specification; this cluster takes task numbers up "
+       "to 1000 (MaxArraySize 1001 in scontrol show config)"},
       {"", {}, "Slurm refuses the job: it gave no reason"},
   };
   const SlurmFacts facts{
       {{"main", true, true, "infinite", 4, 32, 0}, {"gpu", false, true, "2-00:00:00", 2, 64, 8}},
       "tree",
       {},
-      0};
+      0,
+      1001};
   const Choices choices{{"bsc98", "other"}, {"normal", "debug"}};
   for (const auto& [said, options, line] : cases) {
     JobRequest job;

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/net/address.h"
 #include "base/os/console.h"
+#include "base/os/files.h"
+#include "base/os/mounts.h"
 #include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
@@ -42,6 +46,17 @@ Result<void> check_job_surroundings(jobs::SubmitOptions& options, const Environm
   }
   if (options.request.find("--dependency") != nullptr) return {};
   return container::check_image_file(run.container.image, hosts::host_name(), "");
+}
+
+// Whether other hosts have this folder too, or the nearest one above it that exists.
+bool shares_files(std::filesystem::path folder) {
+  std::error_code error;
+  folder = std::filesystem::weakly_canonical(folder, error);
+  const auto text = read_file("/proc/self/mountinfo");
+  if (error || !text) return false;
+  const auto mounts = parse_mounts(*text);
+  const Mount* const mount = mount_of(mounts, folder.string());
+  return mount != nullptr && is_shared(mount->type) == true;
 }
 
 // Values hidden by hide_secrets() reach the job by the environment, if the job gets it.
@@ -118,6 +133,46 @@ Result<options::Split> without_secret_env(options::Split split, std::vector<std:
   return split;
 }
 
+// A variable that -e NAME names and that is not set here: the job does not get it.
+std::vector<std::string> notes_on_unset(const options::Split& split,
+                                        const Environment& environment) {
+  std::vector<std::string> notes;
+  for (const options::ParsedOption& option : split.options) {
+    const bool is_name = option.flag->id == options::FlagId::env && !option.value.contains('=');
+    if (!is_name || environment.has(option.value)) continue;
+    notes.push_back(fmt::format("-e {}: the variable is not set here, so the job does not get it",
+                                printable(option.value)));
+  }
+  return notes;
+}
+
+// Slurm makes no folders for --output and --error: such a job fails without a message. The job's
+// host opens the file, and may have other folders, unless the file system is shared.
+Result<void> check_output_folders(const engines::JobRequest& request,
+                                  std::vector<std::string>& notes) {
+  namespace fs = std::filesystem;
+  for (const std::string_view name : {"--output", "--error"}) {
+    const engines::JobOption* const option = request.find(name);
+    if (option == nullptr || !option->value || option->value->contains('\\')) continue;
+    const std::string literal = option->value->substr(0, option->value->find('%'));
+    const fs::path folder = fs::path(literal.substr(0, literal.rfind('/') + 1));  // npos + 1 is 0
+    if (folder.empty()) continue;
+    std::error_code error;
+    const bool is_there = fs::is_directory(folder, error);
+    if (is_there && ::access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    const std::string what = fmt::format("{} {}", name, printable(*option->value));
+    const std::string why = is_there ? fmt::format("you may not write in {}", folder.string())
+                                     : fmt::format("there is no folder {}", folder.string());
+    const std::string fix = is_there ? "choose another folder" : "make the folder first";
+    if (shares_files(folder)) return usage(what, why, fix);
+    notes.push_back(
+        fmt::format("{}: {} on this host; if the same holds on the job's first node, "
+                    "Slurm ends the job without a message: {}",
+                    what, why, fix));
+  }
+  return {};
+}
+
 int act_in_slurm(const options::Split& asked, const std::vector<std::string>& secrets,
                  const std::vector<std::string>& arguments, const Environment& environment) {
   std::vector<std::string> hidden = secrets;
@@ -151,6 +206,12 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   }
   if (const auto paths = jobs::make_paths_absolute(options->request); !paths) {
     return give_up(paths.error());
+  }
+  if (const auto fine = check_output_folders(options->request, options->notes); !fine) {
+    return give_up(fine.error());
+  }
+  for (std::string& note : notes_on_unset(argument, environment)) {
+    options->notes.push_back(std::move(note));
   }
   const Environment clean = jobs::submission_environment(environment);
   if (const auto limit = engines::engine_timeout_of(clean); !limit) {
