@@ -275,6 +275,8 @@ class Submit(SubmitCase):
             (["--time", "soon"], 2, r"--time soon: must be a time, as 90 \(minutes\), 1:30:00 or 2-12:00:00"),
             (["--time", "1:2:3:4"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
                                        r"to infinite.*"),
+            (["--array", "0-100000"], 1, r"Slurm refuses the job: Invalid job array specification; this cluster "
+                                         r"takes task numbers up to \d+ \(MaxArraySize .*"),
             (["--chdir", "nowhere"], 2, r"--chdir nowhere: No such file or directory; .*"),
         ]:
             with self.subTest(words):
@@ -282,6 +284,33 @@ class Submit(SubmitCase):
                 self.assertEqual(finished.code, code, finished)
                 self.assertEqual(finished.out, "")
                 self.assert_one_line(finished, pattern)
+
+    def test_it_says_what_slurm_would_not_say(self):
+        for words, said in [
+            (["-e", "UNSET_TOKEN"], "toprun: -e UNSET_TOKEN: the variable is not set here, so the job does not get it\n"),
+            (["--output", "/nonexist/dir/%j.out"],
+             "toprun: --output /nonexist/dir/%j.out: there is no folder /nonexist/dir/ on this host; if the same "
+             "holds on the job's first node, Slurm ends the job without a message: make the folder first\n"),
+            (["--output", "x.%j.out"], None),
+        ]:
+            with self.subTest(words):
+                finished = self.submit(*words, "--dry-run", "--no-python", "true", cwd=self.folder())
+                self.assert_ok(finished)
+                if said:
+                    self.assertIn(said, finished.err)
+                else:
+                    self.assertNotIn("folder", finished.err)
+
+    def test_the_pages_token_is_in_no_output(self):
+        folder = self.folder()
+        id = self.submitted("--web", "--no-python", "sh", "-c", "sleep 30", cwd=folder)
+        self.addCleanup(self.login, "scancel", id)
+        own = folder / "logs" / id / "n0.out"
+        shown = rf"(?m)^toprun: the job's page is on n0; toprun status {id} shows its address$"
+        wait_for(lambda: own.exists() and re.search(shown, own.read_text()), "the page is announced", 30)
+        for path in (folder / "logs").glob("**/*.out"):
+            self.assertNotIn("token=", path.read_text(), path)
+        self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, r"(?m)^  page +http://\S+token=\S+ on n0$")
 
     def test_without_slurm_it_says_what_was_looked_for(self):
         finished = self.run_to_end(support.binary(), "submit", "--no-python", "/bin/true",

@@ -6,6 +6,7 @@
 #include <boost/asio/detached.hpp>
 
 #include "base/os/console.h"
+#include "engines/slurm/own_job.h"
 #include "node/agent/publish/follower.h"
 #include "observe/snapshot/metrics.h"
 
@@ -44,8 +45,13 @@ std::unique_ptr<JobPage> JobPage::open(asio::io_context& io, const plan::Job& jo
     return nullptr;
   }
   page->server_ = *std::move(server);
-  say(fmt::format("the job's page on {}: {}{}", hosts::host_name(), page->server_->url(),
-                  at->token.empty() ? "" : fmt::format(" with {}", token_variable)));
+  // Others may be able to read the files with the output of a batch job.
+  const auto id = engines::slurm::own_job_id(job.environment);
+  const bool is_kept = id && job.options.node_log && at->token.empty();
+  say(is_kept ? fmt::format("the job's page is on {}; toprun status {} shows its address",
+                            hosts::host_name(), *id)
+              : fmt::format("the job's page on {}: {}{}", hosts::host_name(), page->server_->url(),
+                            at->token.empty() ? "" : fmt::format(" with {}", token_variable)));
   return page;
 }
 
