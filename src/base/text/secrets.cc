@@ -38,8 +38,10 @@ constexpr std::array<std::string_view, 6> secret_parts = {"SECRET",     "PASSWOR
                                                           "PASSPHRASE", "CREDENTIAL", "WEBHOOK"};
 // A word of a name that is one of these, or ends with the first two: HF_TOKEN, MYAPIKEY, DB_PASS.
 constexpr std::array<std::string_view, 2> secret_ends = {"TOKEN", "KEY"};
-constexpr std::array<std::string_view, 8> secret_words = {"PASS", "PAT", "JWT",    "BEARER",
-                                                          "SAS",  "PSK", "COOKIE", "AUTH"};
+constexpr std::array<std::string_view, 14> secret_words = {
+    "PASS", "PAT", "JWT", "BEARER", "SAS", "PSK", "COOKIE", "AUTH",
+    // Short names of passwords. As an end of a word PW would be in too many others (NUM_GPW, RPW).
+    "PW", "MYPW", "DBPW", "PGPW", "USERPW", "ROOTPW"};
 // A name that ends with one of these says where something is.
 constexpr std::array<std::string_view, 7> places = {"FILE", "PATH", "DIR", "FOLDER",
                                                     "SOCK", "ARN",  "MODE"};
@@ -149,6 +151,11 @@ bool is_secret_name(std::string_view name) {
   const auto is_in = [&](std::string_view part) { return whole.contains(part); };
   if (std::ranges::any_of(secret_parts, is_in) || whole.ends_with("_PWD")) {
     return whole != "OLD_PWD";
+  }
+  // NUM_PW counts something.
+  constexpr std::array<std::string_view, 3> counts = {"NUM", "N", "MAX"};
+  if (parts.back() == "PW" && parts.size() > 1 && is_among(counts, parts[parts.size() - 2])) {
+    return false;
   }
   return std::ranges::any_of(parts, is_secret_word);
 }

@@ -15,6 +15,9 @@ TEST(Secrets, Names) {
                            "DB_PASSWORD",
                            "MYSQL_PWD",
                            "PGPASSWORD",
+                           "DB_PW",
+                           "MYPW",
+                           "PGPW",
                            "GITHUBTOKEN",
                            "hf_token",
                            "OPENAI_API_KEY",
@@ -55,6 +58,11 @@ TEST(Secrets, Names) {
                            "",
                            "PASSAGE",
                            "AUTHOR",
+                           "NUM_PW",
+                           "NUM_GPW",
+                           "PWM",
+                           "IPW",
+                           "PW_SIZE_PATH",
                            "MASTER_ADDR"}) {
     EXPECT_FALSE(is_secret_name(name)) << name;
   }
