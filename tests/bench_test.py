@@ -176,7 +176,7 @@ class Here(support.TestCase):
                 (["allreduce"], "did you mean all_reduce?"),
                 (["pair"], "did you mean pairs?"),
                 (["nosuch"], "barrier, pairs, compare, import, history"),
-                ([], "COLLECTIVE is required"),
+                ([], "no COLLECTIVE given"),
         ]:
             with self.subTest(words=words):
                 done = self.bench(*words)

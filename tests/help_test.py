@@ -68,8 +68,7 @@ class Help(support.TestCase):
         self.assertIn("\n  0  ", codes)
 
     def test_a_refusal_names_the_verb_once(self):
-        self.assertEqual(self.toprun("cancel").err, "toprun: cancel: ID is required; see toprun cancel "
-                                                    "--help\n")
+        self.assertEqual(self.toprun("cancel").err, "toprun: no ID given; toprun cancel --help shows the usage\n")
         self.assertEqual(self.toprun("topo", "draw", "--x").err,
                          "toprun: unknown option --x; toprun topo draw --help lists the options\n")
 

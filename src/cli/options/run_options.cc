@@ -231,6 +231,11 @@ void note_what_is_idle(RunDraft& draft) {
   if (options.on_hang != run::OnHang::report && !options.hang_timeout) {
     draft.notes.push_back("--on-hang has no effect without --hang-timeout");
   }
+  if (options.on_hang == run::OnHang::restart && options.hang_timeout &&
+      options.max_restarts == 0) {
+    draft.notes.push_back(
+        "--on-hang restart restarts nothing without --max-restarts N: the job ends at a hang");
+  }
   if (options.stage_to && options.stage.empty()) {
     draft.notes.push_back("--stage-to has no effect without --stage");
   }

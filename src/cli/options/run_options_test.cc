@@ -441,6 +441,10 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
             (Notes{"--on-hang has no effect without --hang-timeout",
                    "--stage-to has no effect without --stage"}));
   EXPECT_EQ(parse("toprun --on-hang abort --hang-timeout 9 s")->notes, Notes{});
+  EXPECT_EQ(parse("toprun --on-hang restart --hang-timeout 9 s")->notes,
+            Notes{"--on-hang restart restarts nothing without --max-restarts N: the job ends at a "
+                  "hang"});
+  EXPECT_EQ(parse("toprun --on-hang restart --hang-timeout 9 --max-restarts 1 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
             Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
                   "in the environment"});

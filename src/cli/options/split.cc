@@ -164,10 +164,9 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                fmt::format("{} --help lists the options", full_name(line_of(command))));
 }
 
-// An error such as "cancel: ID is required; see toprun cancel --help".
-std::unexpected<Error> wrong_operands(const CommandLine& line, std::string why) {
-  return usage(std::string(line.name), std::move(why),
-               fmt::format("see {} --help", full_name(line)));
+// An error such as "no ID given; toprun cancel --help shows the usage".
+std::unexpected<Error> wrong_operands(const CommandLine& line, std::string what) {
+  return usage(std::move(what), {}, fmt::format("{} --help shows the usage", full_name(line)));
 }
 
 // What is short for an option of torchrun's may be meant for one of Slurm's.
@@ -227,7 +226,7 @@ class Splitter {
     const std::size_t argument = out_.arguments.size();
     const auto& operands = line_.operands;
     if (argument < operands.size() && operands[argument].is_required()) {
-      return wrong_operands(line_, fmt::format("{} is required", operands[argument].name));
+      return wrong_operands(line_, fmt::format("no {} given", operands[argument].name));
     }
     const bool repeats = !operands.empty() && operands.back().repeats();
     if (argument <= operands.size() || repeats) return {};

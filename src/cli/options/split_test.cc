@@ -269,9 +269,9 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
     std::string line;
   };
   const std::vector<Refused> cases = {
-      {Command::cancel, {}, "cancel: ID is required; see toprun cancel --help"},
-      {Command::status, {"1", "2"}, "status: unexpected argument 2; see toprun status --help"},
-      {Command::topo_show, {"x"}, "topo show: unexpected argument x; see toprun topo show --help"},
+      {Command::cancel, {}, "no ID given; toprun cancel --help shows the usage"},
+      {Command::status, {"1", "2"}, "unexpected argument 2; toprun status --help shows the usage"},
+      {Command::topo_show, {"x"}, "unexpected argument x; toprun topo show --help shows the usage"},
       {Command::topo_draw,
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},

@@ -255,9 +255,10 @@ asio::awaitable<int> be_member(Session& session, Secret secret,
         "join_timeout=SECONDS)",
         duration_text(job.join_timeout));
   } else if (!job.is_root) {
-    where.hint =
-        fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,
-                    plan::node_rank_is_a_hint(job.options) ? "" : "--node-rank on each, or ");
+    where.hint = fmt::format(
+        "has toprun been started on {0}? If no host has the name or address {0}, give "
+        "{1}--rdzv-conf is_host=1 on one",
+        job.root_host, plan::node_rank_is_a_hint(job.options) ? "" : "--node-rank on each, or ");
   }
   std::string root_agent;
   const link::MakeJoin make_join =

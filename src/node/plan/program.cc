@@ -34,6 +34,10 @@ std::string advice_on_absent(const std::string& script) {
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
   }
+  if (script.contains('=') && !script.contains('/')) {
+    return "an option before it may have lost its dashes or its value: `toprun -h` and `toprun "
+           "submit -h` show the usage";
+  }
   return script.ends_with(".py") ? "check the path" : "`toprun -h` shows how to call toprun";
 }
 

@@ -99,6 +99,7 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
   options.prefetch = {"torch"};
   EXPECT_EQ(advice("torch", {"train.py"}), "if --prefetch is to import it, write --prefetch=torch");
   options.prefetch.reset();
+  EXPECT_TRUE(advice("nodes=2", {"train.py"}).contains("`toprun submit -h`"));
   EXPECT_EQ(advice("torch", {"train.py"}), "`toprun -h` shows how to call toprun");
 }
 
