@@ -201,6 +201,22 @@ class Failures(Agents):
             self.assertIn("lost the root agent at 10.77.0.1", one.err)
             self.assertEqual(one.code, 1)
 
+    def test_of_two_hosts_either_may_be_cut_off(self):
+        folder = self.folder()
+        runs = [self.start(f"n{host}", *self.words(*QUICK, hosts=2), "--nnodes", "1:2", "--nproc-per-node", "1",
+                           *shows("RANK", then=f"touch {folder}/$TOPRUN_ATTEMPT.$RANK; "
+                                               "test $TOPRUN_ATTEMPT = 1 || exec sleep 100"))
+                for host in range(2)]
+        self.wait_for_files(folder, 2)
+        self.cluster.cut("n0")
+        self.addCleanup(self.cluster.join, "n0")
+        finished = runs[0].wait(SILENCE_S + 60)
+        self.assertRegex(finished.err, r"(?m)^  reason +.*: this does not tell whether n1 failed, or the network of n1 or "
+                                       r"of n0, where the root is$")
+        self.assertRegex(finished.err, r"(?m)^  next +the job goes on; look at n\[0-1\] before another job uses them ")
+        self.assertRegex(finished.err, r"(?m)starting again without it; the next attempt waits up to .* for another node$")
+        runs[1].wait(SILENCE_S + 60)
+
     def test_an_agent_is_stopped(self):
         runs = self.running()
         agent, = cluster.agents(runs[1])

@@ -296,6 +296,17 @@ class Logs(Queue):
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
 
+    def test_a_run_before_a_requeue_may_have_been_on_more_nodes(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder, script="true")
+        cluster.wait_for(lambda: (folder / f"wrap.{job}.out").exists(), "the job has begun")
+        (folder / job).mkdir()
+        for host in "n1", "n2":
+            (folder / job / f"{host}.out").write_text(f"step on {host}\n")
+        for words in ([job], ["-f", job]):
+            shown = self.start("ctl", TOPRUN, "logs", *words).wait(40)
+            self.assertEqual(shown.out, "n1: step on n1\nn2: step on n2\n", shown)
+
     def test_the_last_of_a_failed_job_is_what_broke(self):
         """Its peers' last lines, which are many, stand before it; stdout has the job's output alone."""
         folder = self.folder()
