@@ -311,7 +311,8 @@ class Logs(Queue):
         """Its peers' last lines, which are many, stand before it; stdout has the job's output alone."""
         folder = self.folder()
         job = self.job_of_toprun(folder, "--nproc-per-node", "2", worker="trap 'seq 20 | sed s/^/peer\\ /; exit 1' TERM; "
-                                 "[ $RANK != 1 ] || exit 9")
+                                 f"touch {folder}/trap.$RANK; [ $RANK != 1 ] || {{ until test $(ls {folder} | "
+                                 "grep -c ^trap.) = 4; do sleep 0.1; done; exit 9; }")
         cluster.wait_for(lambda: "FAILED" in self.toprun("status", job).out, "its end", 60)
         broke = "rank 1 on n0 ended with exit code 9"
         shown = self.toprun("logs", job)
