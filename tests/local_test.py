@@ -310,7 +310,7 @@ class Telling(support.TestCase):
         for program, outcome in (("exit 0", "2 ranks on 1 node, all ended with 0"),
                                  ("exit 7", r"2 ranks on 1 node, rank [01] on \S+ ended with exit code 7"),
                                  ("kill -KILL $$", r"2 ranks on 1 node, rank [01] on \S+ was killed by "
-                                                   r"SIGKILL \(killed\), exit code 137")):
+                                                   r"SIGKILL, exit code 137")):
             with self.subTest(program):
                 finished = self.toprun("--nproc-per-node", 2, *SH, program)
                 self.assertRegex(finished.err, LAST_LINE % outcome)
