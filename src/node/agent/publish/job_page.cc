@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
@@ -47,7 +49,9 @@ std::unique_ptr<JobPage> JobPage::open(asio::io_context& io, const plan::Job& jo
   page->server_ = *std::move(server);
   // Others may be able to read the files with the output of a batch job.
   const auto id = engines::slurm::own_job_id(job.environment);
-  const bool is_kept = id && job.options.node_log && at->token.empty();
+  const std::string folder = job.options.node_log.value_or("");
+  const bool is_found_by_id = id && std::filesystem::path(folder).filename() == *id;
+  const bool is_kept = is_found_by_id && at->token.empty();
   say(is_kept ? fmt::format("the job's page is on {}; toprun status {} shows its address",
                             hosts::host_name(), *id)
               : fmt::format("the job's page on {}: {}{}", hosts::host_name(), page->server_->url(),
