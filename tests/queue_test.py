@@ -638,6 +638,20 @@ class WithoutAnEngine(support.TestCase):
                 self.assert_ok(finished)
                 self.assertEqual(finished.out, shown)
 
+    def test_a_report_says_who_has_joined_where_the_root_cannot_be_asked(self):
+        report = self.folder() / "report.json"
+        soon = "2126-11-28T06:00:00.000Z"
+        report.write_text(json.dumps({
+            "schema": "toprun.report/1", "exit_code": None, "running": True, "updated": "2026-11-28T05:59:00.000Z",
+            "root": {"host": "nowhere.invalid", "pid": 7, "socket": "/run/x"},
+            "gathering": {"here": ["n0"], "missing": ["n1", "n2"], "least": 3, "most": 3, "begins_at": None, "ends_at": soon},
+            "attempts": [{"attempt": 0, "nodes": []}]}))
+        shown = self.toprun("status", report, limit=60)
+        self.assert_ok(shown)
+        self.assertRegex(shown.out, r"(?m)^  here       1 of 3 nodes: n0$")
+        self.assertRegex(shown.out, r"(?m)^  waits for  2 more of n\[1-2\], until 2126-11-28 .*; then it ends$")
+        self.assertRegex(shown.out, r"(?m)^  root       .*; so whether the run goes on cannot be told from here$")
+
     def test_a_name_where_kubectl_knows_no_cluster(self):
         folder = self.folder()
         kubectl = folder / "kubectl"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text/clock.h"
+#include "run/model/traceback.h"
 
 namespace toprun::run {
 namespace {
@@ -28,6 +29,8 @@ bool is_loss(const Verdict& verdict) {
 std::string failure_key(const Verdict& verdict) {
   if (!verdict.exit) return verdict.message;
   const model::WorkerExit& exit = *verdict.exit;
+  // Native code that aborts as Python exits does so in some of the attempts only.
+  if (model::was_caught_nowhere(exit.exception, exit.last_output)) return exit.exception;
   return fmt::format("{} {} {}", exit.exit_code, exit.signal,
                      exit.error_file ? exit.error_file->message : exit.exception);
 }

@@ -61,6 +61,21 @@ TEST(Restarts, EndAfterTheSameImportErrorHoweverLongTheImportsTook) {
   }
 }
 
+TEST(Restarts, AnAbortAfterTheSameExceptionIsTheSameFailure) {
+  Verdict raised = failed(1, "ValueError: x");
+  raised.exit->last_output = {"[rank0]: Traceback (most recent call last):",
+                              "[rank0]:   File \"/a.py\", line 1, in <module>",
+                              "[rank0]: ValueError: x"};
+  Verdict aborted = raised;
+  aborted.kind = CauseKind::signal;
+  aborted.exit->exit_code = 0;
+  aborted.exit->signal = 6;
+  Restarts restarts(fixed, 9);
+  EXPECT_TRUE(restarts.after(raised, {0s, true}).again);
+  EXPECT_TRUE(restarts.after(aborted, {0s, true}).again);
+  EXPECT_FALSE(restarts.after(raised, {0s, true}).again);
+}
+
 TEST(Restarts, AreNotForWhatIsWrongInTheProgramsText) {
   Verdict refused = failed(2);
   refused.exit->last_output = {"usage: x.py [-h]", "x.py: error: unrecognized arguments: --lr"};
