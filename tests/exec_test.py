@@ -228,7 +228,7 @@ class Refused(SleepingJob):
         self.assert_ok(self.launch("--in", JOB, "--no-python", "true"))
         program = next(self.homes["job-worker-0"].glob(".cache/toprun/*/toprun"))
         content = bytearray(program.read_bytes())
-        content[18:20] = (183).to_bytes(2, "little")  # e_machine: AArch64
+        content[18:20] = (9999).to_bytes(2, "little")  # e_machine: none that an emulator is registered for
         program.write_bytes(content)
         self.assert_failed(self.launch("--in", JOB, "--no-python", "true"), 1, "no agent on job-worker-0: the copy of",
                            "has another architecture")
