@@ -70,9 +70,12 @@ std::string text_in(const fs::path& folder) {
 
 }  // namespace
 
+// A story has no parts of seconds.
+constexpr std::chrono::seconds time_of_an_act{1};
+
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began) {
   const auto first = std::ranges::find_if(
-      story.cancels, [&](const JobStory::Act& act) { return act.at >= began; });
+      story.cancels, [&](const JobStory::Act& act) { return act.at + time_of_an_act > began; });
   return first == story.cancels.end() ? nullptr : &*first;
 }
 

@@ -381,5 +381,15 @@ TEST(JobStory, ACancelOfSomeTasksIsThatOfTheseAlone) {
   EXPECT_EQ(whole.cancelled_tasks, (TaskNumbers{2, 3}));
 }
 
+// A story has whole seconds, and a run's begin has parts of one.
+TEST(JobSummary, ACancelInTheSecondOfTheBeginIsOfThisRun) {
+  JobStory story;
+  story.cancels = {{"alice", at("06:04:09")}, {"bob", at("06:04:10")}};
+  const auto* const cancel = cancel_since(story, at("06:04:10") + std::chrono::milliseconds(700));
+  ASSERT_NE(cancel, nullptr);
+  EXPECT_EQ(cancel->by, "bob");
+  EXPECT_EQ(cancel_since(story, at("06:04:11")), nullptr);
+}
+
 }  // namespace
 }  // namespace toprun::jobs
