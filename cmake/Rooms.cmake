@@ -20,6 +20,18 @@ set(PRECOMPILED ${CMAKE_SOURCE_DIR}/src/base/text/precompiled.h)
 # benchmarks, and the first room that has files for size compiles the header of the other rooms.
 set(PRECOMPILED_BY base_text)
 
+set(UNIT_TEST_LIMIT_S 300)
+if(CMAKE_CROSSCOMPILING)
+  set(UNIT_TEST_LIMIT_S 1800)  # an emulator takes ten times as long
+endif()
+
+# The test knows it, where one does (emulated() in base/os/os_testing.h).
+function(run_in_an_emulator test)
+  if(CMAKE_CROSSCOMPILING)
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT EMULATED=1)
+  endif()
+endfunction()
+
 # The rooms that follow stand on this floor.
 function(floor name)
   get_property(floors GLOBAL PROPERTY TOPRUN_FLOORS)
@@ -175,13 +187,15 @@ function(room short)
         set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL FALSE)
         add_test(NAME unit.${name} COMMAND ${name}_test)
       endif()
-      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${UNIT_TEST_LIMIT_S})
       if(ARG_SLOW_TESTS)
         set_tests_properties(unit.${name} PROPERTIES COST 1)
       endif()
+      run_in_an_emulator(unit.${name})
     elseif(NOT ARG_SLOW_TESTS)  # built by the target unit_tests alone: make check
       add_test(NAME room.${name} COMMAND ${name}_test)
-      set_tests_properties(room.${name} PROPERTIES LABELS room TIMEOUT 120)
+      set_tests_properties(room.${name} PROPERTIES LABELS room TIMEOUT ${UNIT_TEST_LIMIT_S})
+      run_in_an_emulator(room.${name})
     endif()
   endif()
   if(benches)

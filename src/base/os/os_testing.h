@@ -13,10 +13,17 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// How many random cases a test tries: at most `runs`. A sanitizer makes each case ten times as
-// slow. Rooms that need more cases also run their tests in the release build (cmake/Rooms.cmake).
-constexpr int tried(int runs) {
-  return sanitized ? (runs + 19) / 20 : runs;
+// Whether an emulator of another processor runs the tests (make test-aarch64). It does not do
+// everything that a kernel does.
+inline bool emulated() {
+  return ::getenv("EMULATED") != nullptr;
+}
+
+// How many random cases a test tries: at most `runs`. A sanitizer or an emulator makes each case
+// ten times as slow. Rooms that need more cases also run their tests in the release build
+// (cmake/Rooms.cmake).
+inline int tried(int runs) {
+  return sanitized || emulated() ? (runs + 19) / 20 : runs;
 }
 
 // An empty folder that exists as long as this object.

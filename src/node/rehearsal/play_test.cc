@@ -9,7 +9,7 @@ namespace {
 
 // `run_sim --drivers --seed N --trace` shows such a run step by step.
 TEST(Rehearsals, KeepTheirPromisesWhateverIsLateOrLost) {
-  constexpr auto seeds = static_cast<std::uint64_t>(tried(500));
+  const auto seeds = static_cast<std::uint64_t>(tried(500));
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Outcome outcome = Play(script(seed), false).run();
     EXPECT_EQ(outcome.broken, "") << "run_sim --drivers --seed " << seed << " --trace";

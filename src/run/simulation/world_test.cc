@@ -11,7 +11,7 @@ constexpr int most_nodes = 12;
 
 // `run_sim --seed N --trace` shows such a run step by step.
 TEST(Runs, KeepTheirPromisesWhateverBreaks) {
-  constexpr auto seeds = static_cast<std::uint64_t>(tried(2'000));
+  const auto seeds = static_cast<std::uint64_t>(tried(2'000));
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Outcome outcome = World(scenario(seed, most_nodes), false).play();
     EXPECT_EQ(outcome.broken, "") << "run_sim --seed " << seed << " --trace";
