@@ -4,6 +4,7 @@
 import dataclasses
 import json
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -200,6 +201,30 @@ REFUSED = {
     "submit": {"--hosts": "it lists hosts for ssh", "--hostfile": "it lists hosts for ssh",
                "--node-rank": "the same command runs on every node", "--interactive": "Slurm has no jobs of sleeping pods",
                "--logs-specs": "toprun does not load Python code"}}
+# For pods: values that are right there, what goes along with them, and what is told instead of done.
+SUITED = {"--operator": "jobset", "--scheduler": "volcano", "--node-selector": "run.ai/type=a", "--pvc": "a:/a", "--annotation": "a=b",
+          "--toleration": "a:NoSchedule", "--runai-cli": "v1", "--extended-resource": "a.b/c=1", "--gpu-resource": "amd.com/gpu",
+          "--shm": "1G", "--mem": "1G", "--patch": "patch.yaml", "--chdir": "/w", "--toprun": "/a/toprun", "--job-name": "other",
+          "--namespace": "ml", "--priority-class": "high", "--queue": "q", "--required-topology-key": "a/b", "--preferred-topology-key": "a/b",
+          "--gpus-per-node": "2", "--container": "r.io/other", "--log-dir": "/dev/null", "--env-from": "tokens", "--runtime": "mine"}
+ALONGSIDE = {**{name: words for name, words in BESIDE.items() if not name.startswith("--container") and name not in ("--bind", "--writable", "--no-gpu")},
+             "--gpu-resource": ["--gpus-per-node=2"], "--runtime": ["--operator=trainjob"]}
+OF_AN_IMAGE = {"--accelerate-config": "toprun cannot run accelerate inside the container", "--stage": "an image brings its own environment"}
+TOPRUN_STARTS_IT = "works only where toprun starts the container itself"
+UNFIT = {"--bind": TOPRUN_STARTS_IT, "--environment": TOPRUN_STARTS_IT, "--container-runtime": TOPRUN_STARTS_IT,
+         "--container-workdir": TOPRUN_STARTS_IT, "--container-env": TOPRUN_STARTS_IT, "--container-name": TOPRUN_STARTS_IT,
+         "--container-root": TOPRUN_STARTS_IT, "--writable": TOPRUN_STARTS_IT, "--no-gpu": TOPRUN_STARTS_IT,
+         "--hosts": "the cluster chooses the nodes", "--hostfile": "the cluster chooses the nodes", "--via": "works only with hosts",
+         "--launcher": "works only with hosts", "--ranks-per-node": "works only with hosts", "--node-rank": "the same command runs in every pod", **OF_AN_IMAGE,
+         "--logs-specs": "toprun does not load Python code"}
+OF_RUNAI = "works only with --on runai"
+NO_OPTION = "runai does not have an option for it"
+UNFIT_FOR = {"kubernetes": {**UNFIT, "--project": OF_RUNAI, "--runai-cli": OF_RUNAI},
+             "runai": {**UNFIT, "--operator": "works only with --on kubernetes", "--patch": "runai creates the job's object itself",
+                       "--time": "Run:AI cannot limit the time", "--runtime": NO_OPTION,
+                       **dict.fromkeys(("--namespace", "--queue", "--scheduler", "--priority-class", "--shm", "--toprun-image", "--gpu-resource",
+                                        "--env-from", "--service-account", "--image-pull-secret"), NO_OPTION)}}
+FOR_PODS_AND_SLURM = ("--nodes", "--gpus-per-node", "--cpus-per-task", "--mem", "--time", "--job-name", "--chdir")
 ESSENTIAL = ("--from",)  # what they go along with is no call without them
 # Not handed on, and told.
 LEFT_OUT = {("shell", "--segment"): "Slurm supports it only with topology/block"}
@@ -325,8 +350,35 @@ class HandedOn(EveryOption):
             self.assertIn(wanted.replace("HERE", str(self.here)), new)
 
 
+class Pods(EveryOption):
+    """What Kubernetes or Run:AI get differs with each option, or the option is refused in words that name it."""
+
+    def made(self, engine, words):
+        mine = [word for word in ("--job-name=j", "--container=r.io/a") if not any(given.startswith(word.split("=")[0] + "=") for given in words)]
+        script = [] if "--interactive" in words else ["train.py"]
+        done = self.call("submit", f"--on={engine}", "--dry-run", *mine, *words, *script)
+        return done, re.sub(r"-[0-9a-f]{8,16}", "", done.out)  # fresh names
+
+    def check(self, engine, row):
+        (self.here / "patch.yaml").write_text("metadata: {labels: {a: b}}\n")
+        word = f"{row.name}={SUITED[row.name]}" if row.name in SUITED else row.word
+        beside = [] if (unfit := UNFIT_FOR[engine].get(row.name)) else ALONGSIDE.get(row.name, [])
+        done, shown = self.made(engine, [*beside, word])
+        is_slurms = "SBATCH" in str(row.variables) or row.verbs in (("submit", "shell", "setup"), ("submit", "shell"), ("submit", "setup"))
+        if is_slurms and row.name not in FOR_PODS_AND_SLURM:
+            unfit = "works only with Slurm"
+        if unfit:
+            self.assertEqual(done.code, 2, done)
+            self.assertRegex(done.err, f"(?m)^toprun: {row.name}.*: .*{unfit}")
+        else:
+            self.assert_ok(done)
+            self.assertNotEqual(shown, self.made(engine, beside)[1])
+
+
 def add_cases():
     for row in TABLE:
+        for engine in ("kubernetes", "runai") if "submit" in row.verbs else ():
+            setattr(Pods, row.called(engine), lambda self, engine=engine, row=row: Pods.check(self, engine, row))
         for verb in row.verbs:
             if verb != "run":
                 setattr(HandedOn, row.called(verb), lambda self, verb=verb, row=row: self.check(verb, row))

@@ -265,7 +265,7 @@ Result<void> choose_name(JobRequest& request, const plan::Options& run) {
                "leave the / out");
 }
 
-// As check_others() of cli/pods/options.cc, the other way round.
+// As without_unfit() of cli/pods/options.cc, the other way round.
 Result<void> check_pod_options(const options::Split& split, std::vector<std::string>& notes) {
   for (const options::ParsedOption& option : split.options) {
     if (option.flag->id != options::FlagId::pod_option) continue;
