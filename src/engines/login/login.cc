@@ -4,7 +4,9 @@
 
 #include "base/text/counted.h"
 #include "base/text/text.h"
+#include "engines/mpi/world.h"
 #include "engines/node_list.h"
+#include "engines/slurm/variables.h"
 
 namespace toprun::engines {
 namespace {
@@ -90,6 +92,23 @@ Result<void> check_options_beside_hosts(const Hints& hints) {
   return {};
 }
 
+// srun and mpirun start several toprun, and each of them would start the whole job.
+Result<void> check_started_once(const Environment& environment, const Hints& hints) {
+  const auto refuse = [&](std::string_view launcher, int count) {
+    return usage(std::string(hints.hosts_source),
+                 fmt::format("{} has started {} processes of toprun, and each of them would start "
+                             "the whole job on these hosts",
+                             launcher, count),
+                 fmt::format("drop {}, or start toprun only once", hints.hosts_source));
+  };
+  const auto step = slurm::step(environment);
+  const bool is_ours = environment.has(slurm::own_step_variable);
+  if (step && *step && (*step)->tasks > 1 && !is_ours) return refuse("srun", (*step)->tasks);
+  const auto world = mpi_world(environment);
+  if (world && *world && (*world)->size > 1) return refuse((*world)->launcher, (*world)->size);
+  return {};
+}
+
 Result<Allocation> starter(const Hints& hints) {
   Allocation allocation;
   const int listed = static_cast<int>(hints.hosts.size());
@@ -126,6 +145,7 @@ Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environ
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
   if (!reported && (!named || overruled)) return std::nullopt;
   TRY(reported ? Result<void>() : check_options_beside_hosts(hints));
+  TRY(reported ? Result<void>() : check_started_once(environment, hints));
   auto allocation = TRY(reported ? agent(environment, hints) : starter(hints));
   allocation.port = login_port;
   return std::move(allocation);

@@ -135,6 +135,35 @@ TEST(Ssh, Contradictions) {
   }
 }
 
+TEST(Ssh, SeveralStarters) {
+  const Environment step = {{"SLURM_JOB_ID", "7"},
+                            {"SLURM_STEP_ID", "0"},
+                            {"SLURM_JOB_NODELIST", "n[0-1]"},
+                            {"SLURM_STEP_NODELIST", "n[0-1]"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                            {"SLURM_STEP_NUM_TASKS", "2"}};
+  Environment one = step;
+  one.set("SLURM_STEP_NODELIST", "n0");
+  one.set("SLURM_STEP_TASKS_PER_NODE", "1");
+  one.set("SLURM_STEP_NUM_TASKS", "1");
+  const Environment mpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
+                              {"OMPI_COMM_WORLD_SIZE", "2"},
+                              {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
+  const Hints hints = hints_of({{"a", {}}, {"b", {}}});
+  EXPECT_TRUE(detect(one, hints));
+  const auto by_srun = detect(step, hints);
+  ASSERT_FALSE(by_srun);
+  EXPECT_EQ(by_srun.error().line(),
+            "--hosts: srun has started 2 processes of toprun, and each of them would start the "
+            "whole job on these hosts; drop --hosts, or start toprun only once");
+  const auto by_mpirun = detect(mpirun, hints);
+  ASSERT_FALSE(by_mpirun);
+  EXPECT_TRUE(by_mpirun.error().line().starts_with(
+      "--hosts: Open MPI's mpirun has started 2 processes of toprun"))
+      << by_mpirun.error().line();
+}
+
 TEST(Ssh, HostsFromAVariableYieldToTheCommandLine) {
   Hints hints = hints_of({{"a", {}}, {"b", {}}});
   hints.hosts_source = "TOPRUN_HOSTS";

@@ -134,6 +134,11 @@ Result<Allocation> own_agent(const Environment& environment, const MpiWorld& wor
   return allocation;
 }
 
+std::unexpected<Error> started_already(const Hints& hints) {
+  return usage(fmt::format("{} mpirun", hints.via), "Slurm has started one toprun per node already",
+               fmt::format("drop {}", hints.via));
+}
+
 Result<void> check_start(const Environment& environment, const Hints& hints) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     return usage(fmt::format("{} with {} mpirun", option, hints.via), std::string(why),
@@ -145,6 +150,8 @@ Result<void> check_start(const Environment& environment, const Hints& hints) {
   if (on_command_line(hints.endpoint_source)) {
     return refuse(hints.endpoint_source, "the agents find each other");
   }
+  const auto step = slurm::step(environment);
+  if (step && *step && (*step)->tasks > 1) return started_already(hints);
   const auto world = TRY(mpi_world(environment));
   if (!world) return {};
   return usage(fmt::format("{} mpirun", hints.via),
@@ -176,12 +183,14 @@ Result<Allocation> named_hosts(const Hints& hints) {
 Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hints) {
   auto found = SlurmEngine().detect(environment, hints);
   if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found && hints.via == "--via" && !hints.nnodes) {
+    return usage("--via mpirun", "no hosts are given, and this is not a Slurm allocation",
+                 "give --hosts or --hostfile, or drop --via");
+  }
   if (!*found) found = LocalEngine().detect(environment, hints);
   if (!found) return std::unexpected(std::move(found.error()));
   if ((*found)->stance != Stance::starter && (*found)->stance != Stance::single) {
-    return usage(fmt::format("{} mpirun", hints.via),
-                 "Slurm has started one toprun per node already",
-                 fmt::format("drop {}", hints.via));
+    return started_already(hints);
   }
   if (hints.use_of((*found)->node_count)) return *std::move(*found);
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), "the hosts are not known",

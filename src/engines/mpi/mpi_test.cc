@@ -215,6 +215,15 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
                              {"SLURM_NTASKS_PER_NODE", "2"},
                              {"SLURM_TASKS_PER_NODE", "2(x3)"},
                              {"SLURMD_NODENAME", "n0"}};
+  Hints ranks_here = via;
+  ranks_here.via = "--launcher";
+  const Environment step = {{"SLURM_JOB_ID", "7"},
+                            {"SLURM_STEP_ID", "0"},
+                            {"SLURM_JOB_NODELIST", "n[0-1]"},
+                            {"SLURM_STEP_NODELIST", "n[0-1]"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                            {"SLURM_STEP_NUM_TASKS", "2"},
+                            {"SLURM_PROCID", "0"}};
   struct Case {
     const char* what;
     Environment environment;
@@ -225,7 +234,14 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
            {"named hosts", {}, two, "mpi starts 2 of a=4,b"},
            {"a Slurm job's nodes", batch, via, "mpi starts 3 of n0=2,n1=2,n2=2"},
            {"hosts before the job's", batch, two, "mpi starts 2 of a=4,b"},
-           {"this host only", {}, via, "mpi starts 1 of here"},
+           {"this host only", {}, ranks_here, "mpi starts 1 of here"},
+           {"no hosts",
+            {},
+            via,
+            "--via mpirun: no hosts are given, and this is not a Slurm allocation; give --hosts or "
+            "--hostfile, or drop --via"},
+           {"a step of several tasks", step, two,
+            "--via mpirun: Slurm has started one toprun per node already; drop --via"},
            {"hosts that nobody names",
             {},
             unnamed,
