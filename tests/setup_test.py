@@ -192,6 +192,27 @@ class Local(support.TestCase):
         self.assertEqual(run.wait(LIMIT_S).code, -signal.SIGTERM)
         self.assertEqual(record_of(self.work / "env")["state"], "building")
 
+    def test_the_job_of_a_setup_is_known_by_its_record(self):
+        folder = self.folder()
+        for id, state, venv in ((24, "complete", "v"), (25, "failed", "a b"), (26, "complete", "later")):
+            (folder / "logs" / str(id)).mkdir(parents=True)
+            (folder / venv).mkdir()
+            (folder / "logs" / str(id) / "job.sbatch").write_text(
+                f"#!/bin/bash\n#SBATCH --chdir={folder}\nset -euo pipefail\n"
+                f"exec /opt/toprun setup --on=local --no-config '--venv={venv}' numpy\n")
+            (folder / "logs" / f"setup-v.{id}.out").write_text("\n")
+            (folder / venv / "toprun-setup.json").write_text(json.dumps(
+                {"schema": "toprun.setup/1", "state": state, "job": str(id if id != 26 else 27), "host": "n0", "why": "pip install x: no such package",
+                 "begun": "2026-11-29T10:00:00Z", "ended": "2026-11-29T10:00:09Z"}))
+        env = {"PATH": "/nowhere", "TZ": "UTC"}
+        for id, said in ((24, "job 24 (setup-v): ended with exit code 0, 2026-11-29 10:00:00 → 10:00:09"),
+                         (25, "job 25 (setup-v): failed: pip install x: no such package, 2026-11-29 10:00:00 → 10:00:09"),
+                         (26, "job 26 (setup-v): it is not known how it ended")):
+            finished = self.run_to_end(support.binary(), "status", str(id), cwd=folder, env=env)
+            self.assertIn(said, finished.out + finished.err)
+        finished = self.run_to_end(support.binary(), "jobs", "--recent", cwd=folder, env=env)
+        self.assertRegex(finished.out, r"(?s)25 +setup-v .*failed: pip install x.*24 +setup-v .* 0 +ended")
+
     def test_a_broken_record_is_one_line(self):
         (self.work / "env").mkdir()
         (self.work / "env/toprun-setup.json").write_text("{")

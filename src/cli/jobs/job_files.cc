@@ -138,6 +138,26 @@ std::vector<std::string> with_folders_in(const std::vector<std::string>& tops) {
   return folders;
 }
 
+// The words of a line that toprun has quoted for a shell; at least one, perhaps empty.
+std::vector<std::string> words_in_shell(std::string_view line) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    const bool is_quote = quote == 0 ? c == '\'' || c == '"' : c == quote;
+    if (is_quote) {
+      quote = quote == 0 ? c : '\0';
+    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      words.back() += line[++i];
+    } else if (c == ' ' && quote == 0) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
 Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& node) {
   const auto all = node_files(files);
   std::vector<LogFile> found;
@@ -289,6 +309,23 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   return std::ranges::any_of(names_in(files.folder), [&](const std::string& name) {
     return is_there(fs::path(files.folder) / name / "attempt_0");
   });
+}
+
+std::string built_in(const std::string& folder) {
+  constexpr std::string_view start = "#SBATCH --chdir=";
+  const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
+  fs::path directory;
+  std::string built;
+  for (const std::string_view line : split(script.value_or(""), '\n')) {
+    if (line.starts_with(start)) directory = words_in_shell(line.substr(start.size())).front();
+    if (!line.starts_with("exec ") || !line.contains(" setup --on=local ")) continue;
+    for (const std::string& word : words_in_shell(line)) {
+      for (const std::string_view option : {"--venv=", "--container="}) {
+        if (word.starts_with(option)) built = word.substr(option.size());
+      }
+    }
+  }
+  return built.empty() ? built : (directory / built).string();
 }
 
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id) {

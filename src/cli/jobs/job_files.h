@@ -45,6 +45,10 @@ std::string name_in(const JobFiles& files, const std::string& id);
 // Empty: there is none.
 std::string dependency_in(const std::string& folder);
 
+// What this folder's job of `toprun setup` builds, according to its job script: the folder of
+// --venv or the file of --container. Empty: it is another job.
+std::string built_in(const std::string& folder);
+
 // The files of a job; the engine may have forgotten the job.
 struct FoundFiles {
   std::string id;  // the job's id; for an array's task: "9_3"

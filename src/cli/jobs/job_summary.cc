@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/os/signals.h"
+#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 #include "engines/exit_codes.h"
@@ -127,8 +128,20 @@ std::string interruption_words(int code, ExitCode shown) {
   return fmt::format("interrupted{}, exit code {}", by, code);
 }
 
+// Whether the record of a setup tells how it ended.
+bool has_built(const KnownJob& known) {
+  return known.setup && (known.setup->state == setup::State::complete ||
+                         known.setup->state == setup::State::failed);
+}
+
+std::string words_of_setup(const KnownJob& known, ExitCode shown) {
+  if (known.setup->state == setup::State::complete) return code_words(0, shown);
+  return "failed: " + printable(known.setup->why);
+}
+
 // How a job ended that its engine has forgotten; empty: its files do not tell.
 std::string words_of_report(const KnownJob& known, ExitCode shown = ExitCode::shown) {
+  if (has_built(known)) return words_of_setup(known, shown);
   const auto code = code_of_run(known);
   if (!code) return {};
   const std::optional<CauseKind> kind = kind_of_end(known);
@@ -176,6 +189,9 @@ JobState state_of_forgotten(const KnownJob& known) {
   if (was_cancelled_by_us(known) || never_started(known)) return JobState::cancelled;
   if (words_of_report(known).empty()) return JobState::unknown;
   if (kind_of_end(known) == CauseKind::interrupted) return JobState::unknown;
+  if (has_built(known)) {
+    return known.setup->state == setup::State::complete ? JobState::completed : JobState::failed;
+  }
   return code_of_run(known) == 0 ? JobState::completed : JobState::failed;
 }
 
@@ -185,6 +201,7 @@ std::optional<int> reported_code(const KnownJob& known) {
   if (never_started(known)) return engines::exit_not_started;
   const auto code = code_of_run(known);
   if (code && !is_of_earlier_run(known)) return code;
+  if (!known.job && has_built(known) && known.setup->state == setup::State::complete) return 0;
   return known.job ? exit_code_of(*known.job) : std::nullopt;
 }
 
@@ -319,6 +336,10 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
   if (known.report) {
     out.started = model::if_known(known.report->run.started);
     if (code_of_run(known)) out.ended = report_time(known);
+  }
+  if (has_built(known)) {
+    out.started = time_in(known.setup->begun);
+    out.ended = time_in(known.setup->ended);
   }
   if (was_cancelled_without_end(known)) out.ended = cancel_of(known).at;
   if (known.job && known.job->started) out.started = known.job->started;

@@ -44,11 +44,20 @@ void add_predecessors(KnownJob& known, const std::string& folder) {
   });
 }
 
+// A later job may have built there, and its record tells nothing of this one.
+void add_setup(KnownJob& known, const std::string& folder) {
+  const std::string built = built_in(folder);
+  if (built.empty()) return;
+  auto record = setup::read_record(built);
+  if (record && *record && (*record)->job == known.id) known.setup = *std::move(*record);
+}
+
 void add_files(KnownJob& known, JobFiles files) {
   known.has_output = has_output(files);
   if (!known.job && !known.has_output) add_predecessors(known, files.folder);
   known.name = name_in(files, known.id);
   known.story = read_story(files.folder);
+  add_setup(known, files.folder);
   known.files = std::move(files);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/jobs/job_report.h"
 #include "cli/jobs/job_story.h"
 #include "engines/queue.h"
+#include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {
 
@@ -30,6 +31,7 @@ struct KnownJob {
   // why it never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
   std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
+  std::optional<setup::Record> setup;  // of a job of toprun setup: the record of its own build
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
