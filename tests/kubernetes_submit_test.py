@@ -309,11 +309,27 @@ class Refusals(support.TestCase):
                 ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the Kubeflow trainer sets this variable .*"),
                 ((*IMAGE, "--operator", "trainjob", "--scheduler", "kai"), "--scheduler: a TrainJob cannot .*"),
                 ((*IMAGE, "--operator", "jobset", "--nodes", "2-4"), "2 to 4 nodes: only PyTorchJobs are elastic; .*"),
+                (("--container", "UPPER/img:1"), "--container UPPER/img:1: the name of an image in a registry has no capital letters; .*"),
+                ((*IMAGE, "--gpus-per-node", "0.5"), "--gpus-per-node 0.5: must be a whole number from 0 to 1024"),
                 ((*IMAGE, "--nodes", "0"), "--nodes 0: .*")]:
             with self.subTest(words):
                 finished = self.toprun("submit", "--on", "kubernetes", *words, "train.py")
                 self.assertEqual(finished.code, 2, finished)
                 self.assert_one_line(finished, said)
+
+    def test_what_is_told(self):
+        finished = self.toprun("submit", "--on", "kubernetes", "--dry-run", *IMAGE, "--mem", "0", "-e", "HOME", "-e", "PATH=/bin", "train.py")
+        self.assert_ok(finished)
+        self.assertIn("--mem 0 sets no limit in Kubernetes", finished.err)
+        self.assertIn("-e HOME copies HOME of this machine into the pods", finished.err)
+        self.assertNotIn("-e PATH", finished.err)
+
+    def test_an_engine_that_a_variable_names_wrongly(self):
+        for words in (["submit", "--dry-run", "train.py"], ["jobs"], ["status", "1"]):
+            with self.subTest(words):
+                finished = self.toprun(*words, env={"TOPRUN_ON": "kuberntes"})
+                self.assertEqual(finished.code, 2, finished)
+                self.assertRegex(finished.err, "TOPRUN_ON=kuberntes: toprun (submits to|knows the engines) .*; choose one of them")
 
     def test_without_kubectl(self):
         finished = self.toprun("submit", "--on", "kubernetes", *IMAGE, "train.py", env={"PATH": "/nowhere"})

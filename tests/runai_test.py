@@ -222,7 +222,7 @@ class Commands(RunaiCase):
                 ("v1", words, "--secret-env HF_TOKEN: this version of runai does not have the flag --env-secret.*"),
                 ("v2", words, "--secret-env HF_TOKEN: this version of runai does not have the flag --env-secret.*"),
                 ("v3", ("--secret-env", "HF_TOKEN"), "--secret-env HF_TOKEN: Run:AI cannot create a Secret .*"),
-                ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everyone .*--secret-env HF_TOKEN=SECRET:KEY")]:
+                ("v3", ("-e", "HF_TOKEN"), "-e HF_TOKEN: everyone .*--secret-env HF_TOKEN=SECRET:KEY.*")]:
             with self.subTest(version, more=more):
                 self.use(version)
                 finished = self.runai("submit", *WITHOUT_GPUS, "--container", "docker://registry/absent:1", *more, "train.py", HF_TOKEN="hush")
@@ -301,6 +301,20 @@ class Refusals(RunaiCase):
                     finished = self.runai(*words)
                     self.assertNotEqual(finished.code, 0)
                     self.assert_one_line(finished, said)
+
+    def test_what_a_dry_run_refuses(self):
+        image = (*WITHOUT_GPUS, "--container", "docker://r.example/i")
+        in_a_file = "have the program read the secret from a file on a claim that --pvc mounts"
+        for words, said in [
+                (("--dry-run=json",), "--dry-run=json: runai creates the job's object itself, so there is no JSON to print; use --dry-run"),
+                (("--dry-run", "--runai-cli", "v3"), "--runai-cli v3: must be v1 or v2"),
+                (("--dry-run", "--runai-cli", "v1", "-e", "HF_TOKEN=hf_a"), f"-e HF_TOKEN: everyone .*; {in_a_file}"),
+                (("--dry-run", "--runai-cli", "v2", "-e", "HF_TOKEN=hf_a"), "-e HF_TOKEN: everyone .*; use --secret-env HF_TOKEN=SECRET:KEY .*"),
+                (("--dry-run", "--runai-cli", "v1", "--secret-env", "A=b:c"), f"--secret-env A: this version .*; install a newer runai, or {in_a_file}")]:
+            with self.subTest(words):
+                finished = self.toprun("submit", "--on", "runai", *image, *words, "a.py", env={"PATH": "/nowhere"})
+                self.assertEqual(finished.code, 2, finished)
+                self.assert_one_line(finished, said)
 
     def test_a_runai_that_does_not_work(self):
         for version in VERSIONS:

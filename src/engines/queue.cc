@@ -54,6 +54,12 @@ const EngineQueue& row_of(QueueKind kind) {
 Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
                                            std::span<const EngineQueue> among) {
   const std::string on = environment.get("TOPRUN_ON").value_or("");
+  const bool is_for_setup = on == "local";
+  if (!on.empty() && !is_for_setup && !queue_kind(on)) {
+    return usage("TOPRUN_ON=" + printable(on),
+                 "toprun knows the engines slurm, runai and kubernetes",
+                 "choose one of them, or unset the variable");
+  }
   const auto named = std::ranges::find(among, on, &EngineQueue::name);
   if (named != among.end()) {
     auto queue = named->find(environment);

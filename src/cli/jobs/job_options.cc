@@ -366,9 +366,10 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::vector<std::string>& arguments,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file) {
-  const options::ParsedOption* on = last_of(split, options::flag_of(options::FlagId::on));
-  if (on != nullptr && engines::queue_kind(on->value) != engines::QueueKind::slurm) {
-    return usage(options::as_argument(*on).label(), "toprun submits to slurm, kubernetes and runai",
+  const auto on = options::argument_of(options::flag_of(options::FlagId::on), split, environment);
+  const bool is_for_setup = on && on->from_variable && on->value == "local";
+  if (on && !is_for_setup && engines::queue_kind(on->value) != engines::QueueKind::slurm) {
+    return usage(on->label(), "toprun submits to slurm, kubernetes and runai",
                  "choose one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);

@@ -144,13 +144,13 @@ Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Argument& argu
 }
 
 Result<void> set_hang_timeout(RunDraft& draft, const Flag&, const Argument& argument) {
-  const auto seconds = TRY(parse_number(argument, min_hang_s, max_shutdown_s));
+  const auto seconds = TRY(parse_number(argument, min_hang_s, max_shutdown_s, " seconds"));
   draft.options.hang_timeout = std::chrono::seconds(seconds);
   return {};
 }
 
 Result<void> set_shutdown_timeout(RunDraft& draft, const Flag&, const Argument& argument) {
-  const auto seconds = TRY(parse_number(argument, 0, max_shutdown_s));
+  const auto seconds = TRY(parse_number(argument, 0, max_shutdown_s, " seconds"));
   draft.options.shutdown_timeout = std::chrono::seconds(seconds);
   return {};
 }

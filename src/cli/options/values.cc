@@ -107,9 +107,11 @@ std::string Argument::label() const {
   return from_variable ? source + "=" + shown : source + " " + shown;
 }
 
-Result<int> parse_number(const Argument& argument, int least, int most) {
+Result<int> parse_number(const Argument& argument, int least, int most, std::string_view unit) {
   if (const auto number = number_in(argument.value, least, most)) return *number;
-  return refuse(argument, fmt::format("must be a number from {} to {}", least, most));
+  const bool is_fraction = !parse_int(argument.value) && parse_double(argument.value);
+  return refuse(argument, fmt::format("must be a {} from {} to {}{}",
+                                      is_fraction ? "whole number" : "number", least, most, unit));
 }
 
 Result<bool> parse_switch(const Argument& argument) {

@@ -123,7 +123,16 @@ Result<std::string> image_of(const plan::Options& run) {
     return usage("--on kubernetes", "a pod needs an image", "use --container IMAGE");
   }
   if (!image) return std::unexpected(image.error());
-  if (!image->is_path()) return container::registry_reference(*image);
+  if (!image->is_path()) {
+    const auto has_capital = [](std::string_view text) { return lower(text) != text; };
+    const bool is_domain = image->registry.find_first_of(".:") != std::string::npos;
+    if (has_capital(image->name) || (has_capital(image->registry) && !is_domain)) {
+      return usage("--container " + run.container.image,
+                   "the name of an image in a registry has no capital letters",
+                   "write it in lower case");
+    }
+    return container::registry_reference(*image);
+  }
   return usage("--container " + run.container.image, "pods need an image from a registry",
                "name an image in a registry, as in docker://nvcr.io/nvidia/pytorch:25.03-py3");
 }
@@ -199,6 +208,11 @@ void note_memory(std::vector<std::string>& notes, const OptionReader& reader) {
   for (const std::string_view name : {"--mem", "--shm"}) {
     const auto argument = reader.one(name);
     const auto memory = argument ? parse_memory(*argument) : Result<std::optional<std::string>>();
+    if (memory && argument && !*memory) {
+      notes.push_back(fmt::format(
+          "{} sets no limit in Kubernetes; only in Slurm it means all of a node's memory",
+          argument->label()));
+    }
     if (!memory || !*memory || argument->value == **memory) continue;
     notes.push_back(
         fmt::format("{} becomes {} in Kubernetes, because Slurm's units are powers of 1024",
@@ -601,6 +615,19 @@ void set_surroundings(Workload& job, const plan::Options& run, const Environment
   if (!user.empty()) job.labels.emplace_back(engines::kubernetes::user_label, user);
 }
 
+// Variables that name places on this machine, and that an image sets for its own.
+void note_copies(std::vector<std::string>& notes, const plan::Options& run) {
+  constexpr std::array<std::string_view, 6> places = {
+      "PATH", "LD_LIBRARY_PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"};
+  for (const auto& [name, value] : run.activation.variables) {
+    if (value || std::ranges::find(places, name) == places.end()) continue;
+    notes.push_back(
+        fmt::format("-e {0} copies {0} of this machine into the pods, in place of the image's: "
+                    "write -e {0}=VALUE for another value",
+                    name));
+  }
+}
+
 // A variable has one source.
 Result<void> check_names(const Workload& job) {
   for (const auto& [name, value] : job.variables) {
@@ -664,6 +691,10 @@ Result<PodOptions> pod_options(const options::Split& argument,
   const options::Split split =
       TRY(out.interactive ? without_script(fitting) : Result<options::Split>(fitting));
   const OptionReader reader{split, environment};
+  if (const auto cli = reader.one("--runai-cli"); cli && out.on_runai) {
+    constexpr std::array<std::string_view, 2> known = {"v1", "v2"};
+    TRY(options::parse_choice(*cli, known));
+  }
   const auto no_file = [](const std::string&) { return true; };
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
   out.notes = std::move(run.notes);
@@ -696,6 +727,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   note_script(out, run.options);
   note_outputs(out, split);
   if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
+  note_copies(out.notes, run.options);
   out.which = TRY(operator_of(reader));
   out.wait = is_given(split, FlagId::wait);
   out.follow = is_given(split, FlagId::follow);

@@ -85,11 +85,25 @@ int after_submission(const PodOptions& options, const Workload& job, const std::
 
 }  // namespace
 
+std::string advice_on_a_secret(const std::string& name, const options::Split& split,
+                               const Environment& environment) {
+  const Environment there = surroundings(split, environment);
+  const auto limit = engines::engine_timeout_of(there);
+  const bool can_ask = process::find_program("runai", there) || there.non_empty("TOPRUN_RUNAI_CLI");
+  auto client = limit && can_ask ? runai::find_client(there, *limit) : Result<runai::Client>();
+  return runai::instead_of_a_secret(client ? *client : runai::Client{}, name);
+}
+
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   if (options.dry_run == DryRun::server) {
     return give_up({"--dry-run=server", "Run:AI cannot check a job without starting it",
+                    "use --dry-run", exit_usage});
+  }
+  if (options.as_json) {
+    return give_up({"--dry-run=json",
+                    "runai creates the job's object itself, so there is no JSON to print",
                     "use --dry-run", exit_usage});
   }
   const Environment there = surroundings(split, environment);
@@ -105,8 +119,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   }
   if (const auto word = word_with_secret(job.command)) {
     return give_up({*word, "everyone on this host and in the project would see the secret",
-                    "use --secret-env NAME=SECRET:KEY and have the program read that variable",
-                    exit_usage});
+                    runai::instead_of_a_secret(*client, "NAME"), exit_usage});
   }
   if (job.name_is_beginning) job.name = unique_name(job.name);
   const bool is_kept_elsewhere =

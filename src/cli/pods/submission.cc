@@ -71,8 +71,10 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
   if (!options.secrets.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, value] : options.secrets) names.push_back(name);
-    out += fmt::format("# A Secret with {} is created with this object, and deleted with it.\n",
-                       join(names, ", "));
+    out += fmt::format(
+        "# `toprun submit` also creates a Secret with {}, which is deleted with the job; kubectl "
+        "apply of this text alone does not create it.\n",
+        join(names, ", "));
   }
   return out + kubernetes::yaml(object);
 }

@@ -157,14 +157,20 @@ std::optional<std::string_view> first_foreign_option(const Workload& job) {
   return found->second;
 }
 
+constexpr const char* from_a_file =
+    "have the program read the secret from a file on a claim that --pvc mounts";
+
+bool has_secret_variables(const Client& client) {
+  return client.cli == Cli::v2 && client.has("--env-secret");
+}
+
 Result<void> check_secrets(const Client& client, const Workload& job) {
   if (job.secret_variables.empty()) return {};
   const std::string& name = job.secret_variables.front().name;
-  if (client.cli == Cli::v1 || !client.has("--env-secret")) {
+  if (!has_secret_variables(client)) {
     return usage("--secret-env " + name,
                  "this version of runai does not have the flag --env-secret",
-                 "install a newer runai, or have the program read the secret from a file on a "
-                 "mounted volume");
+                 fmt::format("install a newer runai, or {}", from_a_file));
   }
   for (const kubernetes::SecretVariable& one : job.secret_variables) {
     if (!one.secret.empty()) continue;
@@ -226,6 +232,12 @@ bool Client::has(std::string_view flag) const {
   const std::size_t at = help->find(flag);
   const std::size_t end = at + flag.size();
   return at != std::string::npos && (end == help->size() || (*help)[end] <= ' ');
+}
+
+std::string instead_of_a_secret(const Client& client, std::string_view name) {
+  if (!has_secret_variables(client)) return from_a_file;
+  return fmt::format("use --secret-env {}=SECRET:KEY and have the program read that variable",
+                     name);
 }
 
 Words help_command() {

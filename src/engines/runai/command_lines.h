@@ -34,6 +34,9 @@ struct Client {
   bool has(std::string_view flag) const;
 };
 
+// How this version of runai passes a secret to a job without showing it, as the fix of an error.
+std::string instead_of_a_secret(const Client& client, std::string_view name);
+
 // Prints the flags that this v2 accepts for a submission.
 Words help_command();
 

@@ -96,7 +96,7 @@ int act_in_pods(const options::Split& argument, const std::vector<std::string>& 
         name);
     return give_up({fmt::format("-e {}", join(hidden, " -e ")),
                     "everyone who may read the job's object would read the secret",
-                    on_runai ? fmt::format("use --secret-env {}=SECRET:KEY", name) : copied,
+                    on_runai ? pods::advice_on_a_secret(name, argument, environment) : copied,
                     exit_usage});
   }
   const auto options = pods::pod_options(argument, arguments, environment);
