@@ -86,6 +86,29 @@ std::optional<ListedDevice> device_of(const Words& line) {
   return listed;
 }
 
+// "# toprun 0.1.0, tcp", as nccl_header() writes it.
+struct OwnHeader {
+  std::string version;
+  std::string library;  // "tcp", "gloo 2.9.0", "nccl 2.27.3"; several: "tcp, gloo 2.9.0"
+  std::string backend;  // empty: the table may be of any of several
+};
+
+std::optional<OwnHeader> own_header(std::string_view comment) {
+  constexpr std::string_view start = "# toprun ";
+  if (!comment.starts_with(start)) return std::nullopt;
+  const std::string_view text = trim(comment.substr(2));
+  const std::size_t comma = text.find(", ");
+  OwnHeader header{std::string(text.substr(0, comma)), {}, {}};
+  if (words(header.version).size() != 2) return std::nullopt;
+  if (comma == text.npos) return header;
+  header.library = text.substr(comma + 2);
+  if (!header.library.contains(',')) {
+    const std::string name = header.library.substr(0, header.library.find(' '));
+    header.backend = name == "rccl" ? "nccl" : name;
+  }
+  return header;
+}
+
 // A table whose program is not named: only the collectives that reduce can be told from their rows.
 std::optional<Collective> evident_collective(const Row& row) {
   const auto width = width_of(row.type);
@@ -115,6 +138,7 @@ struct Writer {
   std::optional<Collective> named;  // by "Collective test starting"
   std::size_t iterations = 0;
   std::optional<std::uint64_t> last_bytes;
+  std::optional<OwnHeader> toprun;   // its table is of toprun bench
   std::optional<std::size_t> table;  // the open one
   bool began_again = false;          // since the open table's heading: another run's first lines
 };
@@ -206,6 +230,12 @@ class NcclTextReader {
 
   void read_comment(std::string_view prefix, std::string_view comment) {
     const Words parts = words(comment);
+    if (auto header = own_header(comment)) {
+      report_.version = header->version;
+      report_.library = header->library;
+      if (Writer* const own = writer(prefix)) own->toprun = std::move(header);
+      return;
+    }
     const auto device = device_of(parts);
     const auto iterations = iterations_of(parts);
     const bool starts = comment.contains("Collective test starting");
@@ -269,7 +299,7 @@ class NcclTextReader {
     table.devices = own->devices;
     table.last_bytes = own->last_bytes;
     Series& series = report_.series.emplace_back();
-    series.backend = "nccl";
+    series.backend = own->toprun ? own->toprun->backend : "nccl";
     series.nodes = 0;
     return {};
   }

@@ -133,6 +133,23 @@ TEST(Import, NcclTextThatWePrint) {
   EXPECT_EQ(again.devices.size(), 2u);
 }
 
+TEST(Import, NcclTextThatWePrintNamesItsBackend) {
+  Report report = import_all(nccl_log);
+  for (const auto& [library, backend] :
+       std::vector<std::pair<std::string, std::string>>{{"tcp", "tcp"},
+                                                        {"gloo 2.9.0", "gloo"},
+                                                        {"nccl 2.27.3", "nccl"},
+                                                        {"rccl 2.22.3", "nccl"},
+                                                        {"tcp, gloo 2.9.0", ""}}) {
+    report.version = "toprun 0.1.0";
+    report.library = library;
+    const Report again = import_all(nccl_text(report));
+    EXPECT_EQ(again.version, report.version);
+    EXPECT_EQ(again.library, library);
+    EXPECT_EQ(again.series.front().backend, backend) << library;
+  }
+}
+
 TEST(Import, NcclTextOfOldVersions) {
   const Report report = import_all(
       "$ ./build/all_gather_perf -b 8M\n"
