@@ -88,6 +88,11 @@ class Hosts(cluster.TestCase):
         self.assert_found(finished)
         self.assertEqual(finished.err, "")
 
+    def test_one_host(self):
+        finished = self.on("n0", support.binary(), "doctor", "--hosts", "n1", limit=90)
+        self.assertNotIn("no agent", finished.err)
+        self.assertIn("n1", finished.out)
+
     def test_all_shows_what_found_nothing_too(self):
         for words in ([], ["--all"]):
             shown = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-1]", *words, limit=90)

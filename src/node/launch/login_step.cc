@@ -332,7 +332,10 @@ std::optional<int> LoginStep::kept_from_joining() const {
     const bool may_go_on = !job_.options.detach || (left >= job_.min_nodes && member != root_);
     const bool has_enough = job_.is_elastic() || (job_.has_spares() && left >= job_.min_nodes);
     if (has_enough && may_go_on) continue;
-    if (login.exit_code()) say(fmt::format("no agent on {}: see above", login.name()));
+    const bool has_others = members_.size() > 1;  // an agent alone does not join any
+    if (login.exit_code() && has_others) {
+      say(fmt::format("no agent on {}: see above", login.name()));
+    }
     return login.exit_code().value_or(exit_failure);
   }
   return std::nullopt;
