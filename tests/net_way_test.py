@@ -42,6 +42,7 @@ class OfSeveralNodes(cluster.SlurmCase):
             self.assertEqual({line.split(": ")[0] for line in both.out.splitlines()}, {"n0", "n1"}, both)
             alone = self.login("srun", "-N1", support.binary(), "net", verb)
             self.assertNotIn("n0: ", alone.out)
+            self.assertNotIn("is not known", both.out)
         exports = self.login("srun", "-N2", support.binary(), "net", "env", "--shell")
         self.assertNotIn("n0: ", exports.out)
 

@@ -10,6 +10,7 @@
 #include "cli/options/run_draft.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
+#include "engines/engine.h"
 #include "machine/fabric/pci.h"
 #include "machine/fabric/profile_script.h"
 #include "machine/fabric/settings.h"
@@ -41,10 +42,28 @@ Result<fabric::Route> way_to(const std::string& host, const std::string& source)
               "ip route get ADDRESS shows what the kernel knows");
 }
 
-// Without --to it is the default route's, if there is one.
+// In a step of several nodes the way leads to another of them. A name that does not resolve, or a
+// hang of the name server, changes nothing.
+void take_way_in_step(fabric::NodeFabric& node, const Call& call) {
+  if (call.has(FlagId::root)) return;
+  engines::Hints hints;
+  hints.host_name = hosts::host_name();
+  const auto place = engines::detect(call.environment, hints);
+  if (!place || place->nodes.size() < 2) return;
+  const auto other = std::ranges::find_if(
+      place->nodes, [&](const engines::Node& one) { return one.name != place->node_name; });
+  if (other == place->nodes.end()) return;
+  auto way = way_to(other->name, "");
+  if (way && way->interface != "lo") fabric::take_route(node, *std::move(way), fabric::Sysfs());
+}
+
+// Without --to it is the way to another node of the job, else the default route's, if there is one.
 Result<void> take_way(fabric::NodeFabric& node, const Call& call) {
   const auto other = call.argument(FlagId::other_host);
-  if (!other) return {};
+  if (!other) {
+    take_way_in_step(node, call);
+    return {};
+  }
   if (call.has(FlagId::root)) {
     return usage(other->source + " and --root contradict each other",
                  "a route can be read only from this machine's kernel", "give only one of them");

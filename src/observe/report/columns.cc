@@ -27,4 +27,16 @@ std::string columns_text(const std::vector<std::vector<std::string>>& rows,
   return out;
 }
 
+std::vector<std::vector<std::string>> without_empty_columns(
+    std::vector<std::vector<std::string>> rows) {
+  if (rows.size() < 2) return rows;
+  for (std::size_t i = rows.front().size(); i-- > 0;) {
+    const bool has_text =
+        std::any_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return !row[i].empty(); });
+    if (has_text) continue;
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return rows;
+}
+
 }  // namespace toprun::report

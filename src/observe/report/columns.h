@@ -11,4 +11,8 @@ namespace toprun::report {
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right);
 
+// The rows without the columns in which only the first row, the heading, has text.
+std::vector<std::vector<std::string>> without_empty_columns(
+    std::vector<std::vector<std::string>> rows);
+
 }  // namespace toprun::report

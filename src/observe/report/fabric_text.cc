@@ -118,7 +118,7 @@ std::string ports_text(const NodeFabric& node, std::span<const PciPlace> gpus,
                     device.numa ? fmt::to_string(*device.numa) : "",
                     near_gpus(places[verdict.device], gpus), use_of(port, verdict)});
   }
-  return columns_text(rows, {});
+  return columns_text(without_empty_columns(std::move(rows)), {});
 }
 
 // "mlx5_0:1,mlx5_1:1" of ports whose entries are unused for the same reasons.
@@ -169,7 +169,8 @@ std::string interfaces_text(const NodeFabric& node) {
                         : fmt::format("{:g} Gb/s", static_cast<double>(interface.speed_mbps) / 1e3),
                     printable(on), use_text(fabric::use_of(node, interface))});
   }
-  return rows.size() == 1 ? std::string() : "\n" + columns_text(rows, {});
+  return rows.size() == 1 ? std::string()
+                          : "\n" + columns_text(without_empty_columns(std::move(rows)), {});
 }
 
 std::string profile_line(const NodeFabric& node) {
