@@ -75,6 +75,14 @@ class Here(support.TestCase):
 class Collective(support.TestCase):
     """What was measured, where a file does not say it."""
 
+    def test_files_that_cannot_be_written_are_refused_first(self):
+        for words in (["all_reduce", "--save", "/nonexist/a.json"], ["all_reduce", "--plot", "/nonexist/a.svg"], ["pairs", "--save", "/tmp"]):
+            with self.subTest(words):
+                finished = self.run_to_end(support.binary(), "bench", *words, "--nproc-per-node", "2")
+                self.assertEqual(finished.code, 2, finished)
+                self.assertRegex(finished.err, rf"\Atoprun: {words[1]} {words[2]}: cannot write {words[2]}: .*\n")
+                self.assertNotIn("MiB", finished.out)
+
     def test_of_import(self):
         file = self.folder() / "result.txt"
         file.write_text("# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n" + ROW.format(262, 261))

@@ -1,5 +1,7 @@
 #include "base/os/named_file.h"
 
+#include <unistd.h>
+
 #include <system_error>
 
 #include "base/os/console.h"
@@ -23,6 +25,17 @@ Result<void> write_named_file(const fs::path& path, std::string_view content) {
   std::error_code error;
   if (replaced || !fs::is_regular_file(path, error)) return replaced;
   return write_through(path, content);
+}
+
+Result<void> check_named_file(const fs::path& path) {
+  std::error_code error;
+  const std::string what = "cannot write " + path.string();
+  if (fs::is_directory(path, error)) return fail(what, "it is a folder", "name a file");
+  const fs::path parent = path.parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const bool is_replaced = fs::exists(path, error) && ::access(path.c_str(), W_OK) == 0;
+  if (is_replaced || ::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return fail_errno(what);
 }
 
 Result<void> write_and_say(const std::string& path, std::string_view content) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/os/console.h"
+#include "base/os/named_file.h"
 #include "base/os/open_files.h"
 #include "base/os/print.h"
 #include "base/text/text.h"
@@ -136,6 +137,20 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   return output.finish();
 }
 
+// On the host of rank 0, which writes the files after all has been measured.
+Result<void> check_files(const options::Call& call, const measure::Group& group) {
+  if (group.peers[group.self.rank].host != group.peers.front().host) return {};
+  for (const options::FlagId id : {options::FlagId::save, options::FlagId::plot}) {
+    const auto argument = call.argument(id);
+    if (!argument) continue;
+    const auto fine = check_named_file(argument->value);
+    if (!fine)
+      return usage(argument->label(), fine.error()->what + ": " + fine.error()->why,
+                   "name a file in a folder where you may write");
+  }
+  return {};
+}
+
 Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
                  std::span<const measure::NamedBackend> backends) {
   const auto call = TRY(call_of(argv, environment));
@@ -154,6 +169,10 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
     return become_bench_program(argv, requested, self, join_limit);
   }
   auto group = TRY(measure::join(self, join_limit));
+  if (const auto fine = check_files(call, group); !fine) {
+    return is_first_to_say(group, fine.error()) ? Result<int>(std::unexpected(fine.error()))
+                                                : Result<int>(0);
+  }
   if (is_pairs) return run_pairs(call, group);
   if (request.bisect) return run_bisect(argv, request, group, environment);
   const auto opened = open_backends(request, backends, group, environment);
