@@ -29,6 +29,10 @@ std::optional<double> parse_double(std::string_view text);
 // texts are equivalent only if they are equal.
 bool natural_less(std::string_view a, std::string_view b);
 
+// The number of letters inserted, deleted, replaced, or swapped with their neighbour (optimal
+// string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 // The candidate with the smallest edit distance to `word`, if it is small enough for a typing
 // error.
 std::optional<std::string> did_you_mean(std::string_view word,

@@ -1,6 +1,7 @@
 #include "cli/options/flags.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text/text.h"
 #include "cli/options/flag_rows.h"
@@ -111,6 +112,115 @@ std::vector<std::string_view> choices(std::string_view form) {
 std::vector<std::string_view> list_choices(std::string_view form) {
   if (!form.contains(',') || form.contains('|') || form.contains('.')) return {};
   return has_placeholder(form) ? std::vector<std::string_view>() : toprun::split(form, ',');
+}
+
+namespace {
+
+constexpr std::string_view own_prefix = "TOPRUN_";
+
+// Variables beside those of options: users' own, those that toprun sets for its agents and ranks,
+// and those of the build and the tests.
+constexpr std::array<std::string_view, 37> other_variables = {"ACCELERATE_PROCESSES",
+                                                              "ATTEMPT",
+                                                              "CALLED_AS",
+                                                              "COLOURS",
+                                                              "CONTAINED_RANK",
+                                                              "CONTAINERS",
+                                                              "ENGINE_TIMEOUT",
+                                                              "INSIDE",
+                                                              "LOCATION",
+                                                              "LOGIN_ENGINE",
+                                                              "LOGIN_JOB",
+                                                              "LOGIN_NODE",
+                                                              "LOGIN_NODES",
+                                                              "LOGIN_ROOT",
+                                                              "LOGIN_ROOT_ADDRESS",
+                                                              "LOGIN_STAYS",
+                                                              "MPIRUN",
+                                                              "MPI_NODES",
+                                                              "NODE_LABELS",
+                                                              "NODE_LABELS_FILE",
+                                                              "NODE_NAME",
+                                                              "ONE_CODE",
+                                                              "SANITIZE",
+                                                              "SECRET",
+                                                              "SECRET_FILE",
+                                                              "SEED",
+                                                              "SHELL",
+                                                              "SLOTS",
+                                                              "SSH",
+                                                              "STATIC",
+                                                              "STEP",
+                                                              "TELLS_LAUNCH",
+                                                              "TEST_SEED",
+                                                              "VERSION",
+                                                              "WARM_CHANNEL",
+                                                              "WEB_TOKEN",
+                                                              "WRITE_GOLDEN"};
+
+// What users may set; without the prefix.
+std::vector<std::string> settable_variables() {
+  std::vector<std::string> names = {"ENGINE_TIMEOUT",   "LOCATION",  "MPIRUN",      "NODE_LABELS",
+                                    "NODE_LABELS_FILE", "NODE_NAME", "SECRET_FILE", "SSH"};
+  for (const Flag& flag : all_flags()) {
+    if (flag.variable.starts_with(own_prefix)) {
+      names.emplace_back(flag.variable.substr(own_prefix.size()));
+    }
+  }
+  return names;
+}
+
+// "--nproc-per-node" for NPROC_PER_NODE, if another variable sets the option.
+const Flag* option_spelled(std::string_view name) {
+  const std::string option = "--" + with_dashes(lower(name));
+  const auto flag = std::ranges::find_if(all_flags(), [&](const Flag& one) {
+    return one.name == option && !one.variable.empty() && !one.variable.starts_with(own_prefix);
+  });
+  return flag == all_flags().end() ? nullptr : &*flag;
+}
+
+// The only known name that begins with this one: CONFIG_FILE for CONFIG.
+std::optional<std::string> longer_name(std::string_view name,
+                                       const std::vector<std::string>& known) {
+  std::optional<std::string> found;
+  for (const std::string& one : known) {
+    if (!one.starts_with(std::string(name) + '_') || found == one) continue;
+    if (found) return std::nullopt;
+    found = one;
+  }
+  return found;
+}
+
+std::string doubt_about(std::string_view name, const std::vector<std::string>& known) {
+  constexpr std::size_t least_letters = 4;  // of fewer letters each word of a site's own is near
+  constexpr std::size_t most_wrong = 2;
+  if (const Flag* const flag = option_spelled(name)) {
+    return fmt::format("{} sets {}", flag->variable, flag->name);
+  }
+  if (name.size() < least_letters) return {};
+  auto meant = did_you_mean(name, known);
+  if (meant && edit_distance(name, *meant) > most_wrong) meant.reset();
+  if (!meant) meant = longer_name(name, known);
+  return meant ? fmt::format("did you mean {}{}?", own_prefix, *meant) : std::string();
+}
+
+}  // namespace
+
+std::vector<std::string> doubtful_variables(const std::vector<std::string>& names) {
+  const std::vector<std::string> known = settable_variables();
+  std::vector<std::string> warnings;
+  for (const std::string_view whole : names) {
+    if (!whole.starts_with(own_prefix)) continue;
+    const std::string_view name = whole.substr(own_prefix.size());
+    const bool is_known = std::ranges::find(known, name) != known.end() ||
+                          std::ranges::find(other_variables, name) != other_variables.end();
+    const std::string doubt = is_known ? std::string() : doubt_about(name, known);
+    if (!doubt.empty()) {
+      warnings.push_back(
+          fmt::format("{} is not a variable of toprun; {}", printable(whole), doubt));
+    }
+  }
+  return warnings;
 }
 
 std::optional<std::string> nearest_flag(std::string_view name, Command command) {

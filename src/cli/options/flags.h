@@ -285,6 +285,11 @@ std::vector<std::string_view> list_choices(std::string_view form);
 // ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
+// A warning for each TOPRUN_* variable that toprun does not know, but whose name is close to one
+// that it knows, or is an option that another variable sets. Sites may have variables of their own
+// with this prefix, so that other names are accepted.
+std::vector<std::string> doubtful_variables(const std::vector<std::string>& names);
+
 // The flag that a mistyped option most likely means. Never suggests a plug-in flag.
 std::optional<std::string> nearest_flag(std::string_view name, Command command);
 

@@ -143,5 +143,23 @@ TEST(Flags, ChoicesAreTheWordsOfTheValue) {
   EXPECT_EQ(choices(flag_of(FlagId::standalone)), Words{});
 }
 
+TEST(Flags, VariablesThatMayBeMistyped) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(doubtful_variables({"TOPRUN_ORDR", "TOPRUN_NPROC_PER_NODE", "TOPRUN_CONFIG",
+                                "TOPRUN_TIME", "TOPRUN_HOST"}),
+            (Names{"TOPRUN_ORDR is not a variable of toprun; did you mean TOPRUN_ORDER?",
+                   "TOPRUN_NPROC_PER_NODE is not a variable of toprun; PET_NPROC_PER_NODE sets "
+                   "--nproc-per-node",
+                   "TOPRUN_CONFIG is not a variable of toprun; did you mean TOPRUN_CONFIG_FILE?",
+                   "TOPRUN_TIME is not a variable of toprun; SBATCH_TIMELIMIT sets --time",
+                   "TOPRUN_HOST is not a variable of toprun; did you mean TOPRUN_HOSTS?"}));
+  // Of a site's module file, of the build, of toprun's own agents.
+  EXPECT_EQ(doubtful_variables({"TOPRUN", "TOPRUN_ROOT", "TOPRUN_HOME", "TOPRUN_BIN", "TOPRUN_LIB",
+                                "TOPRUN_DIR", "TOPRUN_PATH", "TOPRUN_PREFIX", "TOPRUN_SEED",
+                                "TOPRUN_STEP", "TOPRUN_LOGIN_NODES", "TOPRUN_X", "TOPRUN_ROUNDS",
+                                "TOPRUN_VERSION", "PATH", "TOPRUN_"}),
+            Names{});
+}
+
 }  // namespace
 }  // namespace toprun::options

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/os/console.h"
@@ -85,6 +86,29 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
   return launch::launch(parsed.options, whole.environment);
 }
 
+// One of the processes of a launch, whose starter or first process tells.
+bool is_one_of_several(const Environment& environment) {
+  const bool is_ours = std::ranges::any_of(environment.variables(), [](const auto& variable) {
+    return variable.first == "TOPRUN_STEP" || variable.first == "TOPRUN_ATTEMPT" ||
+           variable.first.starts_with("TOPRUN_LOGIN_");
+  });
+  return is_ours ||
+         std::ranges::any_of(
+             std::array{"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"},
+             [&](const char* name) { return environment.non_empty(name).value_or("0") != "0"; });
+}
+
+// Completion shows its own text only.
+void warn_of_variables(const std::vector<std::string>& argv, const Environment& environment) {
+  const bool is_completion = argv.size() > 1 && argv[1] == "completion";
+  if (options::is_torchrun(argv) || is_completion || is_one_of_several(environment)) return;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment.variables()) names.push_back(name);
+  for (const std::string& warning : options::doubtful_variables(names)) {
+    say("warning: " + warning);
+  }
+}
+
 }  // namespace
 
 bool is_file(const std::string& path) {
@@ -104,6 +128,7 @@ int act(std::vector<std::string> argv, const Environment& environment) {
   // The wheel's script `torchrun`, which can only exec us by our own name.
   const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
   if (called_as && !argv.empty()) argv[0] = *called_as;
+  warn_of_variables(argv, environment);
   if (const auto code = run_verb(argv, environment)) return *code;
   return run(argv, environment);
 }
