@@ -622,7 +622,7 @@ void note_copies(std::vector<std::string>& notes, const plan::Options& run) {
   for (const auto& [name, value] : run.activation.variables) {
     if (value || std::ranges::find(places, name) == places.end()) continue;
     notes.push_back(
-        fmt::format("-e {0} copies {0} of this machine into the pods, in place of the image's: "
+        fmt::format("-e {0} copies {0} of this machine into the pods, instead of the image's: "
                     "write -e {0}=VALUE for another value",
                     name));
   }
