@@ -511,6 +511,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         for hosts, words in [
             ("n0,nokey", ["no agent on nokey: permission denied (publickey,password)",
                           "no password is asked for here: set up a key (ssh-copy-id nokey)"]),
+            ("bob@nokey", ["(ssh-copy-id bob@nokey)", "0 of 1 host answered: the job needs all nodes\n"]),
             ("n0,noport", ["no agent on noport: connection refused"]),
             ("n0,nowhere", ["no agent on nowhere: no such name"]),
             ("n0,unknown", ["no agent on unknown: its host key is not known", "ssh unknown"]),

@@ -79,7 +79,9 @@ class Collector {
       if (!slots) {
         return usage(
             fmt::format("{}: \"{}\"", place, word),
-            "the number of processes after the ':' is missing",
+            item.slots->empty()
+                ? std::string("the number of processes after the ':' is missing")
+                : std::string("the text after the ':' is not a number of processes"),
             fmt::format(
                 "write HOST:N with N from 1 to {}; ports and users belong in ssh's configuration",
                 max_host_slots));

@@ -53,10 +53,17 @@ constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
 
-std::string with_host(std::string text, const std::string& host) {
+// `login`: what ssh is called with, as me@n0.
+std::string with_host(std::string text, const std::string& host, const std::string& login) {
   constexpr std::string_view word = "HOST";
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += host.size()) {
-    text.replace(at, word.size(), host);
+  const auto is_of_a_command = [&](std::size_t at) {
+    const std::string_view before = std::string_view(text).substr(0, at);
+    return before.ends_with("ssh ") || before.ends_with("ssh-copy-id ");
+  };
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos;) {
+    const std::string& name = is_of_a_command(at) ? login : host;
+    text.replace(at, word.size(), name);
+    at += name.size();
   }
   return text;
 }
@@ -86,6 +93,7 @@ class LoginStep {
   bool all_answered() const;
   bool all_over() const;
   std::optional<Error> refused() const;
+  const std::string& login_of(std::size_t index) const;
   void tell_troubles() const;
   void give_orders();
   void pass_on(int number);
@@ -236,6 +244,12 @@ bool LoginStep::all_over() const {
   return std::ranges::all_of(logins_, [](const auto& login) { return login->is_over(); });
 }
 
+// What ssh is called with.
+const std::string& LoginStep::login_of(std::size_t index) const {
+  const engines::Node& node = commands_.hosts[index].node;
+  return node.login.empty() ? logins_[index]->name() : node.login;
+}
+
 // Hosts with the same trouble in one line.
 void LoginStep::tell_troubles() const {
   std::vector<std::pair<engines::LoginTrouble, std::vector<std::string>>> groups;
@@ -251,8 +265,11 @@ void LoginStep::tell_troubles() const {
   }
   for (const auto& [trouble, names] : groups) {
     const std::string list = hosts::compress_hostlist(names);
-    say(fail("no agent on " + list, with_host(trouble.why, list),
-             with_host(trouble.fix, names.front()))
+    const auto first =
+        std::ranges::find(logins_, names.front(), [](const auto& login) { return login->name(); });
+    const std::string login = login_of(static_cast<std::size_t>(first - logins_.begin()));
+    say(fail("no agent on " + list, with_host(trouble.why, list, list),
+             with_host(trouble.fix, names.front(), login))
             .error()
             .line());
   }
@@ -268,12 +285,12 @@ std::optional<Error> LoginStep::refused() const {
     return Error{count, "see the messages above", "", exit_failure};
   }
   if (up < job_.min_nodes) {
-    return Error{count,
-                 job_.is_elastic()
-                     ? fmt::format("the job needs {} ({})", job_.min_nodes, job_.nnodes_source)
-                     : "the job needs all nodes",
-                 job_.is_elastic() ? "" : "leave the other nodes out, or give --nnodes MIN:MAX",
-                 exit_failure};
+    return Error{
+        count,
+        job_.is_elastic() ? fmt::format("the job needs {} ({})", job_.min_nodes, job_.nnodes_source)
+                          : "the job needs all nodes",
+        job_.is_elastic() || up == 0 ? "" : "leave the other nodes out, or give --nnodes MIN:MAX",
+        exit_failure};
   }
   say(count + "; toprun goes on without the other nodes");
   return std::nullopt;
@@ -383,7 +400,7 @@ report::LostRoot LoginStep::lost_root() const {
   return {host,
           others.empty() ? "" : hosts::compress_hostlist(others),
           count_text(job_.place.engine, members_.size()),
-          is_pod ? "kubectl get pod " + host : fmt::format("ssh {} true", host),
+          is_pod ? "kubectl get pod " + host : fmt::format("ssh {} true", login_of(root_)),
           began_,
           std::chrono::system_clock::now(),
           exit_failure};
