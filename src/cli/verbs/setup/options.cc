@@ -89,6 +89,11 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
   }
   if (!is_image) {
     const auto& packages = options.requested.packages;
+    const auto image = call.argument(FlagId::container);
+    if (packages.empty() && image && image->is_typed()) {
+      return usage(image->label(), "--from IMAGE is missing: it names the image to build from",
+                   "add the option, as in --from docker://pytorch/pytorch:latest");
+    }
     if (packages.empty()) {
       return usage("nothing to build", "no --venv is given",
                    "name an environment, as in toprun setup --venv env torch");

@@ -58,6 +58,8 @@ TEST(SetupOptions, TheJobIsNamedByWhatItBuilds) {
 TEST(SetupOptions, WhatCannotBeIsRefused) {
   const std::pair<std::vector<std::string>, std::string_view> cases[] = {
       {{}, "nothing to build: no --venv is given"},
+      {{"--container", "t.sif"},
+       "--container t.sif: --from IMAGE is missing: it names the image to build from"},
       {{"torch", "numpy"},
        "nothing to build: torch, numpy: --venv DIR is missing, the folder of the environment to "
        "install this into; name an environment, as in toprun setup --venv env torch numpy"},
