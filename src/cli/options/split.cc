@@ -137,6 +137,16 @@ std::string_view instead_of_submits(std::string_view name, Command command) {
   return "the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, kubernetes or runai";
 }
 
+// "--time" or "-N2", as submit knows them; null: it does not.
+const Flag* flag_of_submit(std::string_view name) {
+  if (name.starts_with("--")) return find_flag(name, Command::submit);
+  return name.size() < 2 ? nullptr : find_flag(name[1], Command::submit);
+}
+
+bool has_no_allocation(Command command) {
+  return command == Command::run || command == Command::bench || command == Command::bench_pairs;
+}
+
 // `flag`: the option of `toprun run` with this name, or null.
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
@@ -152,6 +162,13 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
     if (!instead.empty()) return usage(std::move(what), {}, std::string(instead));
   }
   auto near = nearest_flag(name, command);
+  const bool is_slip = near && edit_distance(*near, name) == 1;  // as --nodes for --nnodes
+  const Flag* const submits = is_slip ? nullptr : flag_of_submit(name);
+  if (submits && has_no_allocation(command) && !knows(command, *submits)) {
+    return usage(std::move(what), {},
+                 fmt::format("{} is an option of toprun submit",
+                             name.starts_with("--") ? submits->name : name.substr(0, 2)));
+  }
   // As mpirun's -np 4.
   if (!near && !name.starts_with("--")) {
     const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), command);
