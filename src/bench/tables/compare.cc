@@ -277,9 +277,12 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
   const auto unknown = std::ranges::count(comparison.rows, Change::unknown, &Compared::change);
   if (unknown == 0) return std::nullopt;
   const auto all = static_cast<std::ptrdiff_t>(comparison.rows.size());
+  if (unknown == all) {
+    return "these files have one figure for each row, without its spread, so a change cannot be "
+           "told from noise; --fail-below judges by the ratio alone";
+  }
   const std::string which =
-      unknown == all ? "no row could be judged"
-                     : fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
+      fmt::format("{} of {} could not be judged", unknown, counted(all, "row"));
   return which +
          ": these results do not show how much the iterations vary, so a difference may be chance; "
          "--fail-below judges by the ratio alone";

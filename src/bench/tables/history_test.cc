@@ -68,6 +68,14 @@ TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
   EXPECT_DOUBLE_EQ(kinds[0].moments[1].days, 1.5);
 }
 
+TEST(History, TimesOfOneMinuteHaveSeconds) {
+  const Kind kind{"k", {{"2026-11-21T10:00:05Z", 0, 7, {}}, {"2026-11-21T10:00:09Z", 0.1, 7, {}}}};
+  EXPECT_EQ(history_text(std::span(&kind, 1), 2),
+            "k: busbw\n"
+            "  2026-11-21T10:00:05       7.00 GB/s\n"
+            "  2026-11-21T10:00:09       7.00 GB/s\n");
+}
+
 TEST(History, OfNothing) {
   EXPECT_TRUE(kinds_of({}).empty());
   EXPECT_TRUE(read_history("", "bench.jsonl").reports.empty());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 
@@ -219,20 +220,47 @@ Result<std::string> drawn(const bench::Report& report) {
   return chart::svg(chart);
 }
 
+namespace {
+
+struct UnitOfTime {
+  std::string_view name;
+  double days;
+};
+
+// The largest unit that fits at least twice into the whole history.
+UnitOfTime unit_of_time(std::span<const bench::Kind> kinds) {
+  constexpr std::array units = {UnitOfTime{"days", 1}, UnitOfTime{"hours", 1.0 / 24},
+                                UnitOfTime{"minutes", 1.0 / (24 * 60)}};
+  double longest = 0;
+  for (const bench::Kind& kind : kinds) {
+    for (const bench::Moment& moment : kind.moments) longest = std::max(longest, moment.days);
+  }
+  if (longest == 0) return units.front();
+  const auto unit =
+      std::ranges::find_if(units, [&](const UnitOfTime& one) { return longest >= 2 * one.days; });
+  return unit == units.end() ? UnitOfTime{"seconds", 1.0 / 86'400} : *unit;
+}
+
+}  // namespace
+
 Result<std::string> drawn(std::span<const bench::Kind> kinds) {
   chart::LineChart chart;
   chart.title = kinds.size() == 1 ? kinds.front().name : "History of measurements";
   chart.y = {"busbw", "GB/s", chart::Scale::log10};
+  const double unit_days = unit_of_time(kinds).days;
   std::string first;
   for (const bench::Kind& kind : kinds.first(std::min(kinds.size(), chart::most_series))) {
     chart::Series line{kinds.size() == 1 ? "busbw" : kind.name, {}};
     for (const bench::Moment& moment : kind.moments) {
-      line.points.push_back({moment.days, moment.busbw});
-      if (moment.days == 0) first = moment.time.substr(0, 10);
+      line.points.push_back({moment.days / unit_days, moment.busbw});
+      if (moment.days == 0) first = moment.time;
     }
     chart.series.push_back(std::move(line));
   }
-  chart.x = {"days since " + first, "", chart::Scale::linear};
+  constexpr std::size_t day_letters = 10, minute_letters = 16;  // of 2026-11-29T10:00:00Z
+  first = first.substr(0, unit_days < 1 ? minute_letters : day_letters);
+  std::ranges::replace(first, 'T', ' ');
+  chart.x = {fmt::format("{} since {}", unit_of_time(kinds).name, first), "", chart::Scale::linear};
   if (kinds.size() > chart::most_series) {
     chart.notes.push_back(fmt::format("{} more kinds of measurements are not drawn",
                                       kinds.size() - chart::most_series));

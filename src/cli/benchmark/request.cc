@@ -92,6 +92,24 @@ Result<void> check(const Request& request) {
   return {};
 }
 
+// The only name that begins with these letters, its _ left out: all_reduce for allred.
+std::optional<std::string> with_beginning(const std::vector<std::string>& names,
+                                          std::string_view word) {
+  constexpr std::size_t least_letters = 4;
+  const auto letters = [](std::string text) {
+    std::erase(text, '_');
+    return text;
+  };
+  const std::string start = letters(std::string(word));
+  std::optional<std::string> found;
+  for (const std::string& name : names) {
+    if (start.size() < least_letters || !letters(name).starts_with(start)) continue;
+    if (found) return std::nullopt;
+    found = name;
+  }
+  return found;
+}
+
 // The first word behind `bench`: a collective, or else a command of its own that was misspelt.
 Result<bench::Collective> collective_named(const std::string& word) {
   std::vector<std::string> names;
@@ -100,7 +118,8 @@ Result<bench::Collective> collective_named(const std::string& word) {
     names.emplace_back(row.name);
   }
   for (const char* command : {"pairs", "compare", "import", "history"}) names.emplace_back(command);
-  const auto meant = did_you_mean(word, names);
+  auto meant = did_you_mean(word, names);
+  if (!meant) meant = with_beginning(names, word);
   return usage(
       "bench " + word, "is neither a collective nor a subcommand of bench",
       meant ? fmt::format("did you mean {}?", *meant) : "choose one of: " + join(names, ", "));

@@ -46,7 +46,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
   const std::vector<Case> cases = {
       {{}, "no script given; toprun submit -h shows the usage"},
       {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
-      {{"--nodes", "two", "a.py"}, "--nodes two: must be a number of nodes, as 4 or 2-4"},
+      {{"--nodes", "two", "a.py"}, "--nodes two: must be a number of nodes, such as 4 or 2-4"},
       {{"--mem", "all", "a.py"}, "--mem all: must be a size, as 64G"},
       {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
       {{"--partition", "", "a.py"}, "--partition '': must not be empty"},

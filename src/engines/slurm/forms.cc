@@ -81,7 +81,7 @@ struct Form {
   std::string_view wrong;
 };
 constexpr std::array forms = {
-    Form{"--nodes", is_node_count, "must be a number of nodes, as 4 or 2-4"},
+    Form{"--nodes", is_node_count, "must be a number of nodes, such as 4 or 2-4"},
     Form{"--gpus-per-node", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
     Form{"--gpus", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
     Form{"--cpus-per-task", is_number, "must be a number of CPUs"},
