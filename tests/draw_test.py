@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import stat
 import struct
 import subprocess
@@ -75,6 +76,14 @@ class Draw(support.TestCase):
         finished = self.toprun("topo", "draw", "--topology", path, *options, **how)
         self.assert_ok(finished)
         return finished.out
+
+    def test_a_terminal_gets_a_picture_only_if_asked(self):
+        (path := self.folder() / "places").write_text(racks(4, 2))
+        for words, begins in (([], "toprun: standard output: a terminal does not show a picture .svg.; give -o FILE"), (["-o", "-"], "<"), (["--format", "dot"], "")):
+            line = shlex.join(map(str, (support.binary(), "topo", "draw", "--topology", path, *words)))
+            finished = self.run_to_end("script", "-qec", line, "/dev/null")
+            self.assertRegex(finished.out, rf"\A{begins}")
+            self.assertEqual(finished.code, 0 if words else 2)
 
     def screenshot(self, page, width, height):
         folder = self.folder()

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -183,6 +185,12 @@ Result<Sketch> sketch_of(const Call& call, const PlacedJob& job, const Drawn& dr
 
 Result<int> run_topo_draw(const options::Call& call) {
   const auto format = TRY(format_of(call));
+  const bool is_text = format->name == "dot";
+  if (!is_text && !call.text(FlagId::output) && ::isatty(STDOUT_FILENO) != 0) {
+    return usage("standard output",
+                 fmt::format("a terminal does not show a picture ({})", format->name),
+                 "give -o FILE, or -o - to print it anyway");
+  }
   const auto plan = TRY(options::parse_plan(options::plan_options(call)));
   const auto job = TRY(find_job(call));
   const auto drawn = TRY(draw_order(call, job, plan));
