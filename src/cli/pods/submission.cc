@@ -127,8 +127,9 @@ Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Sche
   TRY(fit_words(which, job));
   auto object = kubernetes::manifest(which, job, changes_for(schema));
   if (!options.patch.empty()) {
-    const auto text = TRY(read_file(options.patch, kubernetes::most_yaml_bytes));
-    const auto patch = TRY(kubernetes::parse_yaml_value(text, options.patch));
+    const auto text = read_file(options.patch, kubernetes::most_yaml_bytes);
+    if (!text) return usage("--patch " + options.patch, text.error()->why, "check the path");
+    const auto patch = TRY(kubernetes::parse_yaml_value(*text, options.patch));
     if (!schema.is_known()) {
       for (const std::string& doubt : kubernetes::doubtful_fields(object, patch)) {
         say(fmt::format("warning: {}: {}", options.patch, doubt));

@@ -9,6 +9,7 @@
 #include "base/os/console.h"
 #include "base/os/print.h"
 #include "base/process/program.h"
+#include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/options/container_options.h"
 #include "cli/options/run_options.h"
@@ -42,10 +43,11 @@ Result<void> check_verb(const options::Split& split, const std::vector<std::stri
     return {};
   }
   const std::string& word = *split.script;
-  const bool is_a_name = std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool is_a_name =
+      std::ranges::all_of(lower(word), [](char c) { return c >= 'a' && c <= 'z'; });
   std::error_code error;
   if (!is_a_name || std::filesystem::exists(word, error)) return {};
-  const auto verb = nearest_verb(word);
+  const auto verb = nearest_verb(lower(word));
   if (!verb) return {};
   return usage(word, "toprun has no verb with this name, and there is no such script here",
                fmt::format("did you mean toprun {}?", *verb));

@@ -70,7 +70,7 @@ constexpr std::array verbs = {
     Verb{Command::completion, "SHELL", "print a shell completion script", run_completion},
     Verb{Command::man, "", "print the manual page", run_man},
     Verb{Command::help, "[VERB]", "show the help of a verb", run_help},
-    Verb{Command::version, "", "show the version of toprun and its libraries", run_version},
+    Verb{Command::version, "", "show the version of toprun", run_version},
 };
 
 std::string_view name_of(const Verb& verb) {

@@ -73,7 +73,9 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   const std::string what = fmt::format("container image {} on {}", printable(parsed->path), host);
   struct stat status {};
   if (::stat(parsed->path.c_str(), &status) != 0) {
-    return fail_errno(what, "check the path, and whether this node has mounted its file system");
+    constexpr const char* fix = "check the path, and whether this node has mounted its file system";
+    if (errno == ENOENT) return usage(what, std::strerror(errno), fix);
+    return fail_errno(what, fix);
   }
   const bool is_folder = S_ISDIR(status.st_mode);
   if (parsed->kind == ImageKind::folder && !is_folder) {

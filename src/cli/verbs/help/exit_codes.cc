@@ -17,7 +17,8 @@ std::string code_text(int code) {
 }
 
 constexpr int signal_base = 128;
-constexpr std::string_view wrong_words = "the command line is wrong, or the script does not exist";
+constexpr std::string_view wrong_words =
+    "the command line is wrong, or a file that it names does not exist";
 
 const std::vector<ExitCode>& codes_of_run() {
   static const std::vector<ExitCode> codes = {
@@ -41,7 +42,7 @@ const std::vector<ExitCode>& codes_of_submit() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait or --follow, every rank ended with 0"},
       {"N", "with --wait or --follow: the exit code of the job's toprun"},
-      {code_text(exit_failure), "Slurm refused the job or did not answer"},
+      {code_text(exit_failure), "Slurm, Kubernetes or Run:AI refused the job or did not answer"},
       {code_text(exit_usage), wrong_words},
       {code_text(engines::exit_not_started),
        "with --wait or --follow: the job was not started, because a job of --after did not end as "
