@@ -207,7 +207,7 @@ class Typed(support.TestCase):
 
     LINES = {"lo\t17": "logs 17", "bench pa\t": "bench pairs", "help topo dr\t": "help topo draw", "lo\t1\t": "logs 17",
              "subw\t": "subway.py", "--container-runtime=py\t": "--container-runtime=pyxis",
-             "--topology=nv\t": "--topology=nvlink", "--topology=rack\t": "--topology=racks.txt",
+             "--topology=nv\t": "--topology=nvlink", "--topology=rack\t": "--topology=racks.txt", "--order file:rack\t": "--order file:racks.txt", "--order=file:rack\t": "--order=file:racks.txt",
              "--fabric=aws\t": "--fabric=aws-efa", "--fabric aws\t": "--fabric aws-efa",
              "bench --backend gl\t": "bench --backend gloo", "bench --backend gloo,n\t": "bench --backend gloo,nccl", "bench --backend=tcp,gl\t": "--backend=tcp,gloo",
              "--nproc_per\t": "--nproc_per_node", "bench --orders topology,h\t": "topology,hostname",
@@ -260,6 +260,15 @@ class Typed(support.TestCase):
                     os.write(master, typed.encode())
                     self.assertNotIn("logs/", self.read_until(master, line, limit=10))
                     os.write(master, b"\x15\n")  # the line is taken back
+
+    def test_a_job_is_offered_once(self):
+        folder = self.folder()
+        for id in "17", "18":
+            (folder / "logs" / id).mkdir(parents=True)
+            (folder / "logs" / id / "n0.out").touch()
+        for before, offered in (([], ["18", "17"]), (["17"], ["18"])):
+            found = self.toprun("completion", "--words", "cancel", *before, "", cwd=folder)
+            self.assertEqual([line.split("\t")[0] for line in found.out.splitlines()], offered)
 
     def test_zsh_puts_no_dashes_behind_a_word_without_a_description(self):
         support.needs_program("zsh")
@@ -357,6 +366,7 @@ class Bash(support.TestCase):
     def test_what_is_offered(self):
         for line, expected in (
                 ("toprun su", ["submit"]),
+                ("toprun ru", ["run"]),
                 ("toprun topo ", ["show", "order", "draw", "score", "convert"]),
                 ("toprun topo order --form", ["--format"]),
                 ("toprun --rdzv-b", ["--rdzv-backend"]),
@@ -386,7 +396,7 @@ class Bash(support.TestCase):
                 self.assertEqual(self.offered(line), expected)
 
     def test_every_verb_is_offered(self):
-        self.assertEqual(sorted(self.offered("toprun ")), sorted(verbs()))
+        self.assertEqual(sorted(self.offered("toprun ")), sorted([*verbs(), "run"]))
 
     def test_every_long_option_of_a_verbs_help_is_offered(self):
         for verb in ("submit", "jobs", "store", "shell"):

@@ -266,7 +266,13 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
 
 int print_candidates(const options::CommandText& command, std::span<const std::string> words) {
   const Completion what = completion(command, words);
-  const int code = print(candidate_lines(rows_of(command, what), what.stem, what.typed));
+  std::vector<Row> rows = rows_of(command, what);
+  if (what.kind == Kind::jobs) {  // cancel takes several jobs, each once
+    const auto before = words.first(words.empty() ? 0 : words.size() - 1);
+    std::erase_if(
+        rows, [&](const Row& row) { return std::ranges::find(before, row.left) != before.end(); });
+  }
+  const int code = print(candidate_lines(rows, what.stem, what.typed));
   return code == 0 && what.is_complete ? no_file_fits : code;
 }
 

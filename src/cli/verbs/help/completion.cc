@@ -103,6 +103,7 @@ _{0}() {{
   (( $#lines )) && compadd -l -d shown -a lines
   (( code == 3 || ($#lines && CURRENT > 2) )) && return
   compset -P '--*='
+  [[ ${{words[CURRENT]}} == (|--order=)file:* ]] && compset -P 'file:'
   _files -F lines
 }}
 compdef _{0} {0}
@@ -190,6 +191,7 @@ int print_verbs(std::string_view family, std::string_view typed) {
   for (const Verb* verb : verbs_of(family)) {
     rows.push_back({std::string(last_word_of(*verb)), std::string(verb->help)});
   }
+  if (family.empty()) rows.push_back({"run", "start a script here; the word may be left out"});
   return print(candidate_lines(rows, {}, typed));
 }
 

@@ -271,7 +271,9 @@ std::string short_help(options::Command command) {
     rows.push_back({options::left_side(option_of(*flag, command)), std::string(flag->help)});
   }
   out += "\nMost used:\n" + options::table(rows);
-  if (is_run) out += "\nVerbs (toprun help VERB shows more):\n" + options::table(verb_rows(""));
+  if (is_run)
+    out += "\nVerbs (toprun help VERB shows more; run is the default verb):\n" +
+           options::table(verb_rows(""));
   return out + fmt::format("\n{} --help shows all options.\n", text.name);
 }
 
