@@ -162,7 +162,7 @@ class Here(support.TestCase):
 
     def test_bad_input_is_told_before_anything_starts(self):
         for words, said in [
-                (["all_reduce", "-b", "4M", "-e", "1M"], "the smallest size is larger"),
+                (["all_reduce", "-b", "4M", "-e", "1M"], "--minbytes 4M and --maxbytes 1M: the smallest size is larger"),
                 (["all_reduce", "-b", "-4M"], "--minbytes"),
                 (["all_reduce", "-b", "1T"], "--minbytes"),
                 (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "the factor must be larger than 1"),

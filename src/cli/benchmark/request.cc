@@ -92,6 +92,15 @@ Result<void> check(const Request& request) {
   return {};
 }
 
+// In the words that were typed; sizes() has bytes only.
+Result<void> check_range(const Call& call, const measure::Request& request) {
+  const auto least = call.argument(FlagId::min_bytes);
+  const auto most = call.argument(FlagId::max_bytes);
+  if (!least || !most || request.min_bytes <= request.max_bytes) return {};
+  return usage(fmt::format("{} and {}", least->label(), most->label()),
+               "the smallest size is larger than the largest", "exchange them");
+}
+
 // The only name that begins with these letters, its _ left out: all_reduce for allred.
 std::optional<std::string> with_beginning(const std::vector<std::string>& names,
                                           std::string_view word) {
@@ -196,6 +205,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   }
   apply(call.text(FlagId::preset).value_or(""), call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
+  TRY(check_range(call, measured));
   TRY(check(measured));
   if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
     return usage("--fail-below", "it is a fraction of --expect-busbw, which is missing");
