@@ -201,6 +201,13 @@ class InstanceListReader {
 };
 
 std::unexpected<Error> unknown_form(const DataNode& root, const std::string& file) {
+  const std::vector<std::string> own = {"hosts", "domains", "levels", "links"};
+  for (const auto& key : root.keys) {
+    const auto meant = did_you_mean(key.name, own);
+    if (!meant || *meant == key.name) continue;
+    return usage(at(file, key.where), fmt::format("unknown key '{}'", printable(key.name)),
+                 fmt::format("did you mean {}?", *meant));
+  }
   std::vector<std::string> known;
   for (const Form& form : forms) known.push_back(fmt::format("{} ({})", form.name, form.mark));
   return usage(

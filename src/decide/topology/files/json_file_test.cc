@@ -85,6 +85,8 @@ TEST(JsonFile, RefusesWithThePlace) {
       {"{} x", "t:1:4: this is not JSON: "},
       {"{\"Instances\": []}",
        "t:1:1: this JSON has an unknown form; the known forms are toprun's own (hosts, domains, "},
+      {"{\"levels\": [\"a\"],\n \"host\": {\"n0\": \"/r\"}}",
+       "t:2:2: unknown key 'host'; did you mean hosts?"},
       {"[]", "t:1:1: this JSON has an unknown form"},
       {"{\"instances\":[{\"name\":\"n0\"}]}", "t:1:1: this JSON has an unknown form"},
       {R"({"instances":[{"id":"n0","network_layers":["a"]},{"id":"n0","network_layers":["b"]}]})",
