@@ -45,6 +45,11 @@ class Environment(support.TestCase):
             rank.pop("_", None)
         return sorted(ranks, key=lambda rank: int(rank["RANK"]))
 
+    def test_a_name_of_the_root_that_does_not_resolve_is_told(self):
+        finished = self.toprun("--nnodes", "2", "--node-rank", "0", "--master-addr", "n9.invalid", "--rdzv-conf", "join_timeout=1", "--no-python", "true")
+        self.assertNotEqual(finished.code, 0)
+        self.assertEqual(finished.err.count("n9.invalid cannot be resolved on"), 1, finished)
+
     def test_differs_from_torchrun_s_only_where_said(self):
         self.compare()
 

@@ -327,6 +327,10 @@ struct RunRole {
   std::optional<hosts::CannotListen> trouble = {};  // not the root, though its address is here
 };
 
+bool is_named_by_the_user(const plan::Job& job) {
+  return job.options.master_addr.value || job.options.rdzv_endpoint.value;
+}
+
 // Binds the port and decides which agent is the root: the configured agent, else the first that
 // binds the job's port on the host with the endpoint's address.
 asio::awaitable<Result<RunRole>> take_role(Session& session) {
@@ -350,6 +354,15 @@ asio::awaitable<Result<RunRole>> take_role(Session& session) {
         fmt::format("{} is not an address of {}, the job's first node: the root is on this node, "
                     "and the other nodes find the root by the node's name",
                     job.root_host, job.root_beside_endpoint));
+  }
+  if (job.is_root.value_or(false) && !here && is_named_by_the_user(job)) {
+    const auto found = co_await hosts::resolve_beside(session.pool, job.root_host, own_name_limit);
+    if (!found) {
+      say(fmt::format(
+          "{} cannot be resolved on {}, the node with rank 0: nodes that cannot resolve "
+          "it either will not find this node",
+          job.root_host, job.place.node_name));
+    }
   }
   RunRole member{false, here};
   if (is_root) {
