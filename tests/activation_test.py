@@ -27,7 +27,7 @@ class VirtualEnvironment(support.TestCase):
         folder = self.folder()
         (folder / "s.py").write_text("print('started')\n")
         finished = self.run_to_end(support.binary(), "--venv", "no-such", folder / "s.py", cwd=folder)
-        self.assertEqual((finished.code, finished.out), (1, ""))
+        self.assertEqual((finished.code, finished.out), (2, ""))
         self.assertIn("toprun: --venv no-such on host ", finished.err)
         self.assertIn(f"there is no {folder}/no-such/bin/python; `toprun setup --venv {folder}/no-such -r FILE` "
                       f"builds the environment in a job, `python3 -m venv {folder}/no-such` builds it here\n", finished.err)

@@ -226,7 +226,7 @@ class Dumps(support.TestCase):
 
     def test_what_is_no_dump(self):
         folder = self.folder()
-        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder / "x"), "cannot read .*/x: .*")
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder / "x"), "--dumps .*/x: No such file or directory; .*")
         self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*no dump of PyTorch's .*")
 
         class Evil:

@@ -339,8 +339,8 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
     std::error_code error;
     const fs::path prefix = fs::absolute(name, error).lexically_normal();
     if (is_conda(prefix)) return prefix;
-    return fail(what, "the folder does not contain a conda environment (it has no conda-meta)",
-                "`conda env list` lists the environments");
+    return usage(what, "the folder does not contain a conda environment (it has no conda-meta)",
+                 "`conda env list` lists the environments");
   }
   if (name == "base") {
     for (const fs::path& root : conda_roots(environment)) {
@@ -354,10 +354,10 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
   std::vector<std::string> looked;
   for (const fs::path& folder : folders) looked.push_back(folder.string());
   const auto meant = did_you_mean(name, names_below(folders));
-  return fail(what,
-              fmt::format("there is no conda environment of that name in {}", join(looked, ", ")),
-              meant ? fmt::format("did you mean {}?", *meant)
-                    : "give the environment's folder, or set CONDA_ENVS_PATH");
+  return usage(what,
+               fmt::format("there is no conda environment of that name in {}", join(looked, ", ")),
+               meant ? fmt::format("did you mean {}?", *meant)
+                     : "give the environment's folder, or set CONDA_ENVS_PATH");
 }
 
 Result<std::string> find_venv(const std::string& venv, const std::string& host) {
@@ -370,11 +370,11 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
   }
   if (process::is_executable_file(python)) return python;
   const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
-  return fail(label_of(venv, host), fmt::format("there is no {}", python),
-              meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
-                    : fmt::format("`toprun setup --venv {0} -r FILE` builds the environment in a "
-                                  "job, `python3 -m venv {0}` builds it here",
-                                  folder.string()));
+  return usage(label_of(venv, host), fmt::format("there is no {}", python),
+               meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
+                     : fmt::format("`toprun setup --venv {0} -r FILE` builds the environment in a "
+                                   "job, `python3 -m venv {0}` builds it here",
+                                   folder.string()));
 }
 
 Result<Activated> activate(const Activation& requested, const Environment& environment,

@@ -62,6 +62,9 @@ Result<std::vector<fs::path>> candidates(const std::string& folder) {
       files.push_back(entry.path());
     }
   }
+  if (error == std::errc::no_such_file_or_directory) {
+    return usage("--dumps " + folder, error.message(), "check the path");
+  }
   if (error) return fail("cannot read " + folder, error.message());
   std::ranges::sort(files);
   return files;
