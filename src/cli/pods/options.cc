@@ -697,6 +697,9 @@ Result<PodOptions> pod_options(const options::Split& argument,
   }
   const auto no_file = [](const std::string&) { return true; };
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
+  if (run.options.script == "-") {
+    return usage("script -", "the pods have no standard input", "name the script's file");
+  }
   out.notes = std::move(run.notes);
   out.notes.insert(out.notes.end(), notes.begin(), notes.end());
   Workload& job = out.job;
