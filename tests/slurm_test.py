@@ -151,6 +151,13 @@ class Slurm(cluster.SlurmCase):
                            "drop --nnodes or start the step with srun -N 3")
         self.assertEqual(shown(finished.out), [])
 
+    def test_hosts_in_a_step_of_several_tasks_are_refused(self):
+        for words in (["--hosts", "n0,n1"], ["--via", "mpirun", "--hosts", "n0,n1"]):
+            finished = self.on("ctl", "srun", "-N2", TOPRUN, *words, "--no-python", "echo", "started")
+            self.assertNotEqual(finished.code, 0)
+            self.assertNotIn("started", finished.out)
+            self.assertRegex(finished.err, "would start the whole job on these hosts|Slurm has started one toprun per node already")
+
     def test_exit_codes_and_the_report(self):
         report = self.folder() / "report.json"
         for ending, code, said in [("exit 7", 7, "ended with exit code 7"),
