@@ -81,7 +81,7 @@ class Shell(SubmitCase):
         for verb, rest in [("shell", []), ("submit", ["--no-python", "true"])]:
             with self.subTest(verb):
                 finished = self.login(TOPRUN, verb, "--chdir", folder, "--venv", "torch-evn", *rest)
-                self.assertEqual((finished.code, finished.out), (1, ""), finished)
+                self.assertEqual((finished.code, finished.out), (2, ""), finished)
                 self.assert_one_line(finished, rf"--venv \S*torch-evn on host ctl: there is no "
                                                rf"{folder}/torch-evn/bin/python; did you mean {folder}/torch-env\?")
                 finished = self.login(TOPRUN, verb, "--dry-run", "--modules", "singularity/3.12", *rest,
