@@ -317,7 +317,7 @@ std::string built_in(const std::string& folder) {
   fs::path directory;
   std::string built;
   for (const std::string_view line : split(script.value_or(""), '\n')) {
-    if (line.starts_with(start)) directory = words_in_shell(line.substr(start.size())).front();
+    if (line.starts_with(start)) directory = join(words_in_shell(line.substr(start.size())), " ");
     if (!line.starts_with("exec ") || !line.contains(" setup --on=local ")) continue;
     for (const std::string& word : words_in_shell(line)) {
       for (const std::string_view option : {"--venv=", "--container="}) {
