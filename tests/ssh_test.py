@@ -519,7 +519,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         ]:
             with self.subTest(hosts):
                 finished = self.launch("--hosts", hosts, "--no-python", "echo", "started")
-                self.assert_failed(finished, 1, *words, "hosts answered")
+                self.assert_failed(finished, 1, *words, "answered")
                 self.assertEqual(finished.out, "")
                 self.assertEqual(finished.err.count("\n"), 2, finished.err)
 
