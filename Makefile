@@ -14,7 +14,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
-.PHONY: release wheel docs dev help demo simulate check test test-newer test-aarch64 bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
+.PHONY: release wheel docs dev help demo simulate check test test-newer test-roots test-aarch64 bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench; ARCH=aarch64: build/release-aarch64/toprun
 	tools/setup build $(OTHER_ARCH)
@@ -58,6 +58,10 @@ test-newer: release  ## tests with the Slurm and Apptainer of Debian's next rele
 	  after queue; do \
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
+
+test-roots: release  ## the installer and two ranks in clean roots of Debian 11, 12 and 13
+	tools/setup roots release
+	python3 -B tests/report.py tests/roots/roots_test.py
 
 test-aarch64:  ## unit tests and launches of the aarch64 build, run by qemu-user (registers it with the kernel: binfmt_misc)
 	tools/setup build aarch64 --python
