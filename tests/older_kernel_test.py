@@ -37,8 +37,14 @@ class OlderKernel(support.TestCase):
 
     def test_forks_that_toprun_could_not_adopt(self):
         """Their exits would not reach toprun: a fork that ended at once was reported as a success."""
-        script = self.folder() / "rank.py"
-        script.write_text("import os\nprint('rank', os.environ['RANK'], flush=True)\nos._exit(int(os.environ['RANK']))\n")
+        folder = self.folder()
+        script = folder / "rank.py"
+        script.write_text("import os, pathlib, time\n"
+                          "rank, all = os.environ['RANK'], pathlib.Path(__file__).parent\n"
+                          "print('rank', rank, flush=True)\n"
+                          "(all / rank).touch()\n"
+                          "while not ((all / '0').exists() and (all / '1').exists()): time.sleep(0.01)\n"
+                          "os._exit(int(rank))\n")
         done = self.begin(sys.executable, "-B", OLDER, "--no-subreaper", support.TOPRUN, "--warm", "--nproc-per-node", "2",
                           script).wait(60)
         self.assertEqual((done.code, sorted(done.out.split())), (1, ["0", "1", "rank", "rank"]), done)
