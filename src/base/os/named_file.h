@@ -15,8 +15,8 @@ bool is_special(const std::filesystem::path& path);
 // device, or a file in a folder that is not writable, the function writes directly to the file.
 Result<void> write_named_file(const std::filesystem::path& path, std::string_view content);
 
-// Whether write_named_file() can write there, before the content exists. Error: there is no such
-// folder, or this user may not write there.
+// Whether write_named_file() can write there, before the content exists. Error: the folder does not
+// exist, or this user may not write there.
 Result<void> check_named_file(const std::filesystem::path& path);
 
 // Like write_named_file(). After the write, prints a line on stderr, which says that the file was

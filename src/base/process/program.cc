@@ -1,6 +1,7 @@
 #include "base/process/program.h"
 
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/text/text.h"
@@ -30,6 +31,11 @@ std::optional<std::string> find_program(const std::string& name, const Environme
     if (is_executable(candidate)) return candidate;
   }
   return std::nullopt;
+}
+
+std::string this_machine() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.machine : "";
 }
 
 Result<std::filesystem::path> own_path() {

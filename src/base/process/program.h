@@ -24,6 +24,9 @@ bool is_executable_file(const std::string& path);  // false for a folder
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
 
+// The kind of this machine, as `uname -m` prints it: "x86_64".
+std::string this_machine();
+
 // The path that starts the program of this process again.
 inline constexpr const char* own_program = "/proc/self/exe";
 // The file to which own_program leads. Error: /proc is not mounted.

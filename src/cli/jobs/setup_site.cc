@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/utsname.h>
 
 #include <cerrno>
 #include <filesystem>
 
 #include "base/net/address.h"
 #include "base/os/files.h"
+#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
@@ -128,8 +128,6 @@ Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built) {
 }
 
 Record begun_record(const Environment& environment) {
-  utsname system{};
-  ::uname(&system);
   Record record;
   record.state = State::building;
   record.job = environment.get("SLURM_JOB_ID").value_or("");
@@ -137,7 +135,7 @@ Record begun_record(const Environment& environment) {
   record.begun = rfc3339(std::chrono::system_clock::now());
   record.toprun = version;
   record.os = os_release();
-  record.architecture = system.machine;
+  record.architecture = process::this_machine();
   return record;
 }
 

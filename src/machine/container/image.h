@@ -63,7 +63,4 @@ std::string_view kind_name(ImageKind kind);
 Result<void> check_image_file(std::string_view image, std::string_view host,
                               std::string_view machine);
 
-// The machine name from uname(2), "x86_64".
-std::string this_machine();
-
 }  // namespace toprun::container

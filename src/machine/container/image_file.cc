@@ -1,7 +1,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,11 +89,6 @@ Result<void> check_image_file(std::string_view image, std::string_view host,
   if (header.starts_with(squashfs_magic)) return {};
   return fail(what, "is not a squashfs file",
               "perhaps the file was not copied or built completely");
-}
-
-std::string this_machine() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.machine : "";
 }
 
 }  // namespace toprun::container

@@ -1,7 +1,6 @@
 #include "node/launch/login_programs.h"
 
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include <fstream>
 
@@ -14,12 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 2> machines = {"x86_64", "aarch64"};
 constexpr std::size_t head_bytes = 64u << 10;
-
-std::string this_machine() {
-  utsname system{};
-  ::uname(&system);
-  return system.machine;
-}
 
 std::string path_for(std::string_view machine) {
   const auto own = process::own_path();
@@ -41,7 +34,7 @@ std::string head_of(const std::string& path) {
 Result<std::vector<LoginProgram>> login_programs() {
   struct stat status {};
   if (::stat(process::own_program, &status) != 0) return fail_errno("cannot read toprun's program");
-  engines::Binary own{this_machine(), process::build_id(),
+  engines::Binary own{process::this_machine(), process::build_id(),
                       static_cast<std::size_t>(status.st_size)};
   if (own.id.empty()) {
     return fail("toprun's program has no build id",

@@ -1,7 +1,5 @@
 #include "node/plan/activation.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -261,9 +259,7 @@ Result<Built> how_built(const std::string& venv, const std::string& host) {
   if (venv.empty()) return std::nullopt;
   auto record = setup::read_record(folder_of(venv));
   if (!record || !*record) return record;
-  utsname system{};
-  ::uname(&system);
-  TRY(setup::check_usable(**record, label_of(venv, host), system.machine));
+  TRY(setup::check_usable(**record, label_of(venv, host), process::this_machine()));
   return record;
 }
 

@@ -130,7 +130,7 @@ Result<ContainerPlan> plan_container(const container::Request& request, const In
       TRY(container::choose(request, environment, process::is_executable_file, false));
   ContainerPlan plan;
   plan.runtime = runtime;
-  TRY(container::check_image_file(request.image, host, container::this_machine()));
+  TRY(container::check_image_file(request.image, host, process::this_machine()));
   plan.node = container::find_node(host);
   plan.run = TRY(plan_run(request, inside, host));
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
