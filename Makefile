@@ -59,8 +59,9 @@ test-newer: release  ## tests with the Slurm and Apptainer of Debian's next rele
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 
-test-roots: release  ## the installer and two ranks in clean roots of Debian 11, 12 and 13
+test-roots: release  ## the installer and two ranks in clean roots of Debian 11, 12 and 13, of x86-64 and of aarch64 (qemu-user)
 	tools/setup roots release
+	$(MAKE) release ARCH=aarch64
 	python3 -B tests/report.py tests/roots/roots_test.py
 
 test-aarch64:  ## unit tests and launches of the aarch64 build, run by qemu-user (registers it with the kernel: binfmt_misc)
