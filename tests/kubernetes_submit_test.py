@@ -338,7 +338,7 @@ class Refusals(support.TestCase):
         self.assertEqual(finished.code, 1, finished)
         self.assert_one_line(finished, "--on kubernetes: there is no kubectl in PATH; .*")
         finished = self.toprun("status", "train-x7k2p", env={"PATH": "/nowhere"})
-        self.assert_one_line(finished, "cannot find out whether job train-x7k2p exists: Slurm's job ids are numbers, and neither runai .*")
+        self.assert_one_line(finished, "cannot find out whether job train-x7k2p exists: this is not the number of a Slurm job; .* neither runai nor kubectl is in PATH; .*")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class Submit(SubmitCase):
     def test_a_dry_run_behind_the_script_is_the_scripts(self):
         finished = self.submit("--no-python", "true", "--dry-run", cwd=self.folder())
         self.assert_ok(finished)
-        self.assertIn("toprun: --dry-run stands after the script, so it is passed to the script, "
+        self.assertIn("toprun: --dry-run comes after the script, so it is passed to the script, "
                       "and toprun submits the job", finished.err)
         self.assertEqual(self.wait_for_state(finished.out.strip(), "COMPLETED")["JobState"], "COMPLETED")
 

@@ -182,8 +182,8 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   const std::span of_names = std::span(engine_queues).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
   return fail(
-      "Slurm's job ids are numbers, and neither runai nor kubectl, whose jobs have names, is in "
-      "PATH",
+      "this is not the number of a Slurm job; a name could be a job of Run:AI or Kubernetes, but "
+      "neither runai nor kubectl is in PATH",
       {}, "give a number from squeue, or install runai or kubectl");
 }
 

@@ -10,9 +10,9 @@ namespace toprun::process {
 // stripped.
 std::string build_id();
 
-// The same of the program in a file, for any kind of machine with 64 bits. `head`: the file's first
-// bytes, which linkers begin with the notes. Empty: this is not such a program, or its note is not
-// in these bytes. (Format: elf(5).)
+// The digest of another program, for any kind of machine with 64 bits. `head`: the first bytes of
+// the program's file; linkers write the notes near the start. Empty if this is not an ELF file, or
+// if `head` does not contain the note. (Format: elf(5).)
 std::string build_id_in(std::string_view head);
 
 }  // namespace toprun::process

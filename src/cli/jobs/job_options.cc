@@ -323,7 +323,7 @@ std::string note_of_options_behind(const plan::Options& run) {
   const bool is_one = found.size() == 1;
   return fmt::format(
       "{} {} after the script, so {} to the script; write options of the job before the script",
-      join(found, ", "), is_one ? "stands" : "stand", is_one ? "it belongs" : "they belong");
+      join(found, ", "), is_one ? "comes" : "come", is_one ? "it belongs" : "they belong");
 }
 
 // The job keeps one report, and the verbs look for it in the job's folder.

@@ -123,17 +123,17 @@ TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {
   };
   const Behind rows[] = {
       {{"a.py", "-N", "2"},
-       "-N 2 stands after the script, so it belongs to the script; write options of the job before "
+       "-N 2 comes after the script, so it belongs to the script; write options of the job before "
        "the "
        "script"},
       {{"a.py", "--nodes=2", "--lr", "1", "--partition", "gpu", "--exclusive"},
-       "--nodes=2, --partition gpu, --exclusive stand after the script, so they belong to the "
+       "--nodes=2, --partition gpu, --exclusive come after the script, so they belong to the "
        "script; write options of the job before the script"},
-      {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 stands after the script, "},
-      {{"-m", "pkg.train", "-t", "30"}, "-t 30 stands after the script, "},
+      {{"a.py", "--nproc-per-node", "8"}, "--nproc-per-node 8 comes after the script, "},
+      {{"-m", "pkg.train", "-t", "30"}, "-t 30 comes after the script, "},
       {{"a.py", "-c", "config.yaml", "-t", "text", "-p", "x", "-v", "-m", "8", "-"}, ""},
       {{"a.py", "--log-dir", "runs", "--seed=1"}, ""},
-      {{"a.py", "--", "-N", "2", "--", "-N", "2"}, "-N 2 stands after the script, "},
+      {{"a.py", "--", "-N", "2", "--", "-N", "2"}, "-N 2 comes after the script, "},
       {{"a.py", "x", "--", "-N", "2"}, ""},
       {{"--no-python", "srun", "-N", "2"}, ""},
       {{"-N", "2", "a.py"}, ""},

@@ -29,7 +29,7 @@ constexpr std::string_view script_grammar =
 constexpr std::string_view file_grammar =
     "All other options come from toprun.toml: first from the file in this folder or in the nearest "
     "folder above it, then from the user's file, then from the system's file. `toprun config show` "
-    "lists these options.";
+    "shows their values.";
 constexpr std::string_view launch_grammar =
     "An option that is not on the command line comes from the variable in brackets, else from "
     "toprun.toml. `--topology -` reads the topology from standard input.";

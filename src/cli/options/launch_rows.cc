@@ -156,8 +156,8 @@ constexpr std::array launch_flags = {
          ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
               put<&Options::stage, not_empty>,
               "Copy this environment (a venv, a conda environment, any folder, an image file) from "
-              "the root's node to local disk or memory of the other nodes; nodes pass the copy on "
-              "to each other, and ranks see the copy at the path DIR")),
+              "the root's node to the local disk or memory of the other nodes; nodes pass the copy "
+              "on to each other, and ranks see the copy at the path DIR")),
     only(scripts, ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
                        put<&Options::stage_to, not_empty>,
                        "Folder in which each node stores the copies of --stage; toprun adds a "

@@ -140,7 +140,7 @@ constexpr std::array verb_flags = {
     own(of(Command::version), FlagId::verbose, "--verbose", 'v', "",
         "Also show the build and the libraries that are part of the program"),
     own(of(Command::version), FlagId::bill_of_materials, "--sbom", 0, "",
-        "Print the libraries that are part of the program as a bill of materials: CycloneDX 1.5, "
+        "Print a bill of materials, the libraries that are part of the program: CycloneDX 1.5, "
         "JSON"),
 
     only(~(starting | families),

@@ -17,7 +17,8 @@ inline constexpr double usual_message_bytes = 64 << 20;
 struct Terms {
   cost::Links links;  // of the map
   double message_bytes = usual_message_bytes;
-  // An order from the user, scored beside the others; see place_as_listed().
+  // The sequence of nodes in a user's file, scored beside toprun's own orders; see
+  // place_as_listed().
   struct Listed {
     std::string file;
     std::string text;

@@ -114,7 +114,7 @@ class Services {
   std::optional<hosts::Address> route;
   // True: this agent is the root although the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
-  // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
+  // This node's network as read from its /sys. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
   // This node's container, if the node's ranks run in a container.
   std::unique_ptr<NodeContainer> container;

@@ -346,7 +346,7 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   if (plain.empty()) return nlohmann::json();
   nlohmann::json message = json_in(plain, JsonLimits{.values = most_frame_values});
   if (message.is_discarded()) {
-    return fail("a message of the other agent is not JSON, or has too many values");
+    return fail("a message from the other agent is not JSON, or has too many values");
   }
   return message;
 }

@@ -237,7 +237,7 @@ void say_whose_dry_run(const options::Split& split) {
     return option.flag->id == options::FlagId::job_dry_run;
   });
   if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
-  say("--dry-run stands after the script, so it is passed to the script, and toprun submits the "
+  say("--dry-run comes after the script, so it is passed to the script, and toprun submits the "
       "job; before the script, it only shows what would be submitted");
 }
 
