@@ -119,8 +119,50 @@ std::string instead_of_slurms(std::string_view name, Command command) {
                      word);
 }
 
+// What kubectl, docker, mpirun, accelerate, deepspeed or PBS call an option, and toprun's name for
+// it.
+constexpr std::pair<std::string_view, std::string_view> names_elsewhere[] = {
+    {"--cpu", "--cpus-per-task"},
+    {"--cpus", "--cpus-per-task"},
+    {"--cwd", "--chdir"},
+    {"--gpu", "--gpus-per-node"},
+    {"--host", "--hosts"},
+    {"--hosts-file", "--hostfile"},
+    {"--image", "--container"},
+    {"--machine-rank", "--node-rank"},
+    {"--machinefile", "--hostfile"},
+    {"--main-process-ip", "--master-addr"},
+    {"--main-process-port", "--master-port"},
+    {"--max-retries", "--max-restarts"},
+    {"--memory", "--mem"},
+    {"--name", "--job-name"},
+    {"--num-gpus", "--gpus-per-node"},
+    {"--num-gpus", "--nproc-per-node"},
+    {"--num-machines", "--nnodes"},
+    {"--num-nodes", "--nnodes"},
+    {"--replicas", "--nodes"},
+    {"--shm-size", "--shm"},
+    {"--walltime", "--time"},
+    {"--workdir", "--chdir"},
+    {"--workers", "--nodes"},
+};
+
+// Empty: no such option, or the command does not have it.
+std::string instead_of_others(std::string_view name, Command command) {
+  std::string word(name.substr(0, name.find('=')));
+  std::ranges::replace(word, '_', '-');
+  if (word == "--num-processes" && (of(command) & starting) != 0) {
+    return "toprun counts the ranks of one node: give --nproc-per-node";
+  }
+  for (const auto& [elsewhere, ours] : names_elsewhere) {
+    if (word != elsewhere || find_flag(ours, command) == nullptr) continue;
+    return fmt::format("toprun calls it {}", ours);
+  }
+  return {};
+}
+
 // What shows the same of a launch. Empty: no such option.
-std::string_view instead_of_launchs(std::string_view name, Command command) {
+std::string instead_of_launchs(std::string_view name, Command command) {
   if (command != Command::topo_order || name != "--order") return {};
   return "this verb shows the order by topology; toprun --dry-run --order ORDER shows another "
          "order, toprun topo score compares orders";
@@ -131,7 +173,7 @@ constexpr Commands about_jobs =
        Command::grow, Command::report, Command::cancel, Command::shell);
 
 // The variable that chooses the engine where the verb has no --on. Empty: no such option.
-std::string_view instead_of_submits(std::string_view name, Command command) {
+std::string instead_of_submits(std::string_view name, Command command) {
   const bool is_on = name == "--on" || name.starts_with("--on=");
   if (!is_on || (of(command) & about_jobs) == 0) return {};
   return "the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, kubernetes or runai";
@@ -154,12 +196,9 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
     return usage(std::move(what), "under the name torchrun, toprun accepts only torchrun's options",
                  "start the program as toprun");
   }
-  if (const auto instead = instead_of_slurms(name, command); !instead.empty()) {
-    return usage(std::move(what), {}, instead);
-  }
-  for (const auto instead :
-       {instead_of_launchs(name, command), instead_of_submits(name, command)}) {
-    if (!instead.empty()) return usage(std::move(what), {}, std::string(instead));
+  for (auto& instead : {instead_of_slurms(name, command), instead_of_launchs(name, command),
+                        instead_of_submits(name, command), instead_of_others(name, command)}) {
+    if (!instead.empty()) return usage(std::move(what), {}, instead);
   }
   auto near = nearest_flag(name, command);
   const bool is_slip = near && edit_distance(*near, name) == 1;  // as --nodes for --nnodes
