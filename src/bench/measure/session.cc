@@ -13,6 +13,7 @@ using bench::Collective;
 // Ranks outside a cell wait while it has its turn; if it fails, its ranks' failure ends the job.
 constexpr std::chrono::hours turn_limit{1};
 constexpr std::size_t turns_per_round = 5;
+constexpr std::size_t most_per_turn = 400;      // iterations, if least_time asks for more
 constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --stable
 
 // Of a size's time: the rest is the same in place, and the checks.
@@ -213,12 +214,23 @@ class Round {
                                 request_.iterations * turn / turns_per_round;
       if (share == 0) continue;
       for (std::size_t i = 0; i < sizings.size(); ++i) {
-        auto took = TRY(sizings[i].turn(false, share));
+        auto took = TRY(sizings[i].turn(false, std::max(share, enough_for_a_turn(times[i]))));
         times[i].push_back(std::move(took));
       }
       tell(share_out_of_place * static_cast<double>(turn + 1) / turns_per_round);
     }
     return {};
+  }
+
+  // The iterations of one more turn of a cell, from the times of its earlier turns; 0: unknown. All
+  // ranks of a cell have the same times, so they decide alike.
+  std::size_t enough_for_a_turn(const std::vector<std::vector<double>>& turns) const {
+    if (request_.least_time.count() == 0 || turns.empty()) return 0;
+    const double usual_us = bench::median(flat(turns));
+    const std::chrono::duration<double, std::micro> of_a_turn =
+        request_.least_time / static_cast<double>(turns_per_round);
+    if (usual_us * most_per_turn <= of_a_turn.count()) return most_per_turn;
+    return static_cast<std::size_t>(of_a_turn.count() / usual_us);
   }
 
   // All ranks of a cell have the same times, so they decide alike; those of several cells need
@@ -236,10 +248,11 @@ class Round {
     CellRow measured;
     measured.row = sizing.row();
     const auto wrong = TRY(sizing.count_wrong(false));
-    measured.row.out_of_place = sizing.side(flat(times), wrong);
+    const std::vector<double> all = flat(times);
+    measured.row.out_of_place = sizing.side(all, wrong);
     measured.turns = std::move(times);
     if (!runs_in_place(request_.collective)) return measured;
-    const auto inside = TRY(sizing.turn(true, request_.iterations));
+    const auto inside = TRY(sizing.turn(true, all.size()));
     const auto wrong_inside = TRY(sizing.count_wrong(true));
     measured.row.in_place = sizing.side(inside, wrong_inside);
     return measured;

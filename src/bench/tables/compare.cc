@@ -80,15 +80,16 @@ std::optional<double> ratio_of(const Side& before, const Side& after) {
 }
 
 Change change_without_spread(const std::optional<double>& ratio) {
-  if (ratio && *ratio < share_without_spread) return Change::slower;
-  if (ratio && *ratio * share_without_spread > 1) return Change::faster;
+  if (ratio && *ratio < share_between_runs) return Change::slower;
+  if (ratio && *ratio * share_between_runs > 1) return Change::faster;
   return Change::unknown;
 }
 
 Change change_of(const std::optional<double>& ratio, const std::optional<Ratio>& interval) {
   if (!interval) return change_without_spread(ratio);
-  if (!interval->is_significant()) return Change::none;
-  return interval->value > 1 ? Change::faster : Change::slower;
+  if (interval->high < share_between_runs) return Change::slower;
+  if (interval->low * share_between_runs > 1) return Change::faster;
+  return interval->is_significant() ? Change::small : Change::none;
 }
 
 Series without_rows(const Series& series) {
@@ -162,8 +163,10 @@ std::string_view change_text(Change change) {
       return "slower";
     case Change::none:
       return "no difference";
+    case Change::small:
+      return "perhaps chance";
     case Change::unknown:
-      return "spread not known";
+      return "cannot tell";
   }
   return {};
 }
@@ -288,15 +291,16 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
          "--fail-below judges by the ratio alone";
 }
 
-std::optional<std::string> what_counts_without_spread(const Comparison& comparison) {
-  const Compared* const worst = slowest(comparison, [](const Compared& row) {
-    return !row.interval && row.change == Change::slower;
-  });
-  if (worst == nullptr) return std::nullopt;
-  return fmt::format(
-      "{}: less than {:g} % of the earlier speed counts as slower if the spread of the iterations "
-      "is not known; --fail-below RATIO sets another limit",
-      speed_sentence(*worst, comparison.kinds), 100 * share_without_spread);
+std::optional<std::string> what_counts(const Comparison& comparison) {
+  const std::string limit = fmt::format(
+      "less than {:g} % of the earlier speed counts as slower, because two runs without a change "
+      "may differ by more than their iterations; --fail-below RATIO sets another limit",
+      100 * share_between_runs);
+  const Compared* const worst =
+      slowest(comparison, [](const Compared& row) { return row.change == Change::slower; });
+  if (worst != nullptr) return speed_sentence(*worst, comparison.kinds) + ": " + limit;
+  if (std::ranges::count(comparison.rows, Change::small, &Compared::change) == 0) return {};
+  return "perhaps chance: " + limit;
 }
 
 Verdict gate(const Comparison& comparison, double fail_below) {

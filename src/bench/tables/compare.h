@@ -14,12 +14,14 @@ enum class Change {
   faster,
   slower,
   none,     // the 95 % interval contains 1
+  small,    // the interval does not, but it reaches what two runs without a change may differ by
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// If the spread is unknown, a speed counts as slower if it is below this share of the other speed.
-// Two runs on a healthy network seldom differ more, even for small messages.
-constexpr double share_without_spread = 0.75;
+// Two runs on a healthy network seldom differ more than by this share, even for small messages. The
+// spread of a run's iterations does not show how much runs differ. So a speed counts as slower if
+// its whole interval, or the ratio itself if the spread is unknown, is below this share.
+constexpr double share_between_runs = 0.75;
 
 // One size of one series in two reports. Out-of-place results are compared if both reports have
 // them, otherwise in-place results. If one report has only out-of-place results and the other
@@ -55,9 +57,9 @@ std::string comparison_text(const Comparison& comparison);
 // A remark on rows that could not be judged because the spread is unknown. nullopt: no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
-// Describes the slowest row that counts as slower only by share_without_spread. nullopt: no such
-// row.
-std::optional<std::string> what_counts_without_spread(const Comparison& comparison);
+// Explains the limit share_between_runs if a row counts as slower, with the slowest such row, or if
+// a row's change is small. nullopt: no such row.
+std::optional<std::string> what_counts(const Comparison& comparison);
 
 // The result that a report must reach. If the report does not reach this result, a script can stop.
 struct Expectation {

@@ -43,8 +43,11 @@ TEST(Compare, ChangeNeedsASpread) {
     std::optional<double> ratio;
     Change change;
   } rows[] = {
-      {side(110, 10, 0.01, 20), side(100, 11, 0.01, 20), 1.1, Change::faster},
-      {side(100, 11, 0.01, 20), side(110, 10, 0.01, 20), 1 / 1.1, Change::slower},
+      {side(150, 10, 0.01, 20), side(100, 15, 0.01, 20), 1.5, Change::faster},
+      {side(100, 15, 0.01, 20), side(150, 10, 0.01, 20), 1 / 1.5, Change::slower},
+      {side(110, 10, 0.01, 20), side(100, 11, 0.01, 20), 1.1, Change::small},
+      {side(100, 11, 0.01, 20), side(110, 10, 0.01, 20), 1 / 1.1, Change::small},
+      {side(100, 10, 0.3, 20), side(145, 10, 0.3, 20), 1 / 1.45, Change::small},
       {side(110, 10, 0.5, 20), side(100, 11, 0.5, 20), 1.1, Change::none},
       {side(110, 10, 0.01, 20), side(100, 11, 0, 0), 1.1, Change::unknown},
       {side(0, 10, 0, 0), side(100, 11, 0.01, 20), 1.1, Change::unknown},
@@ -136,7 +139,7 @@ TEST(Compare, Text) {
             "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
             "     size    before     after   ratio           95 %  change\n"
             "    1 KiB     0.100     0.100   0.999  0.993 to 1.005  no difference\n"
-            "    1 MiB     18.35     14.68   0.800  0.790 to 0.810  slower\n"
+            "    1 MiB     18.35     14.68   0.800  0.790 to 0.810  perhaps chance\n"
             "only before: 8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
             "only after: 16 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
             "only after: all_gather nccl rdma topology, 8 ranks on 2 nodes\n");
@@ -158,14 +161,13 @@ TEST(Compare, RowsOfTheSameKindArePaired) {
   const Report after = report_of(
       {series_of({row_of(8, "half", "max", -1, 10), row_of(8, "float", "max", -1, 20),
                   row_of(8, "float", "sum", -1, 10), row_of(8, "float", "min", -1, 10)})});
-  EXPECT_EQ(
-      comparison_text(compare(before, after)),
-      "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
-      "     size  type      redop    before     after   ratio           95 %  change\n"
-      "      8 B  float     sum      100.00    100.00   1.000              -  spread not known\n"
-      "      8 B  float     max      100.00     50.00   0.500              -  slower\n"
-      "      8 B  half      max      100.00    100.00   1.000              -  spread not known\n"
-      "only after: 8 B float min of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n");
+  EXPECT_EQ(comparison_text(compare(before, after)),
+            "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
+            "     size  type      redop    before     after   ratio           95 %  change\n"
+            "      8 B  float     sum      100.00    100.00   1.000              -  cannot tell\n"
+            "      8 B  float     max      100.00     50.00   0.500              -  slower\n"
+            "      8 B  half      max      100.00    100.00   1.000              -  cannot tell\n"
+            "only after: 8 B float min of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n");
 }
 
 TEST(Compare, RootsAndWhatIsNotKnown) {
@@ -205,18 +207,24 @@ TEST(Compare, SaysWhatCouldNotBeJudged) {
       what_could_not_be_judged(compared({known, unknown}))->starts_with("1 of 2 rows could not"));
 }
 
-TEST(Compare, SaysWhatCountsAsSlowerWithoutASpread) {
-  const auto said = [](double before_us, double after_us) {
-    return what_counts_without_spread(
-        compare(report_of({series_of({row(8, side(before_us, 0, 0, 0))})}),
-                report_of({series_of({row(8, side(after_us, 0, 0, 0))})})));
+TEST(Compare, SaysWhatCountsAsSlower) {
+  const auto said = [](double before_us, double after_us, double cv, std::size_t samples) {
+    return what_counts(compare(report_of({series_of({row(8, side(before_us, 0, cv, samples))})}),
+                               report_of({series_of({row(8, side(after_us, 0, cv, samples))})})));
   };
-  EXPECT_FALSE(said(10, 13));
-  EXPECT_FALSE(said(20, 10));
-  EXPECT_EQ(said(10, 20).value_or(""),
-            "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its earlier "
-            "speed: less than 75 % of the earlier speed counts as slower if the spread of the "
-            "iterations is not known; --fail-below RATIO sets another limit");
+  const std::string limit =
+      "less than 75 % of the earlier speed counts as slower, because two runs without a change may "
+      "differ by more than their iterations; --fail-below RATIO sets another limit";
+  EXPECT_FALSE(said(10, 13, 0, 0));
+  EXPECT_FALSE(said(20, 10, 0, 0));
+  EXPECT_FALSE(said(20, 10, 0.01, 20));
+  for (const std::size_t samples : {0u, 20u}) {
+    EXPECT_EQ(said(10, 20, 0.01, samples).value_or(""),
+              "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its earlier "
+              "speed: " +
+                  limit);
+  }
+  EXPECT_EQ(said(10, 11, 0.01, 20).value_or(""), "perhaps chance: " + limit);
 }
 
 TEST(Gate, OfAComparison) {

@@ -89,7 +89,7 @@ Result<int> run_bench_compare(const Call& call) {
   if (const auto unjudged = bench::what_could_not_be_judged(comparison)) {
     say("warning: " + *unjudged);
   }
-  if (const auto slower = bench::what_counts_without_spread(comparison)) say(*slower);
+  if (const auto limit = bench::what_counts(comparison)) say(*limit);
   const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
     return row.change == bench::Change::slower;
   });

@@ -10,9 +10,8 @@
 namespace toprun::benchmark {
 
 // `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. The exit
-// code is exit_found if a measurement became slower by more than the spread of its iterations. If
-// this spread is unknown, bench::share_without_spread decides. With --fail-below, the spread does
-// not matter: the exit code is exit_found if a measurement is below this share of its earlier
+// code is exit_found if a measurement became slower (bench::Change). With --fail-below, the spread
+// does not matter: the exit code is exit_found if a measurement is below this share of its earlier
 // speed.
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.

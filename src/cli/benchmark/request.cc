@@ -68,7 +68,10 @@ void apply(std::string_view preset, const Call& call, Request& request) {
     request.min_bytes = request.max_bytes = its_bytes;
   }
   if (!call.has(FlagId::warmups)) request.warmups = 2;
-  if (!call.has(FlagId::iterations)) request.iterations = 5;
+  if (!call.has(FlagId::iterations)) {
+    request.iterations = 5;
+    request.least_time = {};
+  }
 }
 
 Result<void> check(const Request& request) {

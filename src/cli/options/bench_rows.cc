@@ -25,7 +25,7 @@ constexpr std::array bench_flags = {
     own(FlagId::step_factor, "--stepfactor", 'f', "FACTOR",
         "Factor by which each size is larger than the size before it; overrides --stepbytes"),
     own(FlagId::iterations, "--iters", 'n', "N", "Number of timed iterations for each message size",
-        "20"),
+        "20, or as many as take 50 ms"),
     own(FlagId::warmups, "--warmup-iters", 'w', "N",
         "Number of untimed iterations before the timed iterations", "1"),
     own(FlagId::check, "--check", 'c', "0|1",

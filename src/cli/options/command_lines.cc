@@ -305,10 +305,11 @@ const std::vector<CommandLine>& lines_about_networks() {
         "--hosts"}},
       {Command::bench_compare,
        "bench compare",
-       "Shows which results differ between two files by more than their own spread. Compares rows "
-       "with the same size, type, operation and root. Output of nccl-tests has no spread. Without "
-       "a spread, a result counts as slower only below 75 % of its earlier speed (--fail-below "
-       "RATIO sets another limit), and a line names the results that could not be judged.",
+       "Shows which results differ between two files. Compares rows with the same size, type, "
+       "operation and root. Two runs without a change may differ by more than their iterations, so "
+       "a result counts as slower only if its 95 % interval is below 75 % of its earlier speed; "
+       "--fail-below RATIO sets another limit. Output of nccl-tests has no spread, so for it the "
+       "ratio itself decides, and a line names the results that could not be judged.",
        {{"toprun bench compare before.json after.json", ""},
         {"toprun bench compare before.log after.log --fail-below 0.9",
          "two outputs of nccl-tests"}},

@@ -85,8 +85,8 @@ const std::vector<ExitCode>& codes_of_compare() {
       {code_text(exit_usage),
        "the command line or a file that it names is wrong, or the two files have no row in common"},
       {code_text(model::exit_found),
-       "a result became slower by more than its spread; without a known spread, by more than a "
-       "quarter; with --fail-below, by more than this option allows"},
+       "a result became slower by more than a quarter, spread included; with --fail-below, by "
+       "more than this option allows"},
   };
   return codes;
 }
