@@ -29,7 +29,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/os/environment.h"
-#include "base/os/open_files.h"
+#include "base/os/fd.h"
 #include "base/text/text.h"
 #include "base/os/uncaught.h"
 #include "base/text/version.h"

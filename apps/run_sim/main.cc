@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "node/rehearsal/play.h"
 #include "run/simulation/world.h"

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "base/os/console.h"
 #include "base/os/environment.h"
-#include "base/os/print.h"
 #include "base/os/uncaught.h"
 #include "bench/measure/tcp.h"
 #include "cli/benchmark/worker.h"

@@ -1,4 +1,4 @@
-#include "base/text/counted.h"
+#include "base/text/text.h"
 #include "engines/engine.h"
 #include "engines/kubernetes/kubernetes.h"
 #include "engines/login/login.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/text/complaint.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 
 namespace toprun::engines {

@@ -17,8 +17,8 @@ struct Advice {
 };
 
 // An error with the stderr output of an engine program that failed, a few lines joined into one
-// (complaint.h), and with the advice. The first advice whose words occur in the output applies.
-// Pure function.
+// (base/text/shown_line.h), and with the advice. The first advice whose words occur in the output
+// applies. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 

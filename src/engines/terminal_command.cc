@@ -4,7 +4,7 @@
 
 #include "base/os/console.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 
 namespace toprun::engines {
 namespace {

@@ -1,8 +1,8 @@
-#include "base/json/json_members.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
 
 namespace toprun {
 namespace {

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
-// Wraps nlohmann's parser and writer, so that they are compiled only once. A folder of src/ that
-// calls nlohmann's parser or writer directly becomes 45 KB larger, because it compiles nlohmann's
-// templates again.
+#include "base/text/clock.h"
+#include "base/text/outside.h"
+
+// Reads and writes JSON. Wraps nlohmann's parser and writer, so that they are compiled only once. A
+// folder of src/ that calls nlohmann's parser or writer directly becomes 45 KB larger, because it
+// compiles nlohmann's templates again.
 namespace toprun {
 
 inline constexpr int on_one_line = -1;  // a value for `indent`
@@ -18,5 +26,67 @@ nlohmann::json json_in(std::string_view text);
 // Never throws: bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::json& value, int indent = on_one_line);
 std::string json_text(const nlohmann::ordered_json& value, int indent = on_one_line);
+
+// Limits for a JSON text, checked before any value is built. A value takes 16 bytes of memory. A
+// list or object takes about 70 bytes, although its text may be only two bytes long, as in "[]".
+// json_in(text) uses the defaults.
+struct JsonLimits {
+  static constexpr std::size_t any = std::size_t{1} << 40;
+
+  int depth = 256;
+  // The limit for the number of lists and objects. The limit rises by one for each 32 bytes of
+  // text.
+  std::size_t lists = std::size_t{1} << 18;
+  // The limit for the number of values. The limit rises by one for each 16 bytes of text.
+  std::size_t values = any;
+};
+
+// Like json_in(text). If the text exceeds the limits, the result is a discarded value too.
+nlohmann::json json_in(std::string_view text, const JsonLimits& limits);
+
+// The following functions read JSON from files and programs. A value that is missing or has another
+// type counts as empty.
+
+// Null if `object` has no such member or is not an object.
+const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
+// "" if the member is not a string.
+std::string text_at(const nlohmann::json& object, std::string_view key);
+// The strings of a list.
+std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key);
+// A whole number from 0 to `most`.
+std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
+                                      std::int64_t most);
+// A whole number from 0 to a hundred million, so that a sum of two of them is an int too.
+std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
+
+// or_null(): a JSON null for a value that is unset or empty.
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+template <class T>
+nlohmann::json or_null(bool is_known, const T& value) {
+  return is_known ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+// Returns the time as a text in RFC 3339.
+inline nlohmann::json or_null(const std::optional<WallTime>& time) {
+  return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);
+}
+
+// Returns the duration as a number in the unit of its type.
+template <class Number, class Unit>
+nlohmann::json or_null(const std::optional<std::chrono::duration<Number, Unit>>& time) {
+  return time ? nlohmann::json(time->count()) : nlohmann::json(nullptr);
+}
+
+inline nlohmann::json or_null(const std::string& text) {
+  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
+inline nlohmann::json or_null(const Outside& text) {
+  return or_null(text.raw());
+}
 
 }  // namespace toprun

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_limits.h"
-
 namespace toprun {
 namespace {
 

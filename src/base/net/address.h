@@ -3,10 +3,12 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,5 +89,16 @@ struct CannotListen {
 std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
 // The port that a socket is bound to; 0 if it is not bound.
 int port_of(const Fd& socket);
+
+// A non-blocking TCP socket whose connection has begun or is established. The result is empty, and
+// errno has the reason, if there is no route or if the host refuses the connection at once.
+Fd begin_to_connect(const Address& address, int port);
+// The errno value that says why the connection failed, for a socket that has become writable. 0:
+// the connection is established.
+int connection_error(const Fd& socket);
+
+// Whether the host at one of these addresses is up: it accepts or refuses a TCP connection within
+// `limit`. False does not prove that the host is down: a firewall may drop the packets.
+bool answers(std::span<const Address> addresses, int port, std::chrono::milliseconds limit);
 
 }  // namespace toprun::hosts

@@ -5,7 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 
 namespace toprun {
 namespace asio = boost::asio;

@@ -1,8 +1,8 @@
-#include "base/net/reach.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "base/net/address.h"
 
 namespace toprun::hosts {
 namespace {

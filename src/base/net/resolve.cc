@@ -11,7 +11,6 @@
 #include <mutex>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 

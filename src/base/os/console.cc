@@ -1,19 +1,17 @@
 #include "base/os/console.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "base/os/console_copy.h"
-#include "base/os/line_state.h"
-#include "base/os/log_sink.h"
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 
 namespace toprun {
 namespace {
@@ -31,6 +29,22 @@ std::shared_ptr<LogSink> sink() {
 }
 
 }  // namespace
+
+int print(std::string_view text) {
+  return print_bytes(printable_lines(text));
+}
+
+int print_bytes(std::string_view bytes) {
+  if (write_all(STDOUT_FILENO, bytes)) return 0;
+  if (errno == EPIPE) return 128 + SIGPIPE;  // the reader, such as head, has enough
+  say("cannot write to stdout: " + errno_text(errno));
+  return exit_failure;
+}
+
+int give_up(const Error& error) {
+  say(error.line());
+  return error->exit_code;
+}
 
 // All messages of toprun itself go through these two functions, which make them harmless to a
 // terminal: names, reasons and refusals come from other hosts, files and strangers. The ranks'

@@ -1,12 +1,66 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <string_view>
+
+#include "base/text/error.h"
 
 namespace toprun {
 
+// Prints text for people to stdout, without terminal sequences (printable_lines() in
+// base/text/text.h). Returns the exit code: 0, 141 (128 + SIGPIPE) if the reader has closed the
+// pipe, or 1 on another error, after a line on stderr with the reason.
+int print(std::string_view text);
+
+// Like print(), but prints the bytes unchanged. For output that programs read, and for the output
+// of ranks.
+int print_bytes(std::string_view bytes);
+
+// Prints the error as one line on stderr and returns its exit code.
+int give_up(const Error& error);
+
+// From now on, copies all output of say() and say_block() to this descriptor. The descriptor must
+// be open for appending, because several processes write to the file. With -1, copying ends. Call
+// this before other threads call say().
+void say_also_to(int fd);
+
+// Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
+// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy of
+// stderr. All other code that writes to stderr or to the copy has to set the flag. Any thread may
+// set the flag.
+std::atomic<bool>& unfinished_on_stderr();
+std::atomic<bool>& unfinished_in_copy();
+
+// From now on, the flag for stderr is in memory that another process shares. That process continues
+// to write to stderr after this process has died. `shared` is used until this process ends.
+void keep_unfinished_on_stderr(std::atomic<bool>& shared);
+
+// Writes toprun's own lines, so that the event loop does not block on a terminal or a disk. Any
+// thread may call write() and flush(). A thread that ends the process may also call flush().
+class LogSink {
+ public:
+  virtual ~LogSink() = default;
+  virtual void write(int fd, std::string text) = 0;
+  // Waits until all lines are written. Returns false if the wait takes longer than `limit`.
+  virtual bool flush(std::chrono::milliseconds limit) = 0;
+};
+
+// From now on, `sink` writes the lines of say() and say_block(); null: these two functions write
+// directly.
+void set_log_sink(std::shared_ptr<LogSink> sink);
+
+// How long an ending process waits for a terminal or disk that accepts no data.
+inline constexpr std::chrono::milliseconds last_words_limit{2'000};
+
+// Waits until all lines are written. Returns false if the wait takes longer than last_words_limit.
+bool flush_said();
+
 // Prints "toprun: TEXT" on stderr. A single write(2) keeps the lines of several processes apart.
 // The line is lost without an error if stderr is closed. Any thread may call say(). say() blocks
-// until the line is written, unless a LogSink writes the line (base/os/log_sink.h).
+// until the line is written, unless a LogSink writes the line.
 void say(std::string_view text);
 
 // Like say(), for text that already consists of whole lines. Colours in the text are kept.

@@ -8,9 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/os/console_copy.h"
 #include "base/os/fd.h"
-#include "base/os/log_sink.h"
 
 namespace toprun {
 namespace {

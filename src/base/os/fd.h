@@ -2,9 +2,21 @@
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace toprun {
+
+// Writes the whole `text` and blocks until that is done, even if another process has made the
+// descriptor non-blocking. False on failure, with the reason in errno.
+bool write_all(int fd, std::string_view text);
+
+// The advice for EMFILE: the process has reached its limit of open files.
+inline constexpr const char* more_open_files = "raise the limit on open files (ulimit -n)";
+
+// Raises this process's soft limit on open files to the hard limit and returns it.
+std::size_t raise_open_files();
 
 // Owns one file descriptor and closes it.
 class Fd {

@@ -5,13 +5,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
+#include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/random_name.h"
+#include "base/os/private_folder.h"
 #include "base/os/trust.h"
-#include "base/os/write_all.h"
 
 namespace toprun {
+namespace fs = std::filesystem;
 namespace {
 
 // Root could replace a device by a file.
@@ -21,6 +23,38 @@ bool is_another_kind_than_plain(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool is_special(const fs::path& path) {
+  std::error_code error;
+  const auto type = fs::status(path, error).type();
+  return type == fs::file_type::fifo || type == fs::file_type::character ||
+         type == fs::file_type::block || type == fs::file_type::socket;
+}
+
+Result<void> write_named_file(const fs::path& path, std::string_view content) {
+  if (is_special(path)) return write_through(path, content);
+  auto replaced = replace_file(path, content);
+  std::error_code error;
+  if (replaced || !fs::is_regular_file(path, error)) return replaced;
+  return write_through(path, content);
+}
+
+Result<void> check_named_file(const fs::path& path) {
+  std::error_code error;
+  const std::string what = "cannot write " + path.string();
+  if (fs::is_directory(path, error)) return fail(what, "it is a folder", "name a file");
+  const fs::path parent = path.parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const bool is_replaced = fs::exists(path, error) && ::access(path.c_str(), W_OK) == 0;
+  if (is_replaced || ::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return fail_errno(what);
+}
+
+Result<void> write_and_say(const std::string& path, std::string_view content) {
+  auto written = write_named_file(path, content);
+  if (written) say("wrote " + path);
+  return written;
+}
 
 Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& path,
                                    std::size_t limit_bytes) {

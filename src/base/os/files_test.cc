@@ -8,9 +8,8 @@
 #include <fstream>
 
 #include "base/os/fd.h"
-#include "base/os/named_file.h"
 #include "base/os/os_testing.h"
-#include "base/os/random_name.h"
+#include "base/os/private_folder.h"
 #include "base/os/trust.h"
 
 namespace toprun {

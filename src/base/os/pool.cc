@@ -2,19 +2,35 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
-#include "base/os/quiet_thread.h"
 #include "base/text/clock.h"
 
 namespace toprun {
+
+std::optional<std::thread> quiet_thread(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;  // a new thread inherits its creator's mask
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::optional<std::thread> started;
+  try {
+    started.emplace(std::move(body));
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
 
 struct Pool::Shared : std::enable_shared_from_this<Pool::Shared> {
   struct Task {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,6 +20,10 @@
 #include "base/os/timer.h"
 
 namespace toprun {
+
+// Starts a thread with all signals blocked, because the event loop handles signals. nullopt if the
+// system cannot start a thread (ulimit -u, -v).
+std::optional<std::thread> quiet_thread(std::function<void()> body);
 
 // A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
 //

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
-
-#include "base/os/random_name.h"
+#include <string_view>
 
 namespace toprun {
 namespace {
@@ -17,6 +17,14 @@ constexpr mode_t private_mode = 0700;
 constexpr mode_t file_mode = 0666;  // minus the umask
 
 }  // namespace
+
+std::string random_name(std::size_t letters) {
+  constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::string name(letters, '\0');
+  if (::getrandom(name.data(), letters, 0) != static_cast<ssize_t>(letters)) return {};
+  for (char& c : name) c = alphabet[static_cast<unsigned char>(c) % alphabet.size()];
+  return name;
+}
 
 std::expected<std::string, int> new_private_folder(const std::string& parent,
                                                    const std::string& name) {

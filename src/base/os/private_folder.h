@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <string>
 
@@ -7,6 +8,9 @@
 #include "base/os/fd.h"
 
 namespace toprun {
+
+// Random letters and digits that cannot be guessed, for the names of files and folders.
+std::string random_name(std::size_t letters = 8);
 
 // Creates a folder that only this user can enter. As in torchrun, the folder's path is
 // `parent`/`name`_ and 8 random characters. The error is an errno value.

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/text/utf8.h"
+#include "base/text/text.h"
 
 namespace toprun {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -12,10 +13,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/text/clock.h"
 
 namespace toprun {
+
+// A completion token: an awaited operation returns its error before its results and does not throw.
+inline constexpr auto use_nothrow_awaitable = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 // Replaces the machine's clock and threads in a simulation. So a simulation never waits, and the
 // same seed always gives the same result.

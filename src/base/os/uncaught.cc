@@ -11,8 +11,7 @@
 #include <boost/system/system_error.hpp>
 
 #include "base/os/console.h"
-#include "base/os/log_sink.h"
-#include "base/os/open_files.h"
+#include "base/os/fd.h"
 #include "base/text/error.h"
 
 namespace toprun {

@@ -1,5 +1,3 @@
-#include "base/os/write_all.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

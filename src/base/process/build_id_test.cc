@@ -1,5 +1,3 @@
-#include "base/process/build_id.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/os/open_files.h"
+#include "base/os/fd.h"
 #include "base/process/process_tree.h"
 
 namespace toprun::process {

@@ -1,28 +1,85 @@
 #include "base/process/command.h"
 
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
 #include <thread>
 
 #include "base/os/fd.h"
-#include "base/os/write_all.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
-#include "base/process/telling.h"
 #include "base/text/clock.h"
-#include "base/text/complaint.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 
 namespace toprun::process {
 namespace {
+
+constexpr std::size_t note_alignment = 4;
+
+std::size_t aligned(std::size_t size) {
+  return (size + note_alignment - 1) / note_alignment * note_alignment;
+}
+
+// Finds the digest in a sequence of notes.
+std::string_view digest_in(std::string_view notes) {
+  while (notes.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, notes.data(), sizeof note);
+    notes.remove_prefix(sizeof note);
+    const std::size_t name = aligned(note.n_namesz);
+    const std::size_t description = aligned(note.n_descsz);
+    if (name + description > notes.size()) return {};
+    if (note.n_type == NT_GNU_BUILD_ID && notes.starts_with("GNU")) {
+      return notes.substr(name, note.n_descsz);
+    }
+    notes.remove_prefix(name + description);
+  }
+  return {};
+}
+
+// The first object is the program.
+int look(dl_phdr_info* object, std::size_t, void* found) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the program's own image
+    const auto* notes = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
+    const std::string_view digest = digest_in({notes, segment.p_memsz});
+    if (!digest.empty()) *static_cast<std::string_view*>(found) = digest;
+  }
+  return 1;
+}
+
+std::string hex(std::string_view digest) {
+  std::string text;
+  for (const char byte : digest) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+// Of all kinds of machines that toprun is built for, numbers have the same order of bytes.
+template <class Part>
+std::optional<Part> part_at(std::string_view bytes, std::size_t at) {
+  if (at > bytes.size() || bytes.size() - at < sizeof(Part)) return std::nullopt;
+  Part part;
+  std::memcpy(&part, bytes.data() + at, sizeof part);
+  return part;
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -155,7 +212,65 @@ Result<Finished> run_for(Purpose purpose, const std::vector<std::string>& argv,
   return Finished{code, std::move(out.text), std::move(err.text)};
 }
 
+constexpr std::size_t longest_line_bytes = 64 * 1024;
+
 }  // namespace
+
+std::string build_id() {
+  std::string_view digest;
+  ::dl_iterate_phdr(look, &digest);
+  return hex(digest);
+}
+
+std::string build_id_in(std::string_view head) {
+  const auto file = part_at<Elf64_Ehdr>(head, 0);
+  if (!file || !head.starts_with(ELFMAG) || file->e_ident[EI_CLASS] != ELFCLASS64) return {};
+  for (std::size_t i = 0; i < file->e_phnum; ++i) {
+    const auto segment = part_at<Elf64_Phdr>(head, file->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return {};
+    if (segment->p_type != PT_NOTE || segment->p_offset > head.size()) continue;
+    const std::string_view digest = digest_in(head.substr(segment->p_offset, segment->p_filesz));
+    if (!digest.empty()) return hex(digest);
+  }
+  return {};
+}
+
+std::string search_path(const Environment& environment) {
+  return environment.non_empty("PATH").value_or(std::string(default_path));
+}
+
+bool is_executable_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::string> find_program(const std::string& name, const Environment& environment,
+                                        const IsExecutable& is_executable) {
+  if (name.empty()) return std::nullopt;
+  if (name.find('/') != std::string::npos) {
+    return is_executable(name) ? std::optional(name) : std::nullopt;
+  }
+  const std::string path = search_path(environment);
+  for (std::string_view folder : split(path, ':')) {
+    if (folder.empty()) folder = ".";
+    std::string candidate = fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+    if (is_executable(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string this_machine() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.machine : "";
+}
+
+Result<std::filesystem::path> own_path() {
+  std::error_code error;
+  auto path = std::filesystem::read_symlink(own_program, error);
+  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  return path;
+}
 
 Result<Fd> memory_file(std::string_view text, const char* name) {
   Fd file(::memfd_create(name, MFD_CLOEXEC));
@@ -184,6 +299,20 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
   return fail(quoted(argv) + " failed",
               finished.code > 128 ? fmt::format("killed by signal {}", finished.code - 128)
                                   : fmt::format("exit code {}", finished.code));
+}
+
+Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
+                  const std::function<void(std::string_view line)>& on_line) {
+  const auto program = find_program(argv.front(), environment);
+  if (!program) return fail("cannot run " + argv.front(), "no such program in PATH");
+  auto pipe = TRY(make_pipe());
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int output = pipe.write.get();
+  const auto pid = start(*program, argv, environment, {nothing.get(), output, output});
+  pipe.write.reset();
+  if (!pid) return std::unexpected(pid.error());
+  read_lines(pipe.read.get(), longest_line_bytes, on_line);
+  return exit_code(await_end(*pid));
 }
 
 }  // namespace toprun::process

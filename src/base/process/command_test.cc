@@ -9,8 +9,6 @@
 
 #include "base/os/os_testing.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
-#include "base/process/telling.h"
 
 namespace toprun::process {
 namespace {

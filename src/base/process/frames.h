@@ -2,15 +2,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/os/fd.h"
-#include "base/process/beat.h"
 #include "base/text/error.h"
 
 namespace toprun::process {
+
+// The heartbeat callback. A blocking function calls it at least every beat_interval while the
+// function waits. The heartbeat shows a watcher that this process is alive. Without heartbeats, the
+// watcher would give up after a while. Null: no heartbeat.
+using Beat = std::function<void()>;
+inline constexpr std::chrono::milliseconds beat_interval{200};
 
 inline constexpr std::size_t largest_frame_bytes = 16u << 20;
 inline constexpr std::size_t most_frame_descriptors = 3;

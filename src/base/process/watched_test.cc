@@ -1,6 +1,6 @@
-#include "base/process/watched.h"
-
 #include <gtest/gtest.h>
+
+#include "base/process/command.h"
 
 namespace toprun::process {
 namespace {

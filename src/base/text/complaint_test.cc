@@ -1,7 +1,6 @@
-#include "base/text/complaint.h"
-
 #include <gtest/gtest.h>
 
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 
 namespace toprun {

@@ -1,9 +1,9 @@
-#include "base/text/counted.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
+
+#include "base/text/text.h"
 
 namespace toprun {
 namespace {

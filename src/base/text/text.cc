@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <iterator>
 #include <numeric>
-
-#include "base/text/utf8.h"
+#include <vector>
 
 namespace toprun {
 namespace {
@@ -34,6 +36,65 @@ std::string_view without_leading_zeros(std::string_view digits) {
 }
 
 }  // namespace
+
+std::string counted_text(std::int64_t count, std::string_view noun) {
+  const bool takes_es = noun.ends_with('s') || noun.ends_with('x') || noun.ends_with("ch");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : takes_es ? "es" : "s");
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
+  const int decimals = bytes >= 100 || bytes == std::floor(bytes) ? 0 : bytes >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", bytes, decimals, units[unit]);
+}
+
+std::string ranges_text(std::span<const int> numbers, std::size_t most) {
+  std::vector<std::string> parts;
+  for (auto first = numbers.begin(); first != numbers.end();) {
+    auto last = first;
+    while (std::next(last) != numbers.end() && *std::next(last) == *last + 1) ++last;
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more", std::distance(first, numbers.end())));
+      break;
+    }
+    parts.push_back(first == last ? fmt::to_string(*first) : fmt::format("{}-{}", *first, *last));
+    first = std::next(last);
+  }
+  return join(parts, ",");
+}
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {text.substr(0, 1), lead, true};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
+  if (lead < 0xC0 || lead >= 0xF8 || text.size() < length) return {text.substr(0, 1), 0, false};
+  char32_t code = lead & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {text.substr(0, 1), 0, false};
+    code = (code << 6) | (byte(i) & 0x3Fu);
+  }
+  const bool valid =
+      code >= least[length] && code <= 0x10FFFF && !(code >= 0xD800 && code <= 0xDFFF);
+  return {text.substr(0, valid ? length : 1), code, valid};
+}
+
+bool is_harmless(const Character& character) {
+  const char32_t code = character.code;
+  const bool controls = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool turns_direction = (code >= 0x202A && code <= 0x202E) ||
+                               (code >= 0x2066 && code <= 0x2069) || code == 0x200E ||
+                               code == 0x200F || code == 0x061C;
+  const bool ends_line = code == 0x2028 || code == 0x2029;
+  const bool is_none = code == 0xFFFE || code == 0xFFFF;
+  // Two names that differ would look the same. (Joiners, U+200C and U+200D, are part of scripts.)
+  const bool is_unseen = code == 0xAD || code == 0x200B || (code >= 0x2060 && code <= 0x2064) ||
+                         code == 0xFEFF || (code >= 0xE0000 && code <= 0xE007F);
+  return character.valid && !controls && !turns_direction && !ends_line && !is_none && !is_unseen;
+}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);

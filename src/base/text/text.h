@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,41 @@
 #include <vector>
 
 namespace toprun {
+
+std::string counted_text(std::int64_t count, std::string_view noun);
+
+// "1 node", "2 nodes", "3 switches".
+template <std::integral Count>
+std::string counted(Count count, std::string_view noun) {
+  return counted_text(static_cast<std::int64_t>(count), noun);
+}
+
+// Ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends with the
+// number of the other numbers: "9 more".
+std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
+
+// Bytes in a binary unit. The number has three significant digits, unless it is whole: "512 B", "1
+// KiB", "1.50 MiB", "12.3 GiB".
+std::string bytes_text(double bytes);
+
+// One character of a text with arbitrary bytes.
+struct Character {
+  std::string_view bytes;  // a single byte if this byte is not valid UTF-8
+  char32_t code = 0;
+  bool valid = false;
+};
+
+// The first character of a text that is not empty (RFC 3629).
+Character first_character(std::string_view text);
+
+// Whether the character is harmless inside a line. A harmless character is visible, does not
+// control a terminal (C0, C1), does not end the line, and does not change the direction of the
+// following text (Unicode Standard, 23.1 and annex 9).
+bool is_harmless(const Character& character);
+
+// Like printable() in base/text/text.h, for whole lines: line ends, tabs and colours (ECMA-48's
+// SGR) are kept.
+std::string printable_lines(std::string_view text);
 
 std::string_view trim(std::string_view text);
 // The first line that is not blank, trimmed. Used for errors of several lines, where there is room
@@ -38,8 +74,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 
-// The text on one line without terminal sequences (base/text/utf8.h): \n, \t, and \xNN for other
-// bytes.
+// The text on one line without terminal sequences: \n, \t, and \xNN for other bytes.
 std::string printable(std::string_view text);
 bool is_printable(std::string_view text);  // without ASCII control characters
 

@@ -10,16 +10,63 @@
 #include <gloo/gather.h>
 #include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
 #include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <exception>
+#include <stdexcept>
+#include <string>
 
-#include "bench/gloo/gloo_store.h"
-#include "bench/measure/host_work.h"
+#include "bench/measure/memory.h"
+#include "node/store/client.h"
 
 namespace toprun::libgloo {
 namespace {
+
+// Gives Gloo access to the job's store. Throws if the store fails, as Gloo expects.
+class GlooStore final : public gloo::rendezvous::Store {
+ public:
+  GlooStore(store::Client& client, std::string prefix)
+      : client_(client), prefix_(std::move(prefix)) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override;
+  std::vector<char> get(const std::string& key) override;
+  void wait(const std::vector<std::string>& keys) override { wait(keys, kDefaultTimeout); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override;
+
+ private:
+  store::Client& client_;
+  std::string prefix_;
+};
+
+template <class T>
+T or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().line());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+void GlooStore::set(const std::string& key, const std::vector<char>& data) {
+  or_throw(client_.set(prefix_ + key, std::string_view(data.data(), data.size())));
+}
+
+std::vector<char> GlooStore::get(const std::string& key) {
+  wait({key}, kDefaultTimeout);
+  const std::string value = or_throw(client_.get(prefix_ + key));
+  return {value.begin(), value.end()};
+}
+
+void GlooStore::wait(const std::vector<std::string>& keys,
+                     const std::chrono::milliseconds& timeout) {
+  std::vector<std::string> full;
+  for (const std::string& key : keys) full.push_back(prefix_ + key);
+  const std::vector<std::string_view> views(full.begin(), full.end());
+  if (!or_throw(client_.wait(views, timeout))) {
+    throw std::runtime_error("not all ranks came within " + std::to_string(timeout.count() / 1000) +
+                             " s");
+  }
+}
 
 using bench::Collective;
 using measure::Buffers;

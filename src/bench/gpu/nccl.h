@@ -8,7 +8,6 @@
 #include "base/os/environment.h"
 #include "base/text/error.h"
 #include "bench/gpu/device.h"
-#include "bench/gpu/library.h"
 #include "bench/measure/element.h"
 
 namespace toprun::gpu {

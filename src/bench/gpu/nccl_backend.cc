@@ -8,10 +8,9 @@
 #include <future>
 #include <thread>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "bench/gpu/nccl.h"
-#include "bench/measure/host_buffers.h"
+#include "bench/measure/memory.h"
 
 namespace toprun::gpu {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "bench/measure/cell_mesh.h"
+#include "bench/measure/cells.h"
 #include "bench/measure/pattern.h"
 #include "bench/measure/request.h"
 

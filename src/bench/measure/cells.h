@@ -1,15 +1,21 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text/error.h"
+#include "bench/measure/element.h"
+#include "bench/measure/join.h"
 #include "bench/measure/mesh.h"
 #include "bench/measure/request.h"
+#include "bench/measure/schedule.h"
+#include "bench/tables/measurement.h"
 
 namespace toprun::measure {
 
@@ -49,5 +55,58 @@ struct Compared {
 // node use only the first fabric. Error (exit_usage): the request names more nodes or ranks than
 // the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
+
+// The TCP connections of one cell, seen from one of its ranks.
+class CellMesh {
+ public:
+  CellMesh(Group& group, const Cell& cell, const RingPosition& ring)
+      : group_(group), cell_(cell), ring_(ring) {}
+
+  const Cell& cell() const { return cell_; }
+  const RingPosition& ring() const { return ring_; }
+
+  // All ranks of the cell must call connect(). `stripes`: the number of connections to each peer.
+  Result<void> connect(bench::Collective collective, std::size_t stripes);
+  // The lanes of plan(), with the sockets of connect().
+  std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
+                          std::size_t stripes) const;
+  // Replaces each number by the result of `op` over all ranks.
+  Result<void> combine_over_all(std::vector<double>& values, Op op,
+                                std::chrono::milliseconds limit) const;
+  // Returns when all ranks of the cell have called barrier().
+  Result<void> barrier(std::chrono::milliseconds limit) const;
+
+ private:
+  void bind(std::size_t position, std::size_t stripe, int& socket, std::string& name) const;
+
+  Group& group_;
+  const Cell& cell_;
+  RingPosition ring_;
+};
+
+// The capacity of links in each direction, in Gbps; unset: unknown.
+struct Rates {
+  std::optional<double> node;    // all adapters of a node together
+  std::optional<double> uplink;  // the uplink of the innermost domain, such as a rack
+  double tcp_share = 1;          // the share of the rate that TCP can use for its payload
+};
+
+// The share of Ethernet frames that is TCP's payload, without the headers of Ethernet, IP and TCP
+// (with time stamps). A traffic shaper counts these frames too. On a cable, preambles and gaps
+// would take another 1.6 % at an MTU of 1500. `mtu` 0: the MTU is unknown, so the result is 1.
+double tcp_share(int mtu, bool is_ipv6);
+
+// The link that limits a collective, and the busbw that the link allows.
+struct Limit {
+  double busbw_gbps = 0;
+  std::string link;  // "the uplink of /core/r0 sends 2 × busbw"
+  double share = 1;  // the share of the link's rate that the backend's protocol leaves for data
+};
+
+// Computes the limit from the bytes that the collective moves between each two ranks. For NCCL and
+// RCCL, the whole rate of the link counts, as in nccl-tests. Unset: no rate is known, or no bytes
+// leave a node.
+std::optional<Limit> limit_of(bench::Collective collective, const Cell& cell,
+                              std::span<const Peer> peers, std::size_t root, const Rates& rates);
 
 }  // namespace toprun::measure

@@ -1,8 +1,8 @@
-#include "bench/measure/limit.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "bench/measure/cells.h"
 
 namespace toprun::measure {
 namespace {

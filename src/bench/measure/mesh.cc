@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/net/reach.h"
+#include "base/net/address.h"
 
 namespace toprun::measure {
 namespace {

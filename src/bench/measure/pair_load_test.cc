@@ -1,9 +1,9 @@
-#include "bench/measure/pair_load.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "bench/measure/pair_play.h"
 
 namespace toprun::measure {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "bench/measure/element.h"
 #include "bench/measure/schedule.h"
-#include "bench/tables/collective.h"
+#include "bench/tables/measurement.h"
 
 namespace toprun::measure {
 

@@ -1,6 +1,6 @@
-#include "bench/measure/progress.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/measure/session.h"
 
 namespace toprun::measure {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text/error.h"
 #include "bench/measure/element.h"
-#include "bench/tables/collective.h"
+#include "bench/tables/measurement.h"
 
 namespace toprun::measure {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/measure/lane.h"
-#include "bench/tables/collective.h"
+#include "bench/tables/measurement.h"
 
 namespace toprun::measure {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/measure/host_work.h"
+#include "bench/measure/memory.h"
 
 namespace toprun::measure {
 namespace {

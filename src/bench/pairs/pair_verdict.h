@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text/error.h"
-#include "bench/pairs/measured.h"
+#include "bench/pairs/tournament.h"
 
 namespace toprun::pairs {
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "bench/pairs/measured.h"
+#include "bench/pairs/tournament.h"
 
 namespace toprun::pairs {
 

@@ -1,7 +1,6 @@
-#include "bench/pairs/ratios.h"
-
 #include <gtest/gtest.h>
 
+#include "bench/pairs/tally.h"
 #include "bench/tables/statistics.h"
 
 namespace toprun::pairs {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bench/pairs/domains.h"
+#include "bench/pairs/distances.h"
 #include "bench/pairs/pair_verdict.h"
 
 namespace toprun::pairs {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "bench/pairs/measured.h"
+#include "bench/pairs/tournament.h"
 
 namespace toprun::pairs {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 
 namespace toprun::bench {

@@ -1,8 +1,8 @@
-#include "bench/tables/collective.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "bench/tables/measurement.h"
 
 namespace toprun::bench {
 namespace {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/tables/kinds.h"
 #include "bench/tables/measurement.h"
 #include "bench/tables/statistics.h"
 

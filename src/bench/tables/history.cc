@@ -6,7 +6,6 @@
 #include <ctime>
 #include <map>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/json.h"

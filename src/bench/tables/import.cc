@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "bench/tables/import_formats.h"
 #include "bench/tables/import_nccl_row.h"
 #include "bench/tables/json.h"
 

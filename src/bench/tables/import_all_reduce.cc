@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/text/text.h"
-#include "bench/tables/import_formats.h"
+#include "bench/tables/import.h"
 
 namespace toprun::bench {
 namespace {

@@ -1,9 +1,9 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "bench/tables/import_formats.h"
-#include "bench/tables/json_document.h"
-#include "bench/tables/listed_ranks.h"
+#include "bench/tables/import.h"
+#include "bench/tables/import_nccl_row.h"
+#include "bench/tables/json.h"
 
 namespace toprun::bench {
 namespace {

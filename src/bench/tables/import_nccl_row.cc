@@ -5,13 +5,67 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "base/text/text.h"
-#include "bench/tables/import_formats.h"
-#include "bench/tables/nccl_text.h"
+#include "bench/tables/import.h"
+#include "bench/tables/tables.h"
 
 namespace toprun::bench {
 namespace {
+
+// Against the rounding of our own arithmetic.
+constexpr double slack = 1e-6;
+
+// What busbw / algbw comes near to with many ranks; 0: it tells nothing of them.
+double limit_of(Collective collective) {
+  if (collective == Collective::all_reduce) return 2;
+  return facts_of(collective).size_is_total ? 1 : 0;
+}
+
+// Where limit·(n-1)/n is this factor.
+double ranks_with(double limit, double factor) {
+  return factor < limit ? limit / (limit - factor) : std::numeric_limits<double>::infinity();
+}
+
+// What a list of devices tells.
+struct Listed {
+  std::size_t ranks = 0;  // different ones
+  std::size_t least = 0;  // the highest rank and one
+  std::size_t hosts = 0;
+  bool has_groups = false;
+
+  bool is_whole() const { return ranks > 0 && ranks == least && !has_groups; }
+};
+
+Listed listed_in(std::span<const ListedDevice> devices) {
+  std::set<std::size_t> ranks;
+  std::set<std::string_view> hosts;
+  Listed listed;
+  for (const ListedDevice& entry : devices) {
+    ranks.insert(entry.device.rank);
+    hosts.insert(entry.device.host);
+    listed.least = std::max(listed.least, entry.device.rank + 1);
+    listed.has_groups = listed.has_groups || entry.group != devices.front().group;
+  }
+  listed.ranks = ranks.size();
+  listed.hosts = hosts.size();
+  return listed;
+}
+
+std::optional<std::size_t> ranks_of(const Listed& listed, const RankBounds& bounds,
+                                    const RanksByCount& by_count) {
+  const std::size_t least = listed.has_groups ? 1 : listed.least;
+  // A single rank moves nothing, and programs that measure no busbw print the same 0.
+  if (const auto only = bounds.only(); only && *only > 1) return only;
+  if (const auto counted = by_count.ranks();
+      counted && *counted >= least && bounds.allow(*counted)) {
+    return counted;
+  }
+  if (listed.is_whole() && bounds.allow(listed.ranks)) return listed.ranks;
+  return std::nullopt;
+}
 
 struct Type {
   std::string_view name;
@@ -148,6 +202,61 @@ class RowReader {
 };
 
 }  // namespace
+
+void RankBounds::narrow(Collective collective, Printed algbw, Printed busbw) {
+  const double limit = limit_of(collective);
+  if (limit == 0 || algbw.value <= algbw.error || busbw.value <= 0) return;
+  const double lowest = std::max(0.0, busbw.value - busbw.error) / (algbw.value + algbw.error);
+  const double highest = (busbw.value + busbw.error) / (algbw.value - algbw.error);
+  least_ = std::max(least_, ranks_with(limit, lowest));
+  most_ = std::min(most_, ranks_with(limit, highest));
+}
+
+bool RankBounds::is_contradiction() const {
+  return std::isinf(least_) || std::ceil(least_ - slack) > std::floor(most_ + slack);
+}
+
+std::optional<std::size_t> RankBounds::only() const {
+  if (is_contradiction() || std::isinf(most_)) return std::nullopt;
+  const double first = std::ceil(least_ - slack);
+  if (first != std::floor(most_ + slack)) return std::nullopt;
+  return static_cast<std::size_t>(first);
+}
+
+bool RankBounds::allow(std::size_t ranks) const {
+  const auto n = static_cast<double>(ranks);
+  return is_contradiction() || (n >= least_ - slack && n <= most_ + slack);
+}
+
+std::size_t RankBounds::least() const {
+  return is_contradiction() ? 1 : static_cast<std::size_t>(std::ceil(least_ - slack));
+}
+
+std::optional<std::size_t> ranks_by_count(const Row& row) {
+  const auto width = width_of(row.type);
+  if (!width || row.count == 0 || row.count > row.bytes / *width) return std::nullopt;
+  const std::uint64_t part = row.count * *width;
+  if (row.bytes % part != 0 || row.bytes / part < 2) return std::nullopt;
+  return static_cast<std::size_t>(row.bytes / part);
+}
+
+void RanksByCount::add(Collective collective, const Row& row) {
+  if (!facts_of(collective).size_is_total || row.count == 0) return;
+  const auto ranks = ranks_by_count(row);
+  is_sure_ = is_sure_ && ranks && (!ranks_ || ranks_ == ranks);
+  ranks_ = ranks;
+}
+
+void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
+               const RanksByCount& by_count, Series& series) {
+  const Listed listed = listed_in(devices);
+  const auto ranks = ranks_of(listed, bounds, by_count);
+  series.ranks = ranks.value_or(0);
+  series.nodes = listed.is_whole() && ranks == listed.ranks ? listed.hosts : 0;
+  if (!ranks && !listed.has_groups) {
+    series.least_ranks = std::max(listed.least, bounds.least() > 1 ? bounds.least() : 0);
+  }
+}
 
 std::optional<NcclHeading> find_heading(std::string_view line) {
   const Words all = words(line);

@@ -1,17 +1,72 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bench/tables/measurement.h"
-#include "bench/tables/rank_bounds.h"
 
 namespace toprun::bench {
+
+// A printed number and its maximum rounding error.
+struct Printed {
+  double value = 0;
+  double error = 0;
+};
+
+// The numbers of ranks that fit the bandwidths in a table. The ratio busbw / algbw is bus_factor().
+// For most collectives, this ratio depends only on the number of ranks.
+class RankBounds {
+ public:
+  void narrow(Collective collective, Printed algbw, Printed busbw);
+
+  // The number of ranks, if only one is possible. nullopt: several numbers or no numbers are
+  // possible.
+  std::optional<std::size_t> only() const;
+  // Whether the number is possible. Also true if the rows contradict each other.
+  bool allow(std::size_t ranks) const;
+  std::size_t least() const;  // 1 or more
+
+ private:
+  bool is_contradiction() const;
+
+  double least_ = 1;
+  double most_ = std::numeric_limits<double>::infinity();
+};
+
+// A device in the list that nccl-tests prints, and its communicator (NCCL_TESTS_SPLIT).
+struct ListedDevice {
+  Device device;
+  std::int64_t group = 0;
+};
+
+// The number of ranks, if the size is the total of all ranks: size / (count · element). nullopt:
+// the result is not a whole number above 1, or the type's width is unknown.
+std::optional<std::size_t> ranks_by_count(const Row& row);
+
+// The result of ranks_by_count(), if it is the same for all rows.
+class RanksByCount {
+ public:
+  void add(Collective collective, const Row& row);
+  std::optional<std::size_t> ranks() const { return is_sure_ ? ranks_ : std::nullopt; }
+
+ private:
+  std::optional<std::size_t> ranks_;
+  bool is_sure_ = true;
+};
+
+// Sets the series' ranks and nodes. If only one number of ranks fits the bandwidths, the series has
+// this number of ranks. Otherwise the counts determine it, or else the list of devices, if the list
+// is complete and valid. An incomplete list gives only a minimum: the highest rank plus 1.
+void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
+               const RanksByCount& by_count, Series& series);
 
 using Words = std::vector<std::string_view>;
 

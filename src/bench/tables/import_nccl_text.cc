@@ -5,9 +5,8 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "bench/tables/import_formats.h"
+#include "bench/tables/import.h"
 #include "bench/tables/import_nccl_row.h"
-#include "bench/tables/listed_ranks.h"
 #include "bench/tables/live_table.h"
 #include "bench/tables/log_line.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/tables/json.h"
-#include "bench/tables/nccl_text.h"
+#include "bench/tables/tables.h"
 
 namespace toprun::bench {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/tables/json_document.h"
-
 namespace toprun::bench {
 namespace {
 

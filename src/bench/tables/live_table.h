@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "base/text/counted.h"
-#include "bench/tables/kinds.h"
+#include "base/text/text.h"
 #include "bench/tables/measurement.h"
 
 namespace toprun::bench {

@@ -1,13 +1,51 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "bench/tables/collective.h"
-
 namespace toprun::bench {
+
+enum class Collective {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  alltoall,
+  sendrecv,
+  gather,
+  scatter,
+  barrier,
+};
+
+// The properties that nccl-tests defines for a collective. S: the size column in bytes, n: ranks.
+struct CollectiveFacts {
+  Collective collective;
+  std::string_view name;
+  bool reduces;        // accepts --op
+  bool has_root;       // accepts --root
+  bool size_is_total;  // S is the total of all ranks: count · n elements
+};
+std::span<const CollectiveFacts> collectives();
+const CollectiveFacts& facts_of(Collective collective);
+std::optional<Collective> find_collective(std::string_view name);
+
+// The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. The
+// ratio for a barrier is 0, because a barrier moves no data. The formulas apply for n = 1 too, as
+// in nccl-tests: for n = 1, the result is 1 for broadcast, reduce and sendrecv, and 0 for the other
+// collectives. For n = 0 (unknown), the result is 0.
+double bus_factor(Collective collective, std::size_t ranks);
+
+// The S that nccl-tests prints for a size from -b or -e. S is rounded down to whole elements. If
+// `size_is_total`, S is also rounded down so that every rank's part is the same multiple of 16
+// bytes. 0: the size is too small for one part per rank.
+std::uint64_t rounded_size(Collective collective, std::uint64_t bytes, std::size_t element_bytes,
+                           std::size_t ranks);
 
 // Statistics of the iteration times for one size, in microseconds. An iteration's time is the
 // slowest rank's time.
@@ -82,5 +120,32 @@ struct Report {
   // Remarks on skipped parts of a foreign file, as whole sentences without a full stop.
   std::vector<std::string> notes;
 };
+
+// The kind of a row is its type, operation and root. Collective and size are not part of the kind.
+
+// The parts of the kind that have different values in a table's rows, so that the table must show
+// them.
+struct Kinds {
+  bool type = false;
+  bool redop = false;
+  bool root = false;
+};
+Kinds kinds_in(std::span<const Series> series);
+
+// Whether both rows are of the same kind. In may_be_same_kind(), unknown values match any value.
+bool is_same_kind(const Row& a, const Row& b);
+bool may_be_same_kind(Collective collective, const Row& a, const Row& b);
+
+// The parts that must be shown, such as "float max, root 0". Empty: no parts must be shown.
+std::string kind_text(const Row& row, const Kinds& kinds);
+
+// The heading and one row's values for a human-readable table. Each column begins with two blanks.
+std::string kind_heading(const Kinds& kinds);
+std::string kind_columns(const Row& row, const Kinds& kinds);
+std::string kind_blanks(const Kinds& kinds);  // blanks with the width of kind_heading()
+
+// Splits a series into one series per kind, with the kind's text in `source`. The rows keep their
+// order.
+std::vector<Series> by_kind(const Series& series, const Kinds& kinds);
 
 }  // namespace toprun::bench

@@ -1,6 +1,6 @@
-#include "bench/tables/nccl_text.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/tables/tables.h"
 
 namespace toprun::bench {
 namespace {

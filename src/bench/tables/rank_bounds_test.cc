@@ -1,6 +1,6 @@
-#include "bench/tables/rank_bounds.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/tables/import_nccl_row.h"
 
 namespace toprun::bench {
 namespace {

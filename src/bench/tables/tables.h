@@ -2,10 +2,31 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "bench/tables/measurement.h"
 
 namespace toprun::bench {
+
+// Printed for an unknown type or operation.
+inline constexpr std::string_view no_name = "-";
+
+// Tables in the format of nccl-tests 2.19. The header, the rows and the two summary lines have
+// exactly the same form, so programs that read nccl-tests output can read toprun's. The comment
+// lines above the table name toprun, and a device's PCI address appears only if it is known. Times
+// are means in µs, bandwidths are in GB/s. If a row was not checked, `wrong` is N/A.
+std::string nccl_header(const Report& report, const Series& series);
+std::string nccl_row(const Row& row);  // one line
+std::string nccl_footer(const Series& series);
+
+// All tables of a report, one after another.
+std::string nccl_text(const Report& report);
+
+// The value that nccl-tests prints as "Avg bus bandwidth": the mean over all sizes and both
+// placements, in GB/s. 0: no rows.
+double average_busbw(const Series& series);
+// The number of wrong elements in all checked rows.
+std::uint64_t wrong_elements(const Series& series);
 
 // One Markdown table per collective. There is one row for each number of nodes, number of ranks and
 // size. The columns are busbw and algbw in Gbps, for each combination of the fabric, backend,

@@ -7,21 +7,19 @@
 
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/named_file.h"
-#include "base/os/print.h"
 #include "base/text/clock.h"
-#include "base/text/counted.h"
+#include "base/text/text.h"
 #include "base/text/version.h"
 #include "bench/tables/anchors.h"
 #include "bench/tables/compare.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/json.h"
 #include "bench/tables/live_table.h"
-#include "bench/tables/nccl_text.h"
+#include "bench/tables/tables.h"
 #include "cli/benchmark/files.h"
 #include "cli/benchmark/plot.h"
 #include "observe/picture/picture_file.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::benchmark {
 namespace {

@@ -6,13 +6,11 @@
 #include <array>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
-#include "base/text/counted.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "cli/benchmark/worker.h"
 #include "cli/options/flags.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::benchmark {
 namespace {

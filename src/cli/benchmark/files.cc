@@ -4,18 +4,15 @@
 
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/named_file.h"
-#include "base/os/print.h"
 #include "bench/tables/compare.h"
 #include "bench/tables/import.h"
 #include "bench/tables/json.h"
 #include "bench/tables/live_table.h"
-#include "bench/tables/nccl_text.h"
 #include "bench/tables/tables.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"
 #include "observe/picture/picture_file.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::benchmark {
 namespace {

@@ -8,7 +8,6 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
-#include "base/os/print.h"
 #include "cli/benchmark/files.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"

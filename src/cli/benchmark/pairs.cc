@@ -6,14 +6,12 @@
 #include "base/json/json_writer.h"
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
-#include "base/os/named_file.h"
-#include "base/os/print.h"
-#include "base/text/counted.h"
+#include "base/os/files.h"
 #include "base/text/text.h"
 #include "bench/measure/cells.h"
 #include "bench/measure/memory.h"
 #include "bench/measure/pair_play.h"
-#include "bench/measure/progress.h"
+#include "bench/measure/session.h"
 #include "bench/pairs/distances.h"
 #include "bench/pairs/pair_verdict.h"
 #include "bench/pairs/second_look.h"
@@ -23,7 +21,7 @@
 #include "cli/benchmark/request.h"
 #include "cli/benchmark/worker.h"
 #include "observe/picture/picture_file.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::benchmark {
 namespace {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "bench/pairs/distances.h"
 #include "bench/tables/figures.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/measure/limit.h"
+#include "bench/measure/cells.h"
 #include "bench/measure/request.h"
 #include "bench/tables/compare.h"
 #include "cli/options/call.h"

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "base/os/console.h"
-#include "base/os/named_file.h"
-#include "base/os/open_files.h"
-#include "base/os/print.h"
+#include "base/os/fd.h"
+#include "base/os/files.h"
 #include "base/text/text.h"
 #include "bench/measure/cells.h"
 #include "bench/measure/join.h"
 #include "bench/measure/session.h"
-#include "bench/tables/collective.h"
+#include "bench/tables/measurement.h"
 #include "cli/benchmark/bench_output.h"
 #include "cli/benchmark/program.h"
 #include "cli/benchmark/rate.h"

@@ -8,7 +8,7 @@
 #include "cli/options/arguments.h"
 #include "decide/topology/position.h"
 #include "engines/slurm/facts.h"
-#include "node/plan/orders.h"
+#include "node/plan/login_orders.h"
 
 namespace toprun::config {
 namespace {

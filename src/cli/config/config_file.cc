@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/json/toml.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/options/flags.h"
 #include "decide/topology/position.h"

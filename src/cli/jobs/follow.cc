@@ -12,7 +12,6 @@
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/print.h"
 #include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_output.h"

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "base/net/hostlist.h"
+#include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/mounts.h"
-#include "base/os/print.h"
 
 namespace toprun::jobs {
 namespace {

@@ -6,8 +6,7 @@
 #include <fstream>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
 #include "cli/jobs/follow.h"
 #include "cli/jobs/job_story.h"

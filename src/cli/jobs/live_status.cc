@@ -13,7 +13,7 @@
 #include <ranges>
 
 #include "base/os/fd.h"
-#include "base/os/quiet_thread.h"
+#include "base/os/pool.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_options.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
+#include "base/json/json_text.h"
 #include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_files.h"

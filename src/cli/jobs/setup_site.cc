@@ -8,7 +8,7 @@
 
 #include "base/net/address.h"
 #include "base/os/files.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/text/version.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"

@@ -8,7 +8,6 @@
 
 #include "base/os/style.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 
 namespace toprun::options {
 namespace {

@@ -5,11 +5,9 @@
 #include "base/os/console.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "engines/login/exec.h"
 #include "node/plan/kept_run.h"
-#include "node/plan/sleeping_pods.h"
 
 namespace toprun::pods {
 namespace {

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "cli/jobs/job_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/values.h"

@@ -3,8 +3,7 @@
 #include <random>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"

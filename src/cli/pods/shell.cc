@@ -4,13 +4,11 @@
 #include <algorithm>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/text/counted.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/pods/running.h"
 #include "engines/terminal_command.h"
-#include "node/plan/sleeping_pods.h"
+#include "node/plan/kept_run.h"
 
 namespace toprun::pods {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/json/json_text.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/print.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"

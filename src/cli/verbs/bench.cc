@@ -4,7 +4,7 @@
 #include "cli/benchmark/worker.h"
 #include "cli/verbs/run.h"
 #include "cli/verbs/run_verbs.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::cli {
 namespace {

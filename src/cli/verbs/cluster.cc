@@ -6,13 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/process/disk_space.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 #include "cli/verbs/file_systems.h"

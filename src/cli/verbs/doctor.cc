@@ -8,8 +8,7 @@
 
 #include "base/net/address.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
@@ -19,7 +18,7 @@
 #include "machine/doctor/report.h"
 #include "node/launch/every_node.h"
 #include "node/launch/login_place.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 
 namespace toprun::cli {
 namespace {

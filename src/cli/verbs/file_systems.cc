@@ -8,7 +8,6 @@
 #include "base/os/files.h"
 #include "base/process/command.h"
 #include "base/process/disk_space.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 
 namespace toprun::cli {

@@ -5,7 +5,6 @@
 #include "base/net/address.h"
 #include "base/net/resolve.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/options/run_draft.h"
 #include "cli/verbs/output_file.h"

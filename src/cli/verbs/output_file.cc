@@ -4,8 +4,8 @@
 #include <array>
 #include <filesystem>
 
-#include "base/os/named_file.h"
-#include "base/os/print.h"
+#include "base/os/console.h"
+#include "base/os/files.h"
 
 namespace toprun::cli {
 

@@ -7,8 +7,7 @@
 #include <filesystem>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/options/container_options.h"

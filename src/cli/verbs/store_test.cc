@@ -2,7 +2,7 @@
 
 #include "cli/options/flags.h"
 #include "cli/options/values.h"
-#include "node/store/limits.h"
+#include "node/store/protocol.h"
 
 namespace toprun::cli {
 namespace {

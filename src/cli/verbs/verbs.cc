@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/benchmark/files.h"
 #include "cli/config/config.h"

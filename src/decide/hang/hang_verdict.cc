@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/recorder/recorder_verdict.h"
 

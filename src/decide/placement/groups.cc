@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/cost/domains.h"
 #include "decide/cost/ways.h"

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "base/json/json_writer.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/cost/cost.h"
 #include "decide/placement/score.h"

@@ -9,8 +9,6 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_limits.h"
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 

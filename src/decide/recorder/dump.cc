@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "decide/recorder/operations.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/text/counted.h"
+#include "base/text/text.h"
 #include "decide/recorder/recorder_verdict.h"
 
 namespace toprun::recorder {

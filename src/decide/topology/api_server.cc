@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/net/resolve.h"
 #include "base/os/files.h"

@@ -21,7 +21,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "base/net/reach.h"
+#include "base/net/address.h"
 #include "base/os/fd.h"
 #include "base/text/text.h"
 

@@ -4,7 +4,7 @@
 #include <list>
 #include <span>
 
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "decide/topology/cloud/aws.h"
 #include "decide/topology/cloud/azure.h"
 #include "decide/topology/cloud/cloud.h"

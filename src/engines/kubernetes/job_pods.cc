@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/json_object.h"
 

@@ -1,6 +1,5 @@
 #include "engines/kubernetes/json_object.h"
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/object_name.h"
 #include "engines/refusal.h"

@@ -2,7 +2,7 @@
 
 #include "base/net/address.h"
 #include "base/net/resolve.h"
-#include "base/text/counted.h"
+#include "base/text/text.h"
 #include "engines/kubernetes/pod.h"
 
 namespace toprun::engines {

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/api.h"
 #include "engines/kubernetes/job_pods.h"

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/json_object.h"
 

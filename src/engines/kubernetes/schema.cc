@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/json/json_limits.h"
+#include "base/json/json_text.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/json_object.h"

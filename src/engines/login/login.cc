@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/mpi/world.h"
 #include "engines/node_list.h"

@@ -9,7 +9,6 @@
 
 #include "base/os/os_testing.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "engines/login/ssh.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/os/last_words.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "engines/login/ssh.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/manual.h"
 #include "engines/mpi/mpirun.h"

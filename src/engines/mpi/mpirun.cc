@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 
 namespace toprun::engines {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
 #include "base/text/text.h"
 
 namespace toprun::engines {

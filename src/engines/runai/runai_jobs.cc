@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/kubernetes_jobs.h"

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/machines.h"
 #include "engines/pod_queue.h"

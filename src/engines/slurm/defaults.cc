@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/slurm/script.h"
 

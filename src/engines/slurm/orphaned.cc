@@ -2,8 +2,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/net/address.h"
 #include "base/net/hostlist.h"
-#include "base/net/reach.h"
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/process/command.h"

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "engines/slurm/het.h"
 #include "engines/slurm/variables.h"

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "base/os/last_words.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "engines/slurm/machines.h"
 #include "engines/slurm/patterns.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 
 namespace toprun::container {

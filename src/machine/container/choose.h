@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/error.h"
 #include "machine/container/runtime.h"
 

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "base/os/last_words.h"
 #include "base/process/command.h"
 #include "base/text/secrets.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "machine/container/binds.h"
 #include "machine/container/image.h"

@@ -8,7 +8,6 @@
 
 #include "base/json/json_text.h"
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "machine/doctor/checks.h"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/os/quiet_thread.h"
+#include "base/os/pool.h"
 #include "base/text/text.h"
 #include "machine/fabric/as_needed.h"
 #include "machine/fabric/choice.h"

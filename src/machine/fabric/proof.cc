@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 
 namespace toprun::fabric {

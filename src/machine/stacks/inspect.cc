@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/process/command.h"
 #include "base/process/process_tree.h"
-#include "base/process/program.h"
 #include "machine/stacks/find.h"
 #include "machine/stacks/proc.h"
 #include "machine/stacks/spy.h"

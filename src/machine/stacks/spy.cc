@@ -5,7 +5,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
+#include "base/json/json_text.h"
 #include "base/process/command.h"
 #include "machine/stacks/python.h"
 

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/os/quiet_thread.h"
+#include "base/os/pool.h"
 
 namespace toprun::stacks {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/text/error.h"
 #include "node/plan/job.h"
-#include "node/plan/orders.h"
+#include "node/plan/login_orders.h"
 
 namespace toprun::agent {
 

@@ -1,8 +1,8 @@
-#include "node/agent/end_signals.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "node/agent/received_signals.h"
 
 namespace toprun::agent {
 namespace {

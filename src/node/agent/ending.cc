@@ -13,8 +13,7 @@
 #include "engines/engine.h"
 #include "engines/exit_codes.h"
 #include "engines/slurm/own_job.h"
-#include "node/agent/node_log.h"
-#include "node/agent/publish/report_record.h"
+#include "node/agent/publish/report_file.h"
 #include "node/agent/streams.h"
 #include "observe/report/report.h"
 

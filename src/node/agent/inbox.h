@@ -7,7 +7,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/os/timer.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/clock.h"
 
 namespace toprun::agent {

@@ -13,9 +13,9 @@
 #include "base/os/uncaught.h"
 #include "base/text/text.h"
 #include "node/agent/ending.h"
-#include "node/agent/node_log.h"
-#include "node/agent/notice.h"
-#include "node/output/copying_console.h"
+#include "node/agent/received_signals.h"
+#include "node/agent/streams.h"
+#include "node/output/console.h"
 #include "node/worker/error_file.h"
 #include "node/worker/keeper.h"
 

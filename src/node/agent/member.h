@@ -19,7 +19,7 @@
 #include "node/worker/workers.h"
 #include "run/conductor/course.h"
 #include "run/conductor/node_part.h"
-#include "run/model/link.h"
+#include "run/model/messages.h"
 
 namespace toprun::agent {
 

@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "base/os/timer.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "node/agent/evidence/last_act.h"
 #include "node/agent/member.h"
-#include "node/prepare/probes/network_watch.h"
+#include "node/prepare/probes/network_proof.h"
 #include "run/conductor/settings.h"
 
 // What a member watches while its ranks run: their network, which ranks come to the store, and

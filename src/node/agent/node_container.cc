@@ -14,13 +14,13 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/os/console.h"
-#include "base/os/last_words.h"
-#include "base/os/quiet_thread.h"
+#include "base/os/pool.h"
+#include "base/os/timer.h"
 #include "base/os/uncaught.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
 #include "base/text/secrets.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "node/worker/keeper.h"
 #include "node/worker/spawn/descendants.h"

@@ -12,12 +12,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/os/pool.h"
-#include "base/process/beat.h"
+#include "base/process/frames.h"
 #include "base/text/clock.h"
 #include "machine/container/prepare.h"
 #include "node/plan/container_plan.h"
 #include "node/prepare/workplace.h"
-#include "node/worker/shim_door.h"
 #include "node/worker/shim_link.h"
 
 namespace toprun::agent {

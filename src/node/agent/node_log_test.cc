@@ -1,10 +1,9 @@
-#include "node/agent/node_log.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
+#include "node/agent/streams.h"
 
 namespace toprun::agent {
 namespace {

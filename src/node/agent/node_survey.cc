@@ -6,7 +6,6 @@
 
 #include "base/os/console.h"
 #include "base/os/timer.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "decide/topology/k8s_labels.h"
 #include "decide/topology/ports.h"
 #include "machine/fabric/as_needed.h"

@@ -3,13 +3,34 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/text/shown_line.h"
+#include "machine/meter/usage.h"
+
 namespace toprun::agent {
+using worker::Workers;
 namespace {
 
 // Most drivers answer within this, and a first picture waits not much longer for its figures.
 constexpr std::chrono::milliseconds gpu_patience{300};
 
 }  // namespace
+
+std::vector<Said> said_by(const std::vector<Workers::LastOutput>& outputs, int world_size,
+                          SteadyTime now) {
+  const auto newest = std::ranges::max_element(outputs, {}, &Workers::LastOutput::read);
+  std::vector<Said> all;
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    Said& said = all.emplace_back();
+    if (!output->read) continue;
+    said.silence = age(*output->read, now);
+    if (world_size > most_ranks_with_lines && output != newest) continue;
+    said.last_line = last_state(output->tail, meter::longest_last_line);
+    if (world_size > most_ranks_with_several_lines) continue;
+    said.last_lines =
+        last_public_lines(output->tail, meter::most_last_lines, meter::longest_last_line);
+  }
+  return all;
+}
 
 std::optional<meter::Node> RanksMeter::look(const std::vector<RunningRank>& ranks,
                                             const std::vector<Said>& said) {

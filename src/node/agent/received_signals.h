@@ -3,15 +3,57 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include "base/os/fd.h"
+#include "base/process/impatience.h"
+#include "base/text/clock.h"
+#include "node/plan/options.h"
 
 namespace toprun::agent {
+
+// True: this signal does not end the run. The agent only forwards the signal to the ranks that
+// handle this signal.
+inline bool is_notice(int signal, const plan::Options& options) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return false;
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return std::ranges::find(ending, signal) == ending.end();
+}
+
+// Whether this signal asks the job to add the waiting nodes.
+inline bool asks_to_grow(int signal, const plan::Options& options) {
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return signal == run::grow_signal && std::ranges::find(ending, signal) == ending.end();
+}
+
+// Decides which of the termination signals to an agent count. The first signal counts, and so do
+// repeated signals from an impatient user. Signals can reach an agent in three ways (Way), and each
+// way has its own time limit for repeats. So if the keeper or the launcher delivers a copy of a
+// signal late, as on a busy machine, the copy does not count as a repeat. Pure.
+class EndSignals {
+ public:
+  // The way of a signal: it was sent to this process, or the keeper or the launcher forwarded it.
+  enum class Way { itself, keeper, launcher };
+
+  // False: this is another delivery of a signal that has counted already.
+  bool count(Way way, SteadyTime now) {
+    const auto here = ways_[static_cast<std::size_t>(way)].arrived(now);
+    const bool any_came = std::exchange(any_came_, true);
+    return !any_came || here == process::Impatience::Signal::repeat;
+  }
+
+ private:
+  std::array<process::Impatience, 3> ways_;
+  bool any_came_ = false;
+};
 
 // Receives this process's signals and the sender of each signal. (Asio's signal_set does not report
 // senders.) Only one object may exist at a time. The destructor restores the former signal

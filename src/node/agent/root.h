@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/os/timer.h"
+#include "node/agent/member.h"
 #include "node/agent/publish/job_page.h"
 #include "node/agent/publish/job_picture.h"
 #include "node/agent/publish/job_socket.h"
@@ -20,7 +21,7 @@
 #include "node/prepare/probes/presence_watch.h"
 #include "run/conductor/coordinator.h"
 #include "run/conductor/settings.h"
-#include "run/model/link.h"
+#include "run/model/messages.h"
 
 namespace toprun::agent {
 
@@ -92,5 +93,13 @@ class Root {
 // `stage_key`: empty without --stage.
 run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
                           std::string stage_key);
+
+// Conducts the rest of a run in the root's process and returns the run's exit code. After this
+// call, the caller only has to call last_words().
+boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member);
+
+// Like lead(), for an agent that is not the root; `link` is its link to the root.
+boost::asio::awaitable<int> follow(Services& services, Member& member,
+                                   std::shared_ptr<model::Link> link);
 
 }  // namespace toprun::agent

@@ -1,8 +1,7 @@
-#include "node/agent/said.h"
-
 #include <gtest/gtest.h>
 
 #include "machine/meter/usage.h"
+#include "node/agent/ranks_meter.h"
 
 namespace toprun::agent {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/text/error.h"
 #include "machine/fabric/settings.h"
 #include "node/agent/node_container.h"
-#include "node/agent/rank_sight.h"
+#include "node/agent/progress.h"
 #include "node/link/secret.h"
 #include "node/output/console.h"
 #include "node/plan/job.h"
@@ -25,7 +25,6 @@
 #include "node/prepare/warm_start.h"
 #include "node/store/server.h"
 #include "node/worker/children.h"
-#include "run/model/link.h"
 #include "run/model/messages.h"
 
 namespace toprun::agent {

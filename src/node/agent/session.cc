@@ -11,18 +11,17 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/os/log_sink.h"
-#include "base/os/open_files.h"
+#include "base/os/console.h"
+#include "base/os/fd.h"
 #include "base/os/style.h"
 #include "base/os/timer.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
-#include "node/agent/notice.h"
+#include "node/agent/received_signals.h"
 #include "node/link/dial.h"
 #include "node/link/preamble.h"
-#include "node/plan/orders.h"
+#include "node/plan/login_orders.h"
 #include "node/worker/keeper.h"
 #include "node/worker/workers.h"
 

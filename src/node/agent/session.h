@@ -13,12 +13,11 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "node/agent/end_signals.h"
 #include "node/agent/received_signals.h"
 #include "node/agent/services.h"
 #include "node/link/door.h"
 #include "node/link/result_post.h"
-#include "node/output/own_lines.h"
+#include "node/output/console.h"
 
 namespace toprun::agent {
 

@@ -1,11 +1,18 @@
 #include "node/agent/streams.h"
 
-#include <algorithm>
+#include <fcntl.h>
 
-#include "node/output/display.h"
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "node/output/lines.h"
+#include "observe/report/report.h"
 
 namespace toprun::agent {
 namespace {
+
+constexpr mode_t mode = 0666;  // less the umask
 
 bool let_through(const plan::Options& options, int local_rank) {
   const auto& filter = options.local_ranks_filter;
@@ -30,6 +37,19 @@ output::FilteredFile filtered_file(const std::vector<std::string>& needles, std:
 }
 
 }  // namespace
+
+std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host) {
+  if (!options.node_log) return std::nullopt;
+  return report::node_log_path(*options.node_log, host);
+}
+
+Result<Fd> open_node_log(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (file) return file;
+  return fail_errno("cannot open --node-log's " + path, "the job goes on without it");
+}
 
 output::StreamPlan stream_plan(const plan::Options& options, const worker::WorkerFacts& worker,
                                plan::StreamSet stream, const std::string& log,

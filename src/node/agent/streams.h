@@ -1,14 +1,23 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/os/fd.h"
+#include "base/text/error.h"
 #include "node/output/output.h"
 #include "node/plan/options.h"
 #include "node/worker/environment.h"
 #include "node/worker/logs.h"
 
 namespace toprun::agent {
+
+// This node's file for --node-log, which is DIR/HOST.out; nullopt without the option.
+std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host);
+
+// Opens the file for appending. Creates its folder if the folder is missing.
+Result<Fd> open_node_log(const std::string& path);
 
 inline constexpr plan::StreamSet stdout_stream = 1;
 inline constexpr plan::StreamSet stderr_stream = 2;

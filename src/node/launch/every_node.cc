@@ -13,9 +13,9 @@
 #include "base/process/child.h"
 #include "node/launch/login_step.h"
 #include "node/launch/step.h"
+#include "node/plan/arrange.h"
 #include "node/plan/job.h"
-#include "node/plan/spares.h"
-#include "node/worker/spawn/inherited.h"
+#include "node/worker/spawn/spawn.h"
 
 namespace toprun::launch {
 namespace {

@@ -8,13 +8,12 @@
 
 #include "base/net/address.h"
 #include "base/os/style.h"
-#include "base/process/program.h"
-#include "base/text/counted.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
-#include "node/agent/publish/launch_report.h"
+#include "node/agent/publish/launch_line.h"
 #include "node/launch/step.h"
 #include "node/link/preamble.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 
 namespace toprun::launch {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text/error.h"
-#include "node/launch/login_programs.h"
+#include "node/launch/login.h"
 #include "node/plan/job.h"
 
 namespace toprun::launch {

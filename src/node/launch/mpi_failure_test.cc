@@ -1,6 +1,6 @@
-#include "node/launch/mpi_failure.h"
-
 #include <gtest/gtest.h>
+
+#include "node/launch/mpi_ranks.h"
 
 namespace toprun::launch {
 namespace {

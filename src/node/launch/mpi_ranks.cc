@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -15,26 +16,89 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/pool.h"
-#include "base/os/print.h"
-#include "base/os/write_all.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/topology/source.h"
 #include "engines/mpi/mpirun.h"
+#include "engines/mpi/mpirun_output.h"
 #include "engines/node_list.h"
 #include "node/agent/ending.h"
 #include "node/agent/publish/report_file.h"
-#include "node/launch/mpi_failure.h"
 #include "node/launch/step.h"
+#include "node/output/tail.h"
 #include "node/plan/arrange.h"
 #include "node/plan/container_plan.h"
 #include "node/plan/login_orders.h"
-#include "node/plan/spares.h"
+#include "run/model/exit.h"
 
 namespace toprun::launch {
 namespace {
+
+constexpr std::size_t longest_exception_bytes = 500;
+constexpr std::string_view advice_for_variables =
+    "--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out "
+    "--launcher mpirun, or use --via mpirun";
+
+bool names_an_error(std::string_view exception) {
+  const std::string_view type = exception.substr(0, exception.find(':'));
+  const bool is_name = std::ranges::all_of(type, [](char c) {
+    return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+           (c >= 'a' && c <= 'z');
+  });
+  return is_name && (type.ends_with("Error") || type.ends_with("Exception"));
+}
+
+// One of the variables by which torchrun tells a rank its place: as torch's env:// words it
+// (torch/distributed/rendezvous.py), as os.environ[…] does, and as scripts write that check it.
+bool misses_a_variable(std::string_view exception) {
+  constexpr std::array names = {"RANK",        "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+                                "MASTER_ADDR", "MASTER_PORT"};
+  return std::ranges::any_of(names, [&](const char* name) {
+    return exception == fmt::format("KeyError: '{}'", name) ||
+           exception.contains(fmt::format("environment variable {} expected", name)) ||
+           exception.contains(fmt::format("{} is not set", name));
+  });
+}
+
+// What Python says of a program that it does not find; empty: nothing.
+std::string missing_program(std::string_view said) {
+  for (const std::string_view line : split(said, '\n')) {
+    if (model::tells_of_a_missing_program(trim(line))) return std::string(trim(line));
+  }
+  return {};
+}
+
+// The last line, if a script ended itself with it because a variable is not set; else empty.
+std::string missing_variable(std::string_view said) {
+  const std::string_view all = trim(said);
+  const std::string_view last = trim(all.substr(all.rfind('\n') + 1));
+  return misses_a_variable(last) ? std::string(last) : std::string();
+}
+
+// A rank that mpirun has ended within its traceback shows no exception, but others before it may.
+std::string last_error(std::string_view said) {
+  constexpr std::string_view traceback = "Traceback (most recent call last):";
+  const std::string_view all = said;
+  for (;;) {
+    const std::string exception = output::last_exception(said);
+    std::string line = exception.substr(0, exception.find('\n'));
+    if (names_an_error(line)) return line;
+    const std::size_t last = said.rfind(traceback);
+    if (last == said.npos) {
+      std::string program = missing_program(all);
+      return program.empty() ? missing_variable(all) : program;
+    }
+    said = said.substr(0, last);
+  }
+}
+
+MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
+  return {rank, std::nullopt, last_state(error, longest_exception_bytes),
+          std::string(misses_a_variable(error) ? advice_for_variables : "")};
+}
 
 // The nodes as agents would report them.
 std::vector<model::Join> members_of(const plan::Job& job, const engines::Allocation& place) {
@@ -203,6 +267,27 @@ class MpiReport {
 };
 
 }  // namespace
+
+MpiFailure mpi_failure(std::string_view said) {
+  const auto texts = engines::texts_by_rank(said);
+  const auto text_of = [&](int rank) {
+    const auto found = texts.find(rank);
+    return found == texts.end() ? std::string_view() : std::string_view(found->second);
+  };
+  if (const auto killed = engines::killed_rank(text_of(engines::by_mpirun))) {
+    MpiFailure failure = failure_of(killed->rank, last_error(text_of(killed->rank)));
+    failure.signal = killed->signal;
+    return failure;
+  }
+  const auto first = engines::first_to_fail(text_of(engines::by_mpirun));
+  if (first) return failure_of(first, last_error(text_of(*first)));
+  for (const auto& [rank, text] : texts) {
+    if (const std::string error = last_error(text); !error.empty()) {
+      return failure_of(std::nullopt, error);
+    }
+  }
+  return {};
+}
 
 Result<MpiRanks> mpi_ranks(const plan::Job& job) {
   auto mpirun = TRY(engines::find_mpirun(job.environment));

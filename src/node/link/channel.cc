@@ -14,9 +14,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/json/json_limits.h"
 #include "base/json/json_text.h"
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "node/link/preamble.h"
 

@@ -14,7 +14,7 @@
 #include "base/os/fd.h"
 #include "base/text/error.h"
 #include "node/link/channels.h"
-#include "run/model/link.h"
+#include "run/model/messages.h"
 
 namespace toprun::link {
 

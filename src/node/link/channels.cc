@@ -12,8 +12,31 @@
 
 namespace toprun::link {
 namespace asio = boost::asio;
-
 namespace {
+
+class LocalLink : public model::Link {
+ public:
+  explicit LocalLink(boost::asio::io_context& io) : io_(io) {}
+  void connect(const std::shared_ptr<LocalLink>& other) { other_ = other; }
+
+  void send(const nlohmann::json& message) override {
+    if (closed_) return;
+    boost::asio::post(io_, [other = other_, message] {
+      const auto end = other.lock();
+      if (end && !end->closed_ && end->on_message) end->on_message(message);
+    });
+  }
+  void close() override {
+    if (closed_) return;
+    closed_ = true;
+    if (on_closed) boost::asio::post(io_, on_closed);
+  }
+
+ private:
+  boost::asio::io_context& io_;
+  std::weak_ptr<LocalLink> other_;
+  bool closed_ = false;
+};
 
 constexpr int turn_events = 128;  // so that the loop's other work does not wait long
 constexpr std::size_t most_read_bytes = 64u << 10;
@@ -28,6 +51,15 @@ int new_epoll() {
 }
 
 }  // namespace
+
+std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link(
+    boost::asio::io_context& io) {
+  auto a = std::make_shared<LocalLink>(io);
+  auto b = std::make_shared<LocalLink>(io);
+  a->connect(b);
+  b->connect(a);
+  return {a, b};
+}
 
 Channels::Channels(asio::io_context& io)
     : service(io), io_(io), epoll_(io, new_epoll()), timer_(io), received_(most_read_bytes, '\0') {}

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/execution_context.hpp>
@@ -12,7 +13,13 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "run/model/messages.h"
+
 namespace toprun::link {
+
+// The two ends of a link within one process, for the root and for the agent on the root's node.
+std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link(
+    boost::asio::io_context& io);
 
 class Channel;
 

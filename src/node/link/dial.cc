@@ -15,7 +15,7 @@
 #include "base/net/hostlist.h"
 #include "base/net/resolve.h"
 #include "base/os/console.h"
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/text/version.h"

@@ -13,7 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 
 namespace toprun::link {
 

@@ -12,8 +12,9 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/os/environment.h"
+#include "base/os/fd.h"
 #include "base/text/clock.h"
-#include "node/output/display.h"
+#include "node/output/lines.h"
 #include "node/output/writer.h"
 
 namespace toprun::output {
@@ -139,6 +140,68 @@ class Terminal : public Console {
   std::vector<Waiting> waiting_;
   std::vector<std::function<void()>> written_;
   std::optional<SteadyTime> last_output_;
+};
+
+// A console that also copies its lines to a file. In the file, the lines of stdout and stderr are
+// in order of arrival. Workers wait for both the console and the file: a blocked disk makes them
+// wait, as with a log file. A full disk is reported once.
+class CopyingConsole : public Console {
+ public:
+  // `file` is open for appending, because toprun's own lines are written to the same file. The
+  // io_context must outlive this object.
+  CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Console> shown, Fd file,
+                 std::string path);
+  ~CopyingConsole() override;  // unwritten text is lost
+  CopyingConsole(const CopyingConsole&) = delete;
+  CopyingConsole& operator=(const CopyingConsole&) = delete;
+
+  void write(bool is_err, std::string text) override;
+  bool room(bool is_err) const override { return shown_->room(is_err) && writer_->room(); }
+  bool idle() override;
+  bool shows_colours(bool is_err) const override { return shown_->shows_colours(is_err); }
+  void end_line() override { shown_->end_line(); }
+  Cursor& cursor(bool is_err) override { return shown_->cursor(is_err); }
+
+ private:
+  std::shared_ptr<Console> shown_;
+  const int file_;  // the writer closes this descriptor
+  const std::string path_;
+  std::shared_ptr<Writer> writer_;
+  // True: the last line of the file is unfinished and from stderr. False: the last line is
+  // unfinished and from stdout. Unset: the last line is complete.
+  std::optional<bool> unfinished_;
+};
+
+// While this object exists, toprun's own lines (say()) pass through the terminal's writer, in order
+// with the workers' lines. Copies to a file pass through a second writer. So a blocked terminal or
+// disk never blocks the caller of say().
+class OwnLines {
+ public:
+  // If more bytes than this are waiting, new lines are dropped. When there is room again, a line
+  // says how many lines were dropped.
+  static constexpr std::size_t most_waiting_bytes = 4u << 20;
+
+  // The io_context and the terminal must outlive this object.
+  OwnLines(boost::asio::io_context& io, Terminal& terminal);
+  // Waits for unwritten lines for at most last_words_limit (base/os/console.h), unless give_up()
+  // was called.
+  ~OwnLines();
+  OwnLines(const OwnLines&) = delete;
+  OwnLines& operator=(const OwnLines&) = delete;
+
+  // Calls `written` once, now or later, when all own lines and all workers' lines are written.
+  void when_written(std::function<void()> written);
+  // After this call, the destructor does not wait.
+  void give_up() { given_up_ = true; }
+
+ private:
+  class Carrier;
+  void check_copy();
+
+  Terminal& terminal_;
+  std::shared_ptr<Carrier> carrier_;
+  std::function<void()> written_;  // called once the copy in the file is written
+  bool given_up_ = false;
 };
 
 }  // namespace toprun::output

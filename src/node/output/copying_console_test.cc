@@ -1,5 +1,3 @@
-#include "node/output/copying_console.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
+#include "node/output/console.h"
 #include "node/output/output_testing.h"
 
 namespace toprun::output {

@@ -1,6 +1,6 @@
-#include "node/output/filter.h"
-
 #include <gtest/gtest.h>
+
+#include "node/output/lines.h"
 
 namespace toprun::output {
 namespace {

@@ -1,6 +1,6 @@
-#include "node/output/fold.h"
-
 #include <gtest/gtest.h>
+
+#include "node/output/folding.h"
 
 namespace toprun::output {
 namespace {

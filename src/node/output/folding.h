@@ -1,15 +1,79 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 
 #include "base/os/timer.h"
+#include "base/text/clock.h"
 #include "node/output/console.h"
-#include "node/output/fold.h"
 
 namespace toprun::output {
+
+// If several ranks print the same line, shows the line only once: "[ranks 0-3,7] text". A line from
+// one rank is "[rank 5] text". A line waits until every rank has printed this line or a later line,
+// for at most `window`. Lines of one rank stay in order, and no line is lost. Lines of different
+// ranks appear in the order of their first occurrence. Therefore, if a rank prints a different line
+// after other ranks have printed more lines, the rank's later lines are no longer folded with
+// earlier lines of the other ranks. The caller passes the time.
+class Fold {
+ public:
+  static constexpr std::chrono::milliseconds window{100};
+  // If the held lines have more bytes than this, the oldest lines are shown, with the ranks that
+  // have printed them so far.
+  static constexpr std::size_t most_held_bytes = 1u << 20;
+
+  explicit Fold(bool colours = false) : colours_(colours) {}
+
+  // Adds a rank. Call join() once per rank, before the rank's first line.
+  void join(int rank);
+  // Ends a rank's output: lines no longer wait for this rank. Once all ranks have left, take()
+  // returns all held lines.
+  void leave(int rank);
+
+  // Adds one or several complete lines. A missing line end is added.
+  void add(int rank, std::string_view lines, SteadyTime now);
+  // The text to show now; may be empty.
+  std::string take(SteadyTime now);
+  // The time by which take() has text; nullopt while no line is held.
+  std::optional<SteadyTime> due() const;
+
+ private:
+  struct Group {
+    std::string text;  // includes the line end
+    std::vector<int> ranks;
+    SteadyTime since;
+  };
+
+  void add_line(int rank, std::string_view line, SteadyTime now);
+  std::uint64_t first_number() const { return next_number_ - groups_.size(); }
+  void move(int rank, std::uint64_t position);
+  bool everyone_is_past_the_first() const;
+  void show_first(std::string& out);
+  std::string label(std::vector<int> ranks) const;
+
+  bool colours_;                   // colours for the labels
+  std::deque<Group> groups_;       // numbered consecutively; first_number() is the oldest
+  std::uint64_t next_number_ = 0;  // the next group's number
+  std::size_t held_bytes_ = 0;
+  // Numbers of the held groups with the same text, oldest first. The keys point into the groups.
+  std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
+  // For each rank, the number after the last group that the rank has joined. The rank's next line
+  // belongs to the group with this number or to a later group.
+  std::map<int, std::uint64_t> positions_;
+  std::multiset<std::uint64_t> sorted_positions_;
+};
 
 // Shows the folded lines of several ranks on a console. stdout and stderr are folded separately.
 // Runs the timer for the folding.

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "node/output/display.h"
-
 namespace toprun::output {
 namespace {
 

@@ -8,8 +8,6 @@
 #include "base/os/timer.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
-#include "node/output/display.h"
-#include "node/output/filter.h"
 #include "node/output/folding.h"
 #include "node/output/lines.h"
 #include "node/output/log_files.h"

@@ -1,5 +1,3 @@
-#include "node/output/own_lines.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,9 +5,8 @@
 #include <thread>
 
 #include "base/os/console.h"
-#include "base/os/console_copy.h"
 #include "base/os/fd.h"
-#include "base/os/log_sink.h"
+#include "node/output/console.h"
 #include "node/output/output_testing.h"
 
 namespace toprun::output {

@@ -1,5 +1,3 @@
-#include "node/output/rotation.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
 #include "node/output/lines.h"
+#include "node/output/log_files.h"
 
 namespace toprun::output {
 namespace {

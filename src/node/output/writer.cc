@@ -6,8 +6,8 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/os/quiet_thread.h"
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
+#include "base/os/pool.h"
 
 namespace toprun::output {
 namespace {

@@ -37,7 +37,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   };
 
   // The io_context must exist until abandon(). `unfinished`: a flag that is set while the text ends
-  // within a line (base/os/line_state.h); null: the writer uses its own flag.
+  // within a line (base/os/console.h); null: the writer uses its own flag.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/os/last_words.h"
 #include "base/process/command.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "node/plan/activation.h"
 

@@ -6,9 +6,8 @@
 
 #include "base/os/files.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 #include "node/plan/setup/setup_record.h"
 
 namespace toprun::plan {

@@ -5,15 +5,14 @@
 #include <filesystem>
 
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "machine/container/binds.h"
 #include "machine/container/choose.h"
 #include "machine/container/environment.h"
 #include "machine/container/image.h"
 #include "machine/container/node.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 #include "node/worker/shim.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::plan {
 namespace {

@@ -24,12 +24,10 @@
 #include "node/plan/accelerate.h"
 #include "node/plan/activation.h"
 #include "node/plan/container_plan.h"
+#include "node/plan/kept_run.h"
 #include "node/plan/login_orders.h"
-#include "node/plan/named_hosts.h"
 #include "node/plan/program.h"
-#include "node/plan/python.h"
 #include "node/plan/root_place.h"
-#include "node/plan/sleeping_pods.h"
 
 namespace toprun::plan {
 namespace {

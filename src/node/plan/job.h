@@ -11,7 +11,7 @@
 #include "engines/allocation.h"
 #include "node/link/channel.h"
 #include "node/plan/options.h"
-#include "node/worker/spawn/inherited.h"
+#include "node/worker/spawn/spawn.h"
 #include "run/conductor/conductor.h"
 
 namespace toprun::plan {

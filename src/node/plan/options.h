@@ -14,7 +14,6 @@
 #include "machine/container/container.h"
 #include "node/plan/activation.h"
 #include "node/worker/binding.h"
-#include "run/conductor/grow.h"
 #include "run/conductor/settings.h"
 
 namespace toprun::plan {

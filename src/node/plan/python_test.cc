@@ -1,8 +1,8 @@
-#include "node/plan/python.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "node/plan/program.h"
 
 namespace toprun::plan {
 namespace {

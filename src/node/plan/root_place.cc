@@ -4,12 +4,38 @@
 
 #include <algorithm>
 
+#include "base/net/address.h"
+#include "base/net/host_file.h"
 #include "base/net/resolve.h"
+#include "base/os/files.h"
 #include "base/text/text.h"
 #include "engines/mpi/world.h"
 
 namespace toprun::plan {
 namespace {
+
+Result<hosts::NamedHosts> read_host_file(const Setting<std::string>& path) {
+  auto text = read_file(path.value, hosts::max_host_file_bytes);
+  if (!text) {
+    text.error()->exit_code = exit_usage;
+    return std::unexpected(std::move(text.error()));
+  }
+  return hosts::parse_host_file(*text, path.value);
+}
+
+constexpr std::chrono::seconds meeting_limit{120};
+constexpr std::size_t max_addresses = 8;
+
+std::string own_addresses() {
+  std::vector<std::string> texts;
+  const auto own = hosts::local_addresses();
+  if (!own) return hosts::host_name();
+  for (const hosts::LocalAddress& local : *own) {
+    const bool useful = !local.address.is_loopback() && !local.address.is_link_local();
+    if (useful && texts.size() < max_addresses) texts.push_back(local.address.text());
+  }
+  return texts.empty() ? hosts::host_name() : join(texts, ",");
+}
 
 using engines::Allocation;
 
@@ -78,6 +104,33 @@ std::optional<bool> is_root(const Options& options, const Allocation& place, boo
 }
 
 }  // namespace
+
+Result<std::vector<engines::Node>> named_hosts(const Options& options,
+                                               std::vector<std::string>& notes) {
+  hosts::NamedHosts named;
+  if (options.hosts.is_set()) {
+    named.hosts = TRY(hosts::parse_hosts(options.hosts.value, options.hosts.source));
+  } else if (options.host_file.is_set()) {
+    named = TRY(read_host_file(options.host_file));
+  }
+  notes.insert(notes.end(), named.notes.begin(), named.notes.end());
+  std::vector<engines::Node> nodes;
+  for (hosts::NamedHost& host : named.hosts) {
+    nodes.push_back({std::move(host.name), host.slots, std::move(host.login)});
+  }
+  return nodes;
+}
+
+Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment) {
+  const auto fd = parse_int(environment.get(engines::pmi_fd_variable).value_or(""));
+  const auto world = engines::mpi_world(environment);
+  if (!fd || !world || !*world || (*world)->size == 1) return std::nullopt;
+  const int rank = (*world)->rank;
+  const engines::PmiRank me{static_cast<int>(*fd), rank, (*world)->size, (*world)->local_rank};
+  auto meeting = TRY(engines::meet_by_pmi(me, rank == 0 ? own_addresses() : "",
+                                          std::chrono::steady_clock::now() + meeting_limit));
+  return std::move(meeting);
+}
 
 std::optional<NamedEndpoint> named_endpoint(const Options& options) {
   if (const auto& endpoint = options.rdzv_endpoint; endpoint.value) {

@@ -1,10 +1,9 @@
-#include "node/plan/spares.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "node/plan/arrange.h"
 
 namespace toprun::plan {
 namespace {

@@ -6,9 +6,8 @@
 
 #include "base/os/console.h"
 #include "base/process/command.h"
-#include "base/text/counted.h"
-#include "node/prepare/prefetch/kept.h"
-#include "node/prepare/prefetch/key.h"
+#include "base/text/text.h"
+#include "node/prepare/prefetch/prefetch_record.h"
 #include "node/worker/environment.h"
 
 namespace toprun::prepare {

@@ -5,12 +5,12 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/os/console.h"
+#include "base/os/timer.h"
 #include "base/os/uncaught.h"
-#include "base/os/use_nothrow_awaitable.h"
 #include "base/process/frames.h"
 #include "base/text/text.h"
 #include "node/worker/environment.h"
-#include "node/worker/warm/settling.h"
+#include "node/worker/warm/parent.h"
 
 namespace toprun::prepare {
 namespace asio = boost::asio;

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "machine/container/environment.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 
 namespace toprun::prepare {
 namespace {

@@ -12,9 +12,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/os/timer.h"
 #include "base/os/uncaught.h"
-#include "base/os/use_nothrow_awaitable.h"
-#include "node/agent/run_through.h"
+#include "node/agent/root.h"
 #include "node/rehearsal/play.h"
 #include "node/worker/workers.h"
 

@@ -42,7 +42,6 @@ class Actor : public agent::Services {
   // Called when a rank has connected to this agent's store. The rank belongs to the store's
   // attempt.
   void rank_came(const Rank& rank, bool has_met);
-  bool has_store_of(int attempt) const { return store_ && store_->attempt == attempt; }
   // The terminal accepts no output (true), or accepts output again (false).
   void stand(bool stands);
   void pause(bool pauses);

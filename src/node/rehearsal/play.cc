@@ -7,7 +7,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "base/os/log_sink.h"
+#include "base/os/console.h"
 
 namespace toprun::rehearsal {
 namespace asio = boost::asio;

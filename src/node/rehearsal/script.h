@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "node/plan/job.h"
-#include "run/simulation/timeline.h"
+#include "run/simulation/scenario.h"
 
 namespace toprun::rehearsal {
 

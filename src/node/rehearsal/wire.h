@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "node/rehearsal/script.h"
-#include "run/model/link.h"
+#include "run/model/messages.h"
 
 namespace toprun::rehearsal {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/net/reach.h"
+#include "base/net/address.h"
 #include "node/store/protocol.h"
 
 namespace toprun::store {
@@ -125,11 +125,6 @@ Result<void> Client::set(std::string_view key, std::string_view value) {
   return send(requests::set(key, value));
 }
 
-Result<std::string> Client::compare_set(std::string_view key, std::string_view expected,
-                                        std::string_view desired) {
-  return ask_counted(requests::compare_set(key, expected, desired));
-}
-
 Result<std::string> Client::get(std::string_view key) {
   return ask_counted(requests::get(key));
 }
@@ -149,11 +144,6 @@ Result<bool> Client::wait(std::span<const std::string_view> keys,
   return await(requests::wait(keys), timeout);
 }
 
-Result<bool> Client::barrier(std::string_view key, std::int64_t world_size,
-                             std::chrono::milliseconds timeout) {
-  return await(requests::barrier(key, world_size), timeout);
-}
-
 Result<bool> Client::await(std::string_view request, std::chrono::milliseconds timeout) {
   TRY(send(request));
   const auto readable = TRY(ready(POLLIN, timeout));
@@ -168,19 +158,6 @@ Result<bool> Client::await(std::string_view request, std::chrono::milliseconds t
   return true;
 }
 
-Result<std::int64_t> Client::num_keys() {
-  return ask_integer(requests::get_num_keys());
-}
-
-Result<bool> Client::delete_key(std::string_view key) {
-  const auto deleted = TRY(ask_integer(requests::delete_key(key)));
-  return deleted != 0;
-}
-
-Result<void> Client::append(std::string_view key, std::string_view value) {
-  return send(requests::append(key, value));
-}
-
 Result<std::vector<std::string>> Client::multi_get(std::span<const std::string_view> keys) {
   TRY(send(requests::multi_get(keys)));
   std::vector<std::string> values;
@@ -189,35 +166,6 @@ Result<std::vector<std::string>> Client::multi_get(std::span<const std::string_v
     values.push_back(std::move(value));
   }
   return values;
-}
-
-Result<void> Client::multi_set(std::span<const requests::KeyAndValue> pairs) {
-  return send(requests::multi_set(pairs));
-}
-
-Result<void> Client::queue_push(std::string_view queue, std::string_view value) {
-  return send(requests::queue_push(queue, value));
-}
-
-Result<std::optional<std::string>> Client::queue_pop(std::string_view queue) {
-  const auto length = TRY(ask_integer(requests::queue_pop(queue)));
-  if (length == 0) return std::nullopt;
-  auto value = TRY(receive_counted());
-  return std::move(value);
-}
-
-Result<std::int64_t> Client::queue_len(std::string_view queue) {
-  return ask_integer(requests::queue_len(queue));
-}
-
-Result<std::vector<std::string>> Client::list_keys() {
-  const auto count = TRY(ask_integer(requests::list_keys()));
-  std::vector<std::string> keys;
-  for (std::int64_t i = 0; i < count; ++i) {
-    auto key = TRY(receive_counted());
-    keys.push_back(std::move(key));
-  }
-  return keys;
 }
 
 }  // namespace toprun::store

@@ -1,11 +1,11 @@
-#include "node/store/key_hash.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstring>
 #include <set>
 #include <string>
+
+#include "node/store/keyspace.h"
 
 namespace toprun::store {
 namespace {

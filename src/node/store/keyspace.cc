@@ -1,12 +1,25 @@
 #include "node/store/keyspace.h"
 
+#include <sodium/crypto_shorthash.h>
+#include <sodium/randombytes.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 
 #include "node/store/protocol.h"
 
 namespace toprun::store {
 namespace {
+
+using Seed = std::array<unsigned char, crypto_shorthash_KEYBYTES>;
+
+Seed draw() {
+  Seed seed;
+  randombytes_buf(seed.data(), seed.size());
+  return seed;
+}
 
 // The bytes that the ledger counts for a key, a queue, a queued value and a parked or watched key
 // beside their bytes: the nodes and buckets of the maps, rounded up.
@@ -32,6 +45,15 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
 }
 
 }  // namespace
+
+std::size_t KeyHash::operator()(std::string_view key) const {
+  static const Seed seed = draw();
+  std::uint64_t hash = 0;
+  static_assert(sizeof hash == crypto_shorthash_BYTES);
+  crypto_shorthash(reinterpret_cast<unsigned char*>(&hash),
+                   reinterpret_cast<const unsigned char*>(key.data()), key.size(), seed.data());
+  return hash;
+}
 
 // One awaited key of a parked wait: an element of that key's list.
 struct Keyspace::Link {

@@ -187,4 +187,54 @@ std::string refusal_text(Refusal refusal, const Limits& limits) {
   return "an unknown reason";
 }
 
+namespace requests {
+namespace {
+
+std::string opcode(Op op) {
+  return std::string(1, static_cast<char>(op));
+}
+
+std::string list(Op op, std::span<const std::string_view> keys) {
+  std::string request = opcode(op) + integer<std::uint64_t>(keys.size());
+  for (const std::string_view key : keys) request += counted(key);
+  return request;
+}
+
+}  // namespace
+
+std::string counted(std::string_view bytes) {
+  return integer<std::uint64_t>(bytes.size()).append(bytes);
+}
+
+std::string validate() {
+  return std::string(handshake);
+}
+std::string ping(std::uint32_t nonce) {
+  return opcode(Op::ping) + integer(nonce);
+}
+
+std::string set(std::string_view key, std::string_view value) {
+  return opcode(Op::set) + counted(key) + counted(value);
+}
+std::string get(std::string_view key) {
+  return opcode(Op::get) + counted(key);
+}
+std::string add(std::string_view key, std::int64_t delta) {
+  return opcode(Op::add) + counted(key) + integer(delta);
+}
+std::string check(std::span<const std::string_view> keys) {
+  return list(Op::check, keys);
+}
+std::string wait(std::span<const std::string_view> keys) {
+  return list(Op::wait, keys);
+}
+std::string multi_get(std::span<const std::string_view> keys) {
+  return list(Op::multi_get, keys);
+}
+std::string cancel_wait() {
+  return opcode(Op::cancel_wait);
+}
+
+}  // namespace requests
+
 }  // namespace toprun::store

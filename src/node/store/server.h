@@ -1,27 +1,41 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/os/fd.h"
 #include "base/text/clock.h"
 #include "base/text/error.h"
 #include "decide/hang/alarm.h"
+#include "node/store/acceptor.h"
 #include "node/store/arrivals.h"
-#include "node/store/limits.h"
+#include "node/store/service.h"
 
 namespace toprun::store {
 
 // A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
 // has an event loop. When the server serves clients, its own thread runs the loop's iterations.
 // Before the server serves clients, the server's owner runs the iterations.
+//
+// The loop uses one epoll set, and one read and one write for each request. If a connection's
+// socket accepts no more replies, the unsent replies stay in the connection's `output`. Until the
+// socket has accepted all of the output, the loop reads no data and executes no requests from this
+// connection. A connection is in the queue `due_` in two cases: it has work left after its share of
+// an iteration, or it gets a reply because of another connection's request.
 class Server {
  public:
+  static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
+
   // Receives every connection whose first bytes are "toprun/", together with the bytes that were
   // read. The visitor function is called in an iteration, so it must not block. The descriptor is
   // non-blocking and close-on-exec.
@@ -59,8 +73,8 @@ class Server {
   // descriptor for a visitor, the visitor receives `busy` before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
-  bool has_thread() const;
-  int readiness() const;
+  bool has_thread() const { return thread_.joinable(); }
+  int readiness() const { return epoll_.get(); }
   std::optional<std::chrono::milliseconds> take_turn();
 
   ~Server();  // closes everything and frees all data of clients
@@ -79,11 +93,89 @@ class Server {
   std::vector<Arrival> arrivals() const;  // in the order of joining
 
  private:
-  class Loop;
-  explicit Server(std::unique_ptr<Loop> loop);
+  struct Connection;
+  enum class Sent : std::uint8_t { all, partly, broken };
+  struct Answer {
+    Output replies;
+    Connection* connection = nullptr;
+    Refusal why = Refusal::none;
+  };
+
+  Server(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor,
+         std::string busy);
   static Result<std::unique_ptr<Server>> made(Fd listener, Clients clients, const Limits& limits,
                                               Visitor visitor, std::string busy);
-  std::unique_ptr<Loop> loop_;
+  void start_thread();  // has no effect if the system cannot start a thread
+  // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
+  // Once the thread has started, only the thread may call this function.
+  void turn(std::optional<std::chrono::milliseconds> limit);
+  // The time after which the loop has work even without an event.
+  std::optional<std::chrono::milliseconds> next_turn() const;
+  void run();
+  void accept_batch();
+  void welcome(Fd fd);
+  void watch(Connection& connection);
+  void decided(Connection& connection);
+  void handle(Connection& connection, std::uint32_t events);
+  void serve(Connection& connection);
+  void read(Connection& connection);
+  void converse(Connection& connection, std::string_view bytes);
+  void send_answers();
+  void finish(Connection& connection, Answer& answer);
+  void hand_over(Connection& connection);
+  void flush(Connection& connection);
+  Sent send(Connection& connection, Output& output);
+  void work_off_due();
+  void make_due(Connection& connection);
+  void refuse(Connection& connection, Refusal why);
+  void close(Connection& connection);
+  std::unique_ptr<Connection> take_out(Connection& connection);
+  bool tidy();
+  void complain(int fd, Refusal why);
+  void note_client();
+  void note_joined(Connection& connection, std::uint32_t pid);
+  void note_met(const Connection& connection, std::optional<int> rank);
+  void note_alarm(const hang::Alarm& alarm);
+  void set_listening(bool listening);
+  void tell_owner(const std::function<void()>& what);
+  void command(std::function<void()> action);
+  void run_commands();
+
+  Limits limits_;
+  Visitor visitor_;
+  Acceptor acceptor_;
+  Fd epoll_;
+  Fd event_;
+  Service service_;
+
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
+  // Closed connections. These connections are kept until the iteration ends, because events may
+  // refer to them.
+  std::vector<std::unique_ptr<Connection>> closed_;
+  // Connections from attempts that have ended. See tidy().
+  std::vector<std::unique_ptr<Connection>> past_;
+  bool untidy_ = false;
+  std::deque<Connection*> due_;
+  std::size_t turn_sent_ = 0;  // bytes sent in this iteration
+  // Answers of this batch that are not sent yet. The entries are kept to reuse their buffers.
+  std::vector<Answer> answers_;
+  std::size_t answered_ = 0;  // number of entries of answers_ in use
+  std::vector<char> buffer_;  // the data of one read
+  SteadyTime resume_listening_;
+  bool listening_ = true;
+  std::array<SteadyTime, refusal_kinds> complained_{};
+  std::function<void()> arrived_;
+  std::function<void(hang::Alarm)> alarmed_;  // empty: already called, or not requested
+
+  std::mutex owner_mutex_;
+  bool abandoned_ = false;    // the owner must not be called any more
+  mutable std::mutex mutex_;  // protects the data that other threads access
+  Activity activity_;
+  Arrivals arrivals_;
+  std::vector<std::function<void()>> commands_;
+  bool stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace toprun::store

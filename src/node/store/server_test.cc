@@ -15,7 +15,7 @@
 
 #include "base/net/address.h"
 #include "base/os/os_testing.h"
-#include "node/store/client.h"
+#include "node/store/client_testing.h"
 
 namespace toprun::store {
 namespace {
@@ -50,10 +50,10 @@ struct Fixture {
     server = std::move(*Server::start(std::move(*listener), clients, limits, std::move(visitor)));
   }
 
-  Client connect() const {
+  TestClient connect() const {
     auto client = Client::connect(loopback, port, patience);
     EXPECT_TRUE(client) << client.error().line();
-    return std::move(*client);
+    return TestClient(std::move(*client));
   }
   Fd dial() const { return dial_at(port); }
 
@@ -113,8 +113,8 @@ std::size_t resident_bytes() {
 
 TEST(Server, ServesAClient) {
   const Fixture fixture;
-  Client a = fixture.connect();
-  Client b = fixture.connect();
+  TestClient a = fixture.connect();
+  TestClient b = fixture.connect();
   EXPECT_TRUE(a.set("key", "value"));
   EXPECT_EQ(*a.get("key"), "value");
   EXPECT_EQ(*a.compare_set("key", "value", "other"), "other");
@@ -163,20 +163,20 @@ TEST(Server, ServesThoseWhoWereThereBeforeIt) {
 TEST(Server, ReleasesWaitersOnOtherConnections) {
   const Fixture fixture;
   constexpr int waiters = 300;
-  std::vector<Client> parked;
+  std::vector<TestClient> parked;
   for (int i = 0; i < waiters; ++i) {
     parked.push_back(fixture.connect());
     ASSERT_TRUE(parked.back().send(requests::wait(Keys{"go"})));
     ASSERT_TRUE(parked.back().ping());  // hence the wait is parked
   }
-  Client last = fixture.connect();
+  TestClient last = fixture.connect();
   ASSERT_TRUE(last.set("go", "now"));
-  for (Client& client : parked) EXPECT_EQ(*client.receive(1), std::string(1, '\0'));
+  for (TestClient& client : parked) EXPECT_EQ(*client.receive(1), std::string(1, '\0'));
 }
 
 TEST(Server, PassesLargeValuesBothWays) {
   const Fixture fixture;
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   const std::string value(8u << 20, 'x');
   ASSERT_TRUE(client.set("big", value));
   EXPECT_EQ(*client.get("big"), value);
@@ -243,7 +243,7 @@ TEST(Server, WithoutAThreadItEndsAsWell) {
 
 TEST(Server, ClosesClientsUntilItServes) {
   const Fixture fixture;
-  Client before = fixture.connect();
+  TestClient before = fixture.connect();
   fixture.next_attempt(Clients::refused);
   EXPECT_FALSE(before.ping());
   EXPECT_FALSE(Client::connect(loopback, fixture.port, patience));
@@ -268,7 +268,7 @@ TEST(Server, RestsWhenItHasTakenAllCommands) {
 TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
   const Fixture fixture;
   const Fd silent = fixture.dial();
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   ASSERT_TRUE(client.set("key", "value"));
   ASSERT_TRUE(client.ping());
   EXPECT_EQ(fixture.server->activity().connections, 1u);
@@ -279,7 +279,7 @@ TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
   EXPECT_FALSE(client.ping());
   send(silent, requests::validate() + requests::ping(1));
   EXPECT_EQ(receive_all(silent), "");
-  Client fresh = fixture.connect();
+  TestClient fresh = fixture.connect();
   EXPECT_EQ(*fresh.num_keys(), 0);
   EXPECT_TRUE(fixture.server->activity().first_connect);
 }
@@ -288,21 +288,21 @@ TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
   const Fixture fixture;
   std::atomic<int> reported = 0;
   fixture.next_attempt(Clients::served, {.ranks = 2, .arrived = [&] { ++reported; }});
-  const auto join = [](Client& client, std::uint32_t pid) {
+  const auto join = [](TestClient& client, std::uint32_t pid) {
     ASSERT_TRUE(client.send(requests::ping(pid)));
     ASSERT_TRUE(client.receive(sizeof pid));
     ASSERT_TRUE(client.add(workers_key, 1));
   };
-  Client other = fixture.connect();
+  TestClient other = fixture.connect();
   ASSERT_TRUE(other.set("/default_pg/0//cpu//0/9", "no rank: it has not joined"));
-  Client a = fixture.connect();
+  TestClient a = fixture.connect();
   join(a, 71);
-  Client clone = fixture.connect();
+  TestClient clone = fixture.connect();
   join(clone, 71);
   ASSERT_TRUE(a.set("/default_pg/0//cpu//0/1", "its address"));
   ASSERT_TRUE(a.ping());
   EXPECT_EQ(reported, 0);
-  Client b = fixture.connect();
+  TestClient b = fixture.connect();
   join(b, 72);
   EXPECT_EQ(reported, 1);
   EXPECT_TRUE(*b.wait(Keys{"/default_pg/0//cpu//0/1"}, patience));
@@ -327,7 +327,7 @@ TEST(Server, TellsOnceThatARankHasGivenUpWaiting) {
   std::vector<hang::Alarm> reported;
   const auto alarmed = [&](hang::Alarm alarm) { reported.push_back(alarm); };
   fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   const std::string three("\3\0\0\0", 4);
   ASSERT_TRUE(client.set("/mine/exception_dump", three));
   ASSERT_TRUE(client.set("/exception_dump", three));
@@ -335,7 +335,7 @@ TEST(Server, TellsOnceThatARankHasGivenUpWaiting) {
   ASSERT_TRUE(client.ping());
   EXPECT_EQ(reported, (std::vector{hang::Alarm{hang::Alarm::Kind::exception_dump, 3}}));
   fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
-  Client next = fixture.connect();
+  TestClient next = fixture.connect();
   ASSERT_TRUE(next.set("/exception_dump", three));
   ASSERT_TRUE(next.ping());
   EXPECT_EQ(reported.size(), 2u);
@@ -345,8 +345,8 @@ TEST(Server, RefusesConnectionsOverTheLimit) {
   Limits limits;
   limits.connections = 2;
   const Fixture fixture(limits);
-  Client a = fixture.connect();
-  Client b = fixture.connect();
+  TestClient a = fixture.connect();
+  TestClient b = fixture.connect();
   EXPECT_FALSE(Client::connect(loopback, fixture.port, patience));
   EXPECT_TRUE(a.ping());
   EXPECT_TRUE(b.ping());
@@ -356,7 +356,7 @@ TEST(Server, TheOldestThatSaysNothingMakesRoom) {
   Limits limits;
   limits.undecided = 2;
   const Fixture fixture(limits);
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   const Fd first = fixture.dial();
   const Fd second = fixture.dial();
   const Fd third = fixture.dial();
@@ -370,7 +370,7 @@ TEST(Server, TheOldestThatSaysNothingMakesRoom) {
 
 TEST(Server, LivesThroughAShortageOfDescriptors) {
   const Fixture fixture;
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   const Fd probe(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -390,7 +390,7 @@ TEST(Server, LivesThroughAShortageOfDescriptors) {
 
 TEST(Server, LivesThroughClientsThatVanishOwedReplies) {
   const Fixture fixture;
-  Client healthy = fixture.connect();
+  TestClient healthy = fixture.connect();
   ASSERT_TRUE(healthy.set("big", std::string(1u << 20, 'x')));
   const linger reset{.l_onoff = 1, .l_linger = 0};
   for (int i = 0; i < 20; ++i) {
@@ -455,7 +455,7 @@ std::vector<Hostile> hostile_inputs() {
 TEST(Server, HostileClientsDoNotStopTheHealthy) {
   for (const Hostile& test : hostile_inputs()) {
     const Fixture fixture;
-    Client healthy = fixture.connect();
+    TestClient healthy = fixture.connect();
     ASSERT_TRUE(healthy.set("mib", std::string(1u << 20, 'x')));
     ASSERT_TRUE(healthy.ping());
     const std::size_t before = resident_bytes();
@@ -482,7 +482,7 @@ void watch(const Fd& socket, std::string_view key) {
 
 TEST(Server, WatchersShareWhatTheyAreSent) {
   const Fixture fixture;
-  Client healthy = fixture.connect();
+  TestClient healthy = fixture.connect();
   std::vector<Fd> watchers;
   for (int i = 0; i < 50; ++i) {
     watchers.push_back(fixture.dial());
@@ -511,7 +511,7 @@ TEST(Server, RepliesThatNobodyReadsCountAsMemory) {
     Limits limits;
     limits.total_bytes = total_bytes;
     const Fixture fixture(limits);
-    Client healthy = fixture.connect();
+    TestClient healthy = fixture.connect();
     ASSERT_TRUE(healthy.set("key", value));
     ASSERT_TRUE(healthy.ping());
     const std::size_t before = resident_bytes();
@@ -534,7 +534,7 @@ TEST(Server, RepliesThatNobodyReadsCountAsMemory) {
 
 // Sets and pushes some 10 MiB; false if the store had no room for it.
 bool fill(const Fixture& fixture) {
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   const std::string value(1000, 'x');
   std::vector<std::string> names;
   for (int i = 0; i < 8'000; ++i) names.push_back(std::to_string(i));
@@ -554,11 +554,11 @@ TEST(Server, FreesWhatAnAttemptLeftWhileItServesTheNext) {
   limits.total_bytes = 24u << 20;
   const Fixture fixture(limits);
   ASSERT_TRUE(fill(fixture));
-  Client waiting = fixture.connect();
+  TestClient waiting = fixture.connect();
   ASSERT_TRUE(waiting.send(requests::wait(Keys{"never"})));
   for (int attempt = 0; attempt < 3; ++attempt) {
     fixture.next_attempt(Clients::served);
-    Client fresh = fixture.connect();
+    TestClient fresh = fixture.connect();
     EXPECT_EQ(*fresh.num_keys(), 0);
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (!fill(fixture)) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -567,7 +567,7 @@ TEST(Server, FreesWhatAnAttemptLeftWhileItServesTheNext) {
 
 TEST(Server, AValueInManySmallSegmentsCostsItsBytesOnly) {
   const Fixture fixture;
-  Client client = fixture.connect();
+  TestClient client = fixture.connect();
   constexpr int segments = 20'000;
   ASSERT_TRUE(
       client.send("\x01" + requests::counted("k") + requests::integer<std::uint64_t>(segments)));
@@ -579,11 +579,11 @@ TEST(Server, AValueInManySmallSegmentsCostsItsBytesOnly) {
 
 TEST(Server, StopsReadingFromWhoeverDoesNotRead) {
   const Fixture fixture;
-  Client healthy = fixture.connect();
+  TestClient healthy = fixture.connect();
   const std::string value(1u << 20, 'x');
   ASSERT_TRUE(healthy.set("mib", value));
   ASSERT_TRUE(healthy.ping());
-  Client slow = fixture.connect();
+  TestClient slow = fixture.connect();
   constexpr int gets = 200;
   for (int i = 0; i < gets; ++i) ASSERT_TRUE(slow.send(requests::get("mib")));
   EXPECT_TRUE(healthy.ping());

@@ -10,8 +10,6 @@
 
 #include "decide/hang/alarm.h"
 #include "node/store/keyspace.h"
-#include "node/store/limits.h"
-#include "node/store/memory.h"
 #include "node/store/protocol.h"
 #include "node/store/store_output.h"
 

@@ -2,7 +2,7 @@
 // no other client is answered meanwhile, so it must stay well below 50 ms.
 #include <benchmark/benchmark.h>
 
-#include "node/store/requests.h"
+#include "node/store/client_testing.h"
 #include "node/store/service.h"
 
 namespace toprun::store {

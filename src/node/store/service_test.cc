@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "node/store/requests.h"
+#include "node/store/client_testing.h"
 
 namespace toprun::store {
 namespace {

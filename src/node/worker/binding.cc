@@ -5,7 +5,7 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "node/worker/spawn/inherited.h"
+#include "node/worker/spawn/spawn.h"
 
 namespace toprun::worker {
 namespace {

@@ -11,7 +11,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/text/error.h"
-#include "node/worker/spawn/inherited.h"
 #include "node/worker/spawn/spawn.h"
 #include "node/worker/warm/parent.h"
 

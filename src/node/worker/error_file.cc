@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/os/files.h"
 #include "base/os/timer.h"

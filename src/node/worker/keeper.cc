@@ -20,10 +20,6 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/line_state.h"
-#include "base/os/log_sink.h"
-#include "base/os/open_files.h"
-#include "base/os/print.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
@@ -49,7 +45,7 @@ struct Shared {
   std::atomic<bool> joined;   // written by the agent
   std::atomic<bool> over;     // written by the agent, after the code
   std::atomic<int> exit_code;
-  std::atomic<bool> unfinished;  // base/os/line_state.h, of both
+  std::atomic<bool> unfinished;  // base/os/console.h, of both
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 Shared* shared = nullptr;

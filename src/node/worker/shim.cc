@@ -15,12 +15,10 @@
 
 #include "base/os/console.h"
 #include "base/os/environment.h"
-#include "base/os/open_files.h"
+#include "base/os/fd.h"
 #include "base/process/child.h"
 #include "node/worker/shim_link.h"
-#include "node/worker/shim_wire.h"
 #include "node/worker/spawn/descendants.h"
-#include "node/worker/spawn/inherited.h"
 #include "node/worker/spawn/spawn.h"
 
 namespace toprun::worker {

@@ -15,7 +15,7 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //
 //   connecting --hello--> serving --agent gone, or a signal--> killing --no process left--> ended
 //
-// The requests (node/worker/shim_wire.h) and their answers:
+// The requests (node/worker/shim_link.h) and their answers:
 //   {order: "program", argv, environment, affinity} with the program's stdin, stdout and stderr
 //     The shim keeps the program until the next "start".
 //

@@ -1,13 +1,80 @@
 #include "node/worker/shim_link.h"
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/os/console.h"
 
 namespace toprun::worker {
 using nlohmann::json;
+namespace {
+
+constexpr const char* peer = "container's shim";
+
+// Returns an invalid value if the bytes are not CBOR. The parser throws for impossibly large sizes,
+// although exceptions are turned off.
+json parsed(std::span<const std::uint8_t> bytes) {
+  try {
+    return json::from_cbor(bytes.begin(), bytes.end(), true, false);
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Result<void> send_frame(int socket, const json& message, std::span<const int> descriptors) {
+  return process::send_frame(socket, json::to_cbor(message), descriptors, peer);
+}
+
+Result<std::optional<ShimFrame>> receive_frame(int socket, std::chrono::milliseconds limit) {
+  auto frame = TRY(process::receive_frame(socket, limit, peer));
+  if (!frame) return std::nullopt;
+  ShimFrame received{parsed(frame->bytes), std::move(frame->descriptors)};
+  if (!received.message.is_object()) return fail(peer, "it sent no message");
+  return received;
+}
+
+ShimDoor::ShimDoor(std::string path, Fd listening)
+    : path_(std::move(path)), listening_(std::move(listening)) {}
+
+Result<ShimDoor> ShimDoor::open(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return fail("cannot listen at " + path, "the path is too long", "set TMPDIR to a shorter path");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Fd listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listening) return fail_errno("cannot make a socket");
+  if (::bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listening.get(), 1) != 0) {
+    return fail_errno("cannot listen at " + path);
+  }
+  return ShimDoor(path, std::move(listening));
+}
+
+Result<Fd> ShimDoor::admit(std::chrono::milliseconds limit) const {
+  if (!process::readable_within(listening_.get(), limit))
+    return fail_errno(ETIMEDOUT, "container's shim");
+  Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection) return fail_errno("cannot accept at " + path_);
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return fail_errno("cannot tell which user connected to " + path_);
+  }
+  if (peer.uid != ::getuid() && peer.uid != 0) {
+    return fail("another user connected to " + path_, fmt::format("user id {}", peer.uid));
+  }
+  return connection;
+}
 
 Result<ShimFrame> ShimLink::hear_hello(const Fd& connection, const std::string& host) {
   auto hello = TRY(receive_frame(connection.get()));

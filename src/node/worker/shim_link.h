@@ -1,20 +1,56 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/os/environment.h"
 #include "base/os/fd.h"
+#include "base/process/frames.h"
 #include "base/text/error.h"
 #include "node/worker/children.h"
-#include "node/worker/shim_wire.h"
 
 namespace toprun::worker {
+
+// A message between agent and shim (node/worker/shim.h), with the descriptors that are sent with
+// it.
+struct ShimFrame {
+  nlohmann::json message;
+  std::vector<Fd> descriptors;
+};
+
+// Frames (base/process/frames.h) of CBOR (RFC 8949), which allows environments in any encoding.
+Result<void> send_frame(int socket, const nlohmann::json& message,
+                        std::span<const int> descriptors = {});
+// nullopt: the other side has closed the connection. `limit` applies to the first byte.
+Result<std::optional<ShimFrame>> receive_frame(
+    int socket, std::chrono::milliseconds limit = process::frame_limit);
+
+// The socket at which an agent waits for the shim of its container. A ShimDoor accepts only one
+// connection. The owner of the folder removes the socket file with the folder.
+class ShimDoor {
+ public:
+  static Result<ShimDoor> open(const std::string& path);
+
+  int descriptor() const { return listening_.get(); }
+  // Accepts the first connection from a process of our user or of root. (The shim may run in its
+  // own user namespace, or a daemon may have started it.)
+  Result<Fd> admit(std::chrono::milliseconds limit) const;
+
+ private:
+  ShimDoor(std::string path, Fd listening);
+
+  std::string path_;
+  Fd listening_;
+};
 
 // The properties of a path inside the container.
 struct Seen {

@@ -11,9 +11,7 @@
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
 #include "base/text/text.h"
-#include "node/worker/shim_door.h"
 #include "node/worker/shim_link.h"
-#include "node/worker/shim_wire.h"
 #include "node/worker/worker_testing.h"
 
 namespace toprun::worker {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "node/worker/shim_wire.h"
+#include "node/worker/shim_link.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   int ends[2];

@@ -20,7 +20,6 @@
 #include "base/text/text.h"
 #include "node/worker/binding.h"
 #include "node/worker/shim.h"
-#include "node/worker/shim_door.h"
 #include "node/worker/shim_link.h"
 #include "node/worker/spawn/descendants.h"
 #include "node/worker/worker_testing.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <span>
 
-#include "base/text/counted.h"
+#include "base/text/text.h"
 
 namespace toprun::chart {
 namespace {

@@ -1,7 +1,6 @@
 #include "observe/chart/markup.h"
 
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 
 namespace toprun::chart {
 namespace {

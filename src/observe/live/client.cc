@@ -14,7 +14,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "observe/live/http.h"
 

@@ -8,7 +8,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 
 namespace toprun::live {
 namespace asio = boost::asio;

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "base/os/named_file.h"
+#include "base/os/files.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/os/style.h"
-#include "base/text/counted.h"
+#include "base/text/text.h"
 #include "observe/chart/markup.h"
 
 namespace toprun::picture {

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/placement/groups.h"
 

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "machine/fabric/interface_use.h"

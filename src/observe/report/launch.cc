@@ -2,7 +2,6 @@
 
 #include "base/os/style.h"
 #include "base/text/clock.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "observe/report/report.h"
 

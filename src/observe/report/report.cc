@@ -10,14 +10,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/process/program.h"
-#include "base/text/counted.h"
+#include "base/process/command.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
 #include "observe/report/wrap.h"
-#include "run/model/finding.h"
-#include "run/model/traceback.h"
+#include "run/model/cause.h"
+#include "run/model/exit.h"
 
 namespace toprun::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/os/style.h"
 #include "run/model/hang.h"
-#include "run/model/launch.h"
+#include "run/model/phases.h"
 #include "run/model/record.h"
 
 namespace toprun::report {

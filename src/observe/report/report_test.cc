@@ -9,7 +9,7 @@
 
 #include "base/json/json_text.h"
 #include "base/text/text.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::report {
 namespace {

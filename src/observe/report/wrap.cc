@@ -5,7 +5,6 @@
 
 #include "base/os/style.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 
 namespace toprun::report {
 namespace {

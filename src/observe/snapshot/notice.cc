@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
+#include "base/json/json_text.h"
 #include "base/text/clock.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::snapshot {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::snapshot {
 namespace {

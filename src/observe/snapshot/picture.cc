@@ -12,7 +12,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
+#include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
 

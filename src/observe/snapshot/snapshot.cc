@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
+#include "base/json/json_text.h"
 
 namespace toprun::snapshot {
 namespace {

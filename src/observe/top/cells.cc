@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "observe/report/wrap.h"
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text/clock.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "observe/report/report.h"
 #include "observe/report/wrap.h"

@@ -7,11 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
-#include "base/os/write_all.h"
 #include "base/text/text.h"
 
 namespace toprun::web {

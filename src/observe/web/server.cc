@@ -11,8 +11,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/os/random_name.h"
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/private_folder.h"
+#include "base/os/timer.h"
 #include "observe/live/http.h"
 #include "observe/web/files.h"
 #include "observe/web/request.h"

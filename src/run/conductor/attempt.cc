@@ -7,7 +7,7 @@
 
 #include "base/net/hostlist.h"
 #include "run/conductor/coordinator.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::run {
 

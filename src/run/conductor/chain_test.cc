@@ -1,8 +1,8 @@
-#include "run/conductor/chain.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "run/conductor/staging.h"
 
 namespace toprun::run {
 namespace {

@@ -8,9 +8,8 @@
 #include "base/net/hostlist.h"
 #include "base/os/signals.h"
 #include "base/process/impatience.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::run {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::run {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/net/hostlist.h"
-#include "base/text/counted.h"
+#include "base/text/text.h"
 
 namespace toprun::run {
 

@@ -16,7 +16,7 @@
 #include "run/conductor/restarts.h"
 #include "run/conductor/roster.h"
 #include "run/conductor/settings.h"
-#include "run/model/launch.h"
+#include "run/model/phases.h"
 
 namespace toprun::run {
 
@@ -217,7 +217,7 @@ class Coordinator {
 
   model::Until spare_waits_until(bool has_place) const;
 
-  // Ranks that make no progress (hanging.cc).
+  // Ranks that make no progress (hang_watch.cc).
   HangWatch new_watch() const;
   void alarmed(std::size_t part, hang::Alarm alarm);
   void carry_out_wishes();

@@ -8,7 +8,6 @@
 
 #include "base/text/clock.h"
 #include "base/text/error.h"
-#include "run/model/link.h"
 #include "run/model/messages.h"
 #include "run/model/record.h"
 #include "run/model/run_messages.h"

@@ -11,7 +11,7 @@
 #include "base/text/error.h"
 #include "base/text/shared.h"
 #include "decide/hang/stillness.h"
-#include "run/model/link.h"
+#include "run/model/messages.h"
 #include "run/model/run_messages.h"
 
 namespace toprun::run {

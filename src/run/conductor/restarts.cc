@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text/clock.h"
-#include "run/model/traceback.h"
+#include "run/model/cause.h"
 
 namespace toprun::run {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "run/conductor/course.h"
 #include "run/conductor/roster.h"
 #include "run/conductor/settings.h"
-#include "run/conductor/verdict.h"
 
 namespace toprun::run {
 

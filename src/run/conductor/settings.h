@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "run/conductor/conductor.h"
-#include "run/conductor/grow.h"
 #include "run/conductor/roster.h"
 
 namespace toprun::run {

@@ -10,7 +10,7 @@
 #include "base/json/json_text.h"
 #include "base/os/timer.h"
 #include "base/text/text.h"
-#include "run/model/traceback.h"
+#include "run/model/cause.h"
 
 namespace toprun::model {
 namespace {

@@ -6,9 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
-#include "base/json/json_null.h"
-#include "base/text/counted.h"
+#include "base/json/json_text.h"
 #include "base/text/text.h"
 
 namespace toprun::model {

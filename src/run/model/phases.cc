@@ -9,10 +9,9 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
-#include "base/json/json_null.h"
+#include "base/json/json_text.h"
 #include "base/text/clock.h"
-#include "base/text/counted.h"
+#include "base/text/text.h"
 
 namespace toprun::model {
 namespace {

@@ -88,4 +88,28 @@ std::vector<std::string> slowest_lines(const Spreads& spreads);
 // "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);
 
+// The progress of a launch, for the one status line on a terminal.
+struct Launch {
+  enum class Step {
+    join,     // the members join
+    order,    // the members get their node ranks
+    prepare,  // the members copy the environment, start containers and warm parents
+    start,    // the members start their ranks
+    meet,     // the ranks connect to the store and enter their first collective
+  };
+  Step step = Step::join;
+  int attempt = 0;
+  std::chrono::milliseconds elapsed{0};   // time since the attempt began
+  std::size_t ready = 0;                  // members that have finished the step
+  std::size_t total = 0;                  // all members
+  std::vector<std::string> missing = {};  // members that have not finished the step; empty: unknown
+  bool counts_ranks = false;              // each member is a rank
+  // The remaining fields count ranks.
+  std::size_t ranks = 0;
+  std::size_t joined = 0;               // ranks that have connected to the store, if the store is
+                                        // in this process
+  std::size_t met = 0;                  // ranks that have entered their first collective
+  std::optional<Awaited> awaited = {};  // the latest report from the store's node
+};
+
 }  // namespace toprun::model

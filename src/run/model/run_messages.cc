@@ -16,7 +16,6 @@
 
 #include "run/model/fields.h"
 #include "run/model/hang_wire.h"
-#include "run/model/usage_wire.h"
 
 namespace toprun::model {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "run/conductor/node_part.h"
 #include "run/simulation/link.h"
-#include "run/simulation/process.h"
 #include "run/simulation/scenario.h"
 
 namespace toprun::simulation {
@@ -134,14 +133,14 @@ class Agent {
   void workers_die();
   void leave();
 
-  // The output that the ranks print and the root shows (output.cc).
+  // The output that the ranks print and the root shows (messages.cc).
   void print(std::size_t bytes);
   void deliver_output();
   void flush();
   void flush_in_time();
   void flushed();
 
-  // Checks of the grace periods (graces.cc).
+  // Checks of the grace periods (limits.cc).
   void heard(const run::GotSignal& got);
   void check_grace(milliseconds grace);
   void check_fence();

@@ -3,8 +3,16 @@
 #include <algorithm>
 
 namespace toprun::simulation {
-
 using model::Loss;
+
+void Process::go_on() {
+  stopped_ = false;
+  while (alive_ && !stopped_ && !waiting_.empty()) {
+    Do what = std::move(waiting_.front());
+    waiting_.pop_front();
+    what();
+  }
+}
 
 SteadyTime Link::arrival(Direction direction) {
   SteadyTime& last = paths_[direction].last;

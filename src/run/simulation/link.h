@@ -1,15 +1,38 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "run/model/link.h"
-#include "run/simulation/process.h"
-#include "run/simulation/timeline.h"
+#include "run/model/messages.h"
+#include "run/simulation/scenario.h"
 
 namespace toprun::simulation {
+
+using Do = std::move_only_function<void()>;
+
+// A process that may be stopped for a while (SIGSTOP). Events for a stopped process are delayed.
+class Process {
+ public:
+  template <class What>
+  void deliver(What&& what) {
+    if (!alive_) return;
+    if (!stopped_) return std::forward<What>(what)();
+    waiting_.emplace_back(std::forward<What>(what));
+  }
+  void stop() { stopped_ = true; }
+  void go_on();
+  void die() { alive_ = false; }
+  bool is_alive() const { return alive_; }
+  bool is_stopped() const { return stopped_; }
+
+ private:
+  bool alive_ = true;
+  bool stopped_ = false;
+  std::deque<Do> waiting_;
+};
 
 // A connection between the root and an agent in virtual time. Each direction delivers messages in
 // order, may be slow, and may be cut off for a while. A cut delays the messages, as in TCP. An end

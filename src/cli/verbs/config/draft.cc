@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 #include "engines/slurm/defaults.h"

@@ -5,8 +5,7 @@
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/named_file.h"
-#include "base/os/print.h"
+#include "base/os/files.h"
 #include "cli/config/config_search.h"
 #include "cli/verbs/config/draft.h"
 #include "cli/verbs/run_verbs.h"

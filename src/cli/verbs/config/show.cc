@@ -3,10 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
-#include "base/os/print.h"
-#include "base/text/counted.h"
+#include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"

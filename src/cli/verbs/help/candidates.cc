@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/os/console.h"
 #include "base/os/environment.h"
-#include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config_search.h"
 #include "cli/jobs/job_files.h"

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/values.h"

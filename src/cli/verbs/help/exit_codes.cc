@@ -7,7 +7,7 @@
 #include "cli/verbs/help/help.h"
 #include "machine/doctor/report.h"
 #include "run/conductor/restarts.h"
-#include "run/model/finding.h"
+#include "run/model/exit.h"
 
 namespace toprun::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "cli/options/command_lines.h"

@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
-#include "base/process/build_id.h"
+#include "base/process/command.h"
 #include "base/text/version.h"
 
 namespace toprun::cli {

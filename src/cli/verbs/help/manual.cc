@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "cli/config/config_file.h"

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"

@@ -14,8 +14,6 @@
 #include "base/json/json_text.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/print.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "decide/recorder/recorder_verdict.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/json/json_text.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"

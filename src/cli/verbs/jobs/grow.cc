@@ -1,5 +1,3 @@
-#include "run/conductor/grow.h"
-
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -16,6 +14,7 @@
 #include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/run_verbs.h"
+#include "run/conductor/conductor.h"
 
 namespace toprun::cli {
 namespace {

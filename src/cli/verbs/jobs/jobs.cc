@@ -4,10 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"

@@ -2,7 +2,6 @@
 #include <ranges>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"

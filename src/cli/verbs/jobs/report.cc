@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"

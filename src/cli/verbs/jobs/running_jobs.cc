@@ -10,12 +10,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_members.h"
 #include "base/json/json_text.h"
 #include "base/net/address.h"
 #include "base/process/command.h"
 #include "base/process/process_tree.h"
-#include "base/process/program.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_report.h"

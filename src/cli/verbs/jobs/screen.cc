@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
 
 namespace toprun::cli {
 namespace {

@@ -7,8 +7,7 @@
 
 #include "base/net/address.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_options.h"
@@ -26,7 +25,7 @@
 #include "engines/slurm/submit.h"
 #include "engines/terminal_command.h"
 #include "machine/container/image.h"
-#include "node/plan/orders.h"
+#include "node/plan/login_orders.h"
 
 namespace toprun::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "cli/options/container_options.h"
 #include "machine/container/prepare.h"
 #include "node/plan/container_plan.h"
-#include "node/plan/orders.h"
+#include "node/plan/login_orders.h"
 
 namespace toprun::cli {
 namespace {

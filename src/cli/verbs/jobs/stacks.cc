@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/process/command.h"
-#include "base/text/complaint.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/verbs/jobs/dumps.h"
 #include "cli/verbs/jobs/running_jobs.h"

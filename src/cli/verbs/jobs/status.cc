@@ -4,15 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/json_null.h"
 #include "base/json/json_text.h"
 #include "base/net/address.h"
 #include "base/net/hostlist.h"
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "base/os/signals.h"
 #include "base/os/style.h"
 #include "base/text/clock.h"
-#include "base/text/counted.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"

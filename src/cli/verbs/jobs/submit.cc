@@ -8,7 +8,6 @@
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/mounts.h"
-#include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"

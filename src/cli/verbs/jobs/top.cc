@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "base/net/address.h"
-#include "base/os/open_files.h"
-#include "base/os/print.h"
+#include "base/os/console.h"
+#include "base/os/fd.h"
 #include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/verbs/jobs/running_jobs.h"

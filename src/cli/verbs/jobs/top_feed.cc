@@ -16,11 +16,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
-#include "base/os/quiet_thread.h"
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
+#include "base/os/pool.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
-#include "base/text/complaint.h"
+#include "base/process/command.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "observe/live/client.h"

@@ -2,10 +2,8 @@
 #include <filesystem>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
-#include "base/process/watched.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"

@@ -1,8 +1,7 @@
 #include <filesystem>
 
 #include "base/os/console.h"
-#include "base/os/print.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_submission.h"
@@ -16,7 +15,7 @@
 #include "engines/queue.h"
 #include "machine/container/image.h"
 #include "node/plan/activation.h"
-#include "node/plan/python.h"
+#include "node/plan/program.h"
 
 namespace toprun::cli {
 namespace {

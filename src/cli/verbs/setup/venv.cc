@@ -3,16 +3,14 @@
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/last_words.h"
-#include "base/os/print.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
-#include "base/process/watched.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
 #include "cli/verbs/setup/builds.h"
-#include "node/plan/python.h"
-#include "node/plan/setup/pip.h"
+#include "node/plan/program.h"
+#include "node/plan/setup/build.h"
 
 namespace toprun::cli {
 namespace {

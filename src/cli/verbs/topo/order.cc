@@ -1,6 +1,5 @@
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
-#include "base/os/print.h"
 #include "base/text/text.h"
 #include "cli/config/config_file.h"
 #include "cli/options/arguments.h"

@@ -4,7 +4,6 @@
 
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/print.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
 #include "cli/verbs/run_verbs.h"

@@ -1,4 +1,4 @@
-#include "base/os/print.h"
+#include "base/os/console.h"
 #include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "observe/report/outline.h"

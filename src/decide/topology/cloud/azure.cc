@@ -11,7 +11,6 @@
 #include "base/net/hostlist.h"
 #include "base/os/files.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "base/text/text.h"
 #include "decide/topology/ports.h"
 

@@ -9,7 +9,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/net/http.h"
-#include "base/os/use_nothrow_awaitable.h"
+#include "base/os/timer.h"
 #include "base/text/text.h"
 
 namespace toprun::topology {

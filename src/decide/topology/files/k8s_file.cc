@@ -6,7 +6,6 @@
 
 #include "base/net/hostlist.h"
 #include "base/process/command.h"
-#include "base/process/program.h"
 #include "decide/topology/api_server.h"
 #include "decide/topology/hypernodes.h"
 #include "decide/topology/k8s_labels.h"

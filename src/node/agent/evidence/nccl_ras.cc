@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/net/address.h"
-#include "base/net/reach.h"
 #include "base/text/text.h"
 
 namespace toprun::evidence {

@@ -9,7 +9,7 @@
 
 #include "base/os/console.h"
 #include "engines/slurm/own_job.h"
-#include "node/agent/publish/follower.h"
+#include "node/agent/publish/job_picture.h"
 #include "observe/snapshot/metrics.h"
 
 namespace toprun::publish {

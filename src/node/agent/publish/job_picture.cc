@@ -4,21 +4,26 @@
 #include <utility>
 #include <variant>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
 #include "engines/engine.h"
 #include "engines/slurm/own_job.h"
-#include "node/agent/publish/follower.h"
-#include "node/agent/publish/report_record.h"
+#include "node/agent/publish/report_file.h"
 #include "observe/live/server.h"
 #include "observe/snapshot/metrics.h"
 
 namespace toprun::publish {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
+namespace {
+
+// Of many events in a row not each is shown: so long after one picture the next is written at the
+// earliest. A tenth of the interval, since the more ranks there are the longer writing takes.
+constexpr std::chrono::milliseconds shortest_rest{100};
+constexpr int rests_per_interval = 10;
+
+}  // namespace
 
 JobPicture::JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
                        std::function<void(const std::string&, const model::ToNode&)> send)
@@ -102,7 +107,7 @@ asio::awaitable<void> JobPicture::finish() {
   const auto end = SteadyClock::now() + end_limit;
   while (!followers_.empty() && SteadyClock::now() < end) {
     left_.expires_at(end);
-    co_await left_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await left_.async_wait(use_nothrow_awaitable);
   }
 }
 
@@ -117,7 +122,7 @@ asio::awaitable<void> JobPicture::look() {
   if (std::exchange(asks_, true)) co_return;
   came_.expires_after(first_figures_limit);
   ask();
-  if (unanswered_ > 0) co_await came_.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (unanswered_ > 0) co_await came_.async_wait(use_nothrow_awaitable);
 }
 
 void JobPicture::ask() {
@@ -224,6 +229,41 @@ asio::awaitable<std::optional<std::string>> JobPicture::metrics() {
   auto written = co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
   if (!written) co_return std::nullopt;
   co_return *std::move(written);
+}
+
+Follower::Follower(asio::io_context& io, JobPicture& picture)
+    : picture_(picture.joined_by(*this)), pause_(io) {}
+
+Follower::~Follower() {
+  if (*picture_ != nullptr) (*picture_)->left_by(*this);
+}
+
+void Follower::wake() {
+  has_moved_ = true;
+  pause_.cancel();
+}
+
+asio::awaitable<std::optional<JobPicture::Parts>> Follower::next() {
+  if (shown_ && *picture_ != nullptr) {
+    const auto interval = (*picture_)->interval();
+    co_await rest_until(*shown_ + std::max(shortest_rest, interval / rests_per_interval), false);
+    co_await rest_until(*shown_ + interval, true);
+  }
+  if (*picture_ == nullptr) co_return std::nullopt;
+  has_moved_ = false;
+  auto parts = co_await (*picture_)->parts();
+  shown_ = SteadyClock::now();
+  is_over_ = parts && parts->is_last;
+  co_return parts;
+}
+
+// Or until the run's end.
+asio::awaitable<void> Follower::rest_until(SteadyTime end, bool or_event) {
+  while (*picture_ != nullptr && !(*picture_)->is_over() && !(or_event && has_moved_) &&
+         SteadyClock::now() < end) {
+    pause_.expires_at(end);
+    co_await pause_.async_wait(use_nothrow_awaitable);
+  }
 }
 
 }  // namespace toprun::publish

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
@@ -12,8 +10,8 @@
 #include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "engines/slurm/own_job.h"
-#include "node/agent/publish/follower.h"
-#include "node/agent/publish/report_record.h"
+#include "node/agent/publish/job_picture.h"
+#include "node/agent/publish/report_file.h"
 #include "observe/live/folder.h"
 #include "observe/snapshot/metrics.h"
 
@@ -128,7 +126,7 @@ asio::awaitable<live::Answer> JobSocket::places() {
     came->expires_at(SteadyTime::min());
   };
   ask_places_(question);
-  co_await came->async_wait(asio::as_tuple(asio::use_awaitable));
+  co_await came->async_wait(use_nothrow_awaitable);
   if (*self == nullptr) co_return busy;
   questions_.erase(question);
   if (!*places) co_return busy;

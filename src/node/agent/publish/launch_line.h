@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/io_context.hpp>
 
@@ -11,9 +12,45 @@
 #include "base/text/clock.h"
 #include "node/output/console.h"
 #include "node/plan/job.h"
-#include "run/model/launch.h"
+#include "run/model/phases.h"
 
 namespace toprun::publish {
+
+// Reports the progress of a launch to the launcher: a toprun that started the agents by srun or
+// logins. The launcher has the terminal, and the root agent has not. So the root sends the progress
+// to its stderr, which the launcher reads.
+
+// The launcher sets this variable if it shows the progress of launches.
+inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
+// A progress line begins with this mark. The rest of the line is the text to show; an empty rest
+// removes the line from the terminal.
+inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
+
+// Whether this process may show the progress of launches. The user must want this, and stderr must
+// be a suitable terminal. stdout must not be a pipe, because the pipe's reader may write to the
+// same terminal.
+bool shows_launches(const plan::Job& job);
+// Whether this process, or the keeper above it, is in the terminal's foreground.
+bool in_foreground();
+
+// Whether a progress line can be shown without disturbing the ranks' output. True if the ranks have
+// printed nothing since the launch `began`. Also true if the ranks have been silent for a while and
+// `others_are_awaited` is true.
+bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
+
+// Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
+// progress line.
+std::optional<std::string> take_report(std::string& text);
+
+// Decides which of the progress lines that a launcher receives are shown.
+class ToldLaunch {
+ public:
+  // The text to show now; empty: there is no text to show.
+  std::string line(std::string reported, std::optional<SteadyTime> last_output);
+
+ private:
+  std::optional<SteadyTime> began_;
+};
 
 // Shows the progress of the launch in one line, below all other text on the root's terminal. The
 // line is removed when the ranks have met. If the terminal belongs to a launcher, the line is sent

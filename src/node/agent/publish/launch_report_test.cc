@@ -1,6 +1,6 @@
-#include "node/agent/publish/launch_report.h"
-
 #include <gtest/gtest.h>
+
+#include "node/agent/publish/launch_line.h"
 
 namespace toprun::publish {
 namespace {

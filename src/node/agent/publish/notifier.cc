@@ -7,14 +7,11 @@
 #include <deque>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include "base/os/console.h"
 #include "base/os/timer.h"
-#include "base/process/telling.h"
+#include "base/process/command.h"
 #include "base/text/clock.h"
-#include "base/text/complaint.h"
+#include "base/text/shown_line.h"
 #include "base/text/text.h"
 
 namespace toprun::publish {
@@ -148,7 +145,7 @@ asio::awaitable<void> Notifier::finish() {
   const SteadyTime deadline = SteadyClock::now() + notify_limit;
   while (state_->tells && SteadyClock::now() < deadline) {
     state_->rests.expires_at(deadline);
-    co_await state_->rests.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await state_->rests.async_wait(use_nothrow_awaitable);
   }
   if (state_->tells)
     say(fmt::format(

@@ -1,8 +1,7 @@
-#include "node/plan/setup/pip.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "node/plan/setup/build.h"
 
 namespace toprun::setup {
 namespace {

@@ -1,5 +1,3 @@
-#include "node/prepare/prefetch/kept.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
+#include "node/prepare/prefetch/prefetch_record.h"
 
 namespace toprun::prefetch {
 namespace {

@@ -1,5 +1,3 @@
-#include "node/prepare/prefetch/key.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -8,6 +6,7 @@
 #include <set>
 
 #include "base/os/os_testing.h"
+#include "node/prepare/prefetch/prefetch_record.h"
 
 namespace toprun::prefetch {
 namespace {

@@ -1,13 +1,91 @@
 #include "node/prepare/prefetch/prefetch_record.h"
 
 #include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
 
 #include <climits>
 
+#include "base/os/files.h"
+#include "base/os/trust.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 
 namespace toprun::prefetch {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t key_bytes = 16;
+constexpr std::size_t most_cfg_bytes = 64u << 10;
+constexpr std::size_t most_names = 100'000;  // in a folder; the rest does not count
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+    if (names.size() == most_names) break;
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// All that is known of an environment, as text.
+class Description {
+ public:
+  void add(std::string_view what) {
+    text_ += what;
+    text_ += '\0';
+  }
+  // When it was changed last, and how large it is.
+  void add_status(const fs::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return;
+    add(fmt::format("{} {} {}.{}", path.string(), S_ISDIR(status.st_mode) ? 0 : status.st_size,
+                    status.st_mtim.tv_sec, status.st_mtim.tv_nsec));
+  }
+  void add_content(const fs::path& path) {
+    const auto content = read_plain_file(path, most_cfg_bytes);
+    if (content) add(*content);
+  }
+  void add_folder(const fs::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
+    add_status(path);
+    for (const std::string& name : names_in(path)) add(name);
+  }
+
+  std::string hash() const {
+    unsigned char bytes[key_bytes];
+    crypto_generichash(bytes, sizeof bytes, reinterpret_cast<const unsigned char*>(text_.data()),
+                       text_.size(), nullptr, 0);
+    std::string hex;
+    for (const unsigned char byte : bytes) hex += fmt::format("{:02x}", byte);
+    return hex;
+  }
+
+ private:
+  std::string text_;
+};
+
+// A prefix has lib/python3.11/site-packages; Debian's has lib/python3/dist-packages.
+void add_prefix(Description& description, const fs::path& prefix) {
+  description.add_content(prefix / "pyvenv.cfg");
+  description.add_status(prefix / "conda-meta/history");
+  for (const char* lib : {"lib", "lib64", "local/lib"}) {
+    for (const std::string& name : names_in(prefix / lib)) {
+      if (!name.starts_with("python")) continue;
+      description.add_folder(prefix / lib / name / "site-packages");
+      description.add_folder(prefix / lib / name / "dist-packages");
+    }
+  }
+}
 
 constexpr std::string_view first_line = "toprun prefetch 1";
 
@@ -64,7 +142,91 @@ bool take_line(std::string_view line, Record& record, std::uint64_t& bytes) {
   return true;
 }
 
+constexpr const char* ending = ".files";
+
+// A missing one is fine.
+Result<void> check_own_folder(const fs::path& folder) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) {
+    if (errno == ENOENT) return {};
+    return fail_errno("cannot look at " + folder.string());
+  }
+  if (!S_ISDIR(status.st_mode)) return fail(folder.string(), "it is not a folder");
+  const std::string why = distrust(status, ::geteuid());
+  if (!why.empty()) return fail(folder.string(), why);
+  return {};
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder.parent_path().parent_path(), error);
+  for (const fs::path& part : {folder.parent_path(), folder}) {
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail_errno("cannot make " + part.string());
+    }
+    if (auto ours = check_own_folder(part); !ours) return ours;
+  }
+  return {};
+}
+
+// Behind a wrapper that starts another Python the key tells nothing of its packages.
+bool is_current(const Record& record) {
+  return std::ranges::all_of(record.packages, [](const Packages& folder) {
+    struct stat status {};
+    const bool is_there = ::stat(folder.path.c_str(), &status) == 0;
+    return is_there &&
+           status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec == folder.changed_ns;
+  });
+}
+
+void remove_the_oldest(const fs::path& folder) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> records;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code untold;
+    if (at->path().extension() != ending) continue;
+    records.emplace_back(at->last_write_time(untold), at->path());
+  }
+  std::ranges::sort(records);
+  for (std::size_t i = 0; i + most_kept < records.size(); ++i) fs::remove(records[i].second, error);
+}
+
 }  // namespace
+
+const std::string_view probe =
+#include "probe.inc"
+    ;
+
+std::string key_of(const std::string& python, const Environment& environment,
+                   const std::vector<std::string>& modules) {
+  const auto found = process::find_program(python, environment);
+  if (!found) return "";
+  std::error_code error;
+  const fs::path named = fs::absolute(*found, error).lexically_normal();
+  const fs::path real = fs::canonical(named, error);
+  if (error) return "";
+  Description description;
+  description.add("prefetch 1");
+  for (const std::string& module : modules) description.add(module);
+  description.add_status(named);
+  description.add_status(real);
+  const fs::path prefix = named.parent_path().parent_path();
+  add_prefix(description, prefix);
+  if (real.parent_path().parent_path() != prefix) {
+    add_prefix(description, real.parent_path().parent_path());
+  }
+  for (const char* name : {"PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH"}) {
+    description.add(fmt::format("{}={}", name, environment.get(name).value_or("")));
+  }
+  const std::string path = environment.get("PYTHONPATH").value_or("");
+  // Others are the user's own folders, in which each run may write something.
+  for (const std::string_view folder : split(path, ':')) {
+    if (folder.ends_with("-packages")) description.add_folder(folder);
+  }
+  const auto home = environment.non_empty("HOME");
+  if (home && !environment.has("PYTHONNOUSERSITE")) add_prefix(description, *home + "/.local");
+  return description.hash();
+}
 
 Result<Record> parse_record(std::string_view text) {
   if (text.size() > most_record_bytes) return fail("the record", "it is too long");
@@ -81,6 +243,39 @@ Result<Record> parse_record(std::string_view text) {
     }
   }
   return fail("the record", "it has too many lines");
+}
+
+std::optional<fs::path> folder_of(const Environment& environment) {
+  if (const auto cache = environment.non_empty("XDG_CACHE_HOME")) {
+    return fs::path(*cache) / "toprun/prefetch";
+  }
+  const auto home = environment.non_empty("HOME");
+  if (!home) return std::nullopt;
+  return fs::path(*home) / ".cache/toprun/prefetch";
+}
+
+Result<std::optional<Record>> find_kept(const fs::path& folder, const std::string& key) {
+  for (const fs::path& part : {folder.parent_path(), folder}) {
+    TRY(check_own_folder(part));
+  }
+  const fs::path path = folder / (key + ending);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  if (const std::string why = distrust(status, ::geteuid()); !why.empty()) {
+    return fail(path.string(), why);
+  }
+  const auto text = read_plain_file(path, most_record_bytes);
+  if (!text) return std::nullopt;
+  auto record = parse_record(*text);
+  if (!record || !is_current(*record)) return std::nullopt;
+  return *std::move(record);
+}
+
+Result<void> keep(const fs::path& folder, const std::string& key, std::string_view text) {
+  if (auto made = make_folder(folder); !made) return made;
+  if (auto kept = replace_file(folder / (key + ending), text); !kept) return kept;
+  remove_the_oldest(folder);
+  return {};
 }
 
 }  // namespace toprun::prefetch

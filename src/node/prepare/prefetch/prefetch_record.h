@@ -2,13 +2,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/os/environment.h"
 #include "base/text/error.h"
 
 namespace toprun::prefetch {
+
+// A name for the files that `python` would import for `modules`. The name is the same on all nodes
+// that see the same environment. The name changes if a package is installed, and is different for
+// another Python. The name is made from the program, pyvenv.cfg, the names in the site-packages
+// folders (which contain each package's version), conda's history and PYTHONPATH. Reads some files,
+// so key_of() may block. Empty: there is no such Python.
+std::string key_of(const std::string& python, const Environment& environment,
+                   const std::vector<std::string>& modules);
+
+// The text of node/prepare/prefetch/probe.py.
+extern const std::string_view probe;
 
 // A range of bytes in a file.
 struct Range {
@@ -57,5 +71,22 @@ inline constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
 
 // An error names the first invalid line.
 Result<Record> parse_record(std::string_view text);
+
+// The records of this user's environments: $XDG_CACHE_HOME/toprun/prefetch/KEY.files, else below
+// ~/.cache. Only files owned by this user or root are trusted. All functions here may block.
+
+// nullopt: no variable of the environment names a home directory.
+std::optional<std::filesystem::path> folder_of(const Environment& environment);
+
+// nullopt: there is no usable record. A record is ignored if it is malformed, or older than the
+// last change of the package folders. Error: a file or folder at this path belongs to another user.
+Result<std::optional<Record>> find_kept(const std::filesystem::path& folder,
+                                        const std::string& key);
+
+// Replaces the record atomically, in a folder that only this user may enter. If there are more than
+// `most_kept` records, the oldest records are deleted.
+Result<void> keep(const std::filesystem::path& folder, const std::string& key,
+                  std::string_view text);
+inline constexpr std::size_t most_kept = 64;
 
 }  // namespace toprun::prefetch

@@ -1,6 +1,6 @@
-#include "node/prepare/probes/attendance.h"
-
 #include <gtest/gtest.h>
+
+#include "node/prepare/probes/presence_watch.h"
 
 namespace toprun::probes {
 namespace {

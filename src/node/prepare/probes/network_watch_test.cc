@@ -1,9 +1,8 @@
-#include "node/prepare/probes/network_watch.h"
-
 #include <gtest/gtest.h>
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
+#include "node/prepare/probes/network_proof.h"
 
 namespace toprun::probes {
 namespace {

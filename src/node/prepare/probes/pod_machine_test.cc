@@ -1,5 +1,3 @@
-#include "node/prepare/probes/pod_machine.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "base/os/os_testing.h"
 #include "base/text/text.h"
+#include "node/prepare/probes/preflight.h"
 
 namespace toprun::probes {
 namespace {

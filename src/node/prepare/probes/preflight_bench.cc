@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "node/prepare/probes/preflight.h"
 
 namespace toprun::probes {

@@ -1,13 +1,45 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/os/pool.h"
+#include "base/text/clock.h"
+#include "engines/engine.h"
 #include "node/plan/job.h"
-#include "node/prepare/probes/attendance.h"
 
 namespace toprun::probes {
+
+inline constexpr std::chrono::seconds first_presence_look{2};  // when to query the engine first,
+                                                               // after the wait has begun
+inline constexpr std::chrono::seconds between_presence_looks{2};
+// How late a node's first process of the run may start.
+inline constexpr std::chrono::seconds slowest_begin{8};
+inline constexpr std::chrono::milliseconds more_per_node{20};  // each node adds this time to both
+                                                               // values above
+
+// Finds the nodes whose agents ended before they joined. The source is the engine's list of nodes
+// with processes of the run. Pure.
+//
+// A node has ended if it had a process, and later has no process in two consecutive looks (answers
+// of the engine). If no agent starts late, a node without a process until `begun_by` has also
+// ended.
+class Attendance {
+ public:
+  explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}
+
+  void look(const engines::Presence& presence, SteadyTime now);
+  bool has_ended(const std::string& node) const;
+
+ private:
+  SteadyTime begun_by_;
+  bool all_have_begun_ = false;
+  std::set<std::string> seen_;
+  std::set<std::string> now_;
+  std::set<std::string> before_;  // the nodes in the previous look
+  int looks_ = 0;
+};
 
 // Periodically asks the engine which nodes have processes of the run, while this agent waits for
 // other agents. A thread of the pool waits for the answer.

@@ -11,7 +11,6 @@
 #include "node/prepare/stage/copy_cache.h"
 #include "node/prepare/stage/manifest.h"
 #include "node/prepare/stage/open_tree.h"
-#include "node/prepare/stage/stamped.h"
 
 namespace toprun::stage {
 

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "base/os/trust.h"
-#include "node/prepare/stage/hash.h"
+#include "node/prepare/stage/manifest.h"
 
 namespace toprun::stage {
 namespace {

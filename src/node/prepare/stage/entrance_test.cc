@@ -1,5 +1,3 @@
-#include "node/prepare/stage/entrance.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +7,8 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
+#include "node/prepare/stage/serve.h"
 
 namespace toprun::stage {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/net/address.h"
 #include "base/text/error.h"
 #include "node/prepare/stage/copy.h"
-#include "node/prepare/stage/share.h"
+#include "node/prepare/stage/serve.h"
 #include "node/prepare/stage/wire.h"
 
 namespace toprun::stage {

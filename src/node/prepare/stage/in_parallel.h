@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/os/quiet_thread.h"
+#include "base/os/pool.h"
 
 namespace toprun::stage {
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "node/prepare/stage/bytes.h"
-
 namespace toprun::stage {
 namespace {
 

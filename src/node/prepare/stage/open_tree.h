@@ -1,11 +1,50 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/os/fd.h"
 #include "base/text/error.h"
+#include "node/prepare/stage/manifest.h"
+
+struct stat;
 
 namespace toprun::stage {
+
+// A file may have holes: parts that use no disk space and read as zeros. A chunk that contains only
+// zeros is not read, sent or written. In a copy, such a chunk is a hole.
+
+// Whether the file has no data in this part, which may be after the file's end.
+bool is_hole(const Fd& file, off_t begin, std::size_t size);
+
+// The hash of a chunk of chunk_bytes zeros.
+const Hash& hash_of_zeros();
+
+// Data about a file that the kernel changes whenever a program changes the file, even if the
+// program resets the file's time.
+struct Stamp {
+  std::uint64_t inode = 0;
+  std::int64_t changed_ns = 0;  // 0: do not rely on this stamp
+  bool operator==(const Stamp&) const = default;
+};
+
+// A manifest, and the stamps that its files had when the files were hashed (zeros for other
+// entries). Files need not be hashed again while their stamps, sizes and times are the same.
+struct Stamped {
+  Manifest manifest;
+  std::vector<Stamp> stamps;  // indexed by entry
+
+  std::string encode() const;
+  static Result<Stamped> decode(std::string_view bytes);
+};
+
+Stamp stamp_of(const struct stat& status);
+std::int64_t mtime_of(const struct stat& status);
 
 // The location of a folder or file. Entries of its manifest are opened relative to an open folder,
 // and links on the way are not followed.

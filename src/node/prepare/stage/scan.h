@@ -4,7 +4,6 @@
 
 #include "base/text/error.h"
 #include "node/prepare/stage/open_tree.h"
-#include "node/prepare/stage/stamped.h"
 
 namespace toprun::stage {
 

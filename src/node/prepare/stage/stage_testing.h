@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/os/files.h"
-#include "node/prepare/stage/hash.h"
+#include "node/prepare/stage/manifest.h"
 
 namespace toprun::stage {
 

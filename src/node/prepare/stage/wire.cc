@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/net/reach.h"
-#include "node/prepare/stage/bytes.h"
+#include "base/net/address.h"
+#include "node/prepare/stage/manifest.h"
 
 namespace toprun::stage {
 

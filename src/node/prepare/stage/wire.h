@@ -10,7 +10,7 @@
 #include "base/net/address.h"
 #include "base/os/fd.h"
 #include "base/text/error.h"
-#include "node/prepare/stage/hash.h"
+#include "node/prepare/stage/manifest.h"
 
 namespace toprun::stage {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process/beat.h"
+#include "base/process/frames.h"
 
 namespace toprun::spawn {
 

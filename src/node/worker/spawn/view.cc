@@ -13,7 +13,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/os/write_all.h"
+#include "base/os/fd.h"
 #include "base/process/child.h"
 
 namespace toprun::spawn {

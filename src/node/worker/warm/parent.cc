@@ -8,17 +8,89 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
 
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/crc.hpp>
+
+#include "base/os/timer.h"
 #include "base/process/child.h"
+#include "base/process/command.h"
 #include "base/process/frames.h"
-#include "base/process/telling.h"
 #include "base/text/text.h"
 #include "node/worker/spawn/descendants.h"
-#include "node/worker/warm/archive.h"
-#include "node/worker/warm/bootstrap.h"
 
 namespace toprun::warm {
+namespace asio = boost::asio;
 namespace {
+
+constexpr std::uint32_t local_header = 0x04034b50;
+constexpr std::uint32_t directory_entry = 0x02014b50;
+constexpr std::uint32_t directory_end = 0x06054b50;
+constexpr std::uint16_t version = 10;        // 1.0: a plain file
+constexpr std::uint16_t first_day = 0x0021;  // 1980-01-01, the format's first
+
+class Bytes {
+ public:
+  void add(std::initializer_list<std::uint16_t> words) {
+    for (const std::uint16_t word : words) {
+      bytes.push_back(static_cast<std::uint8_t>(word & 0xff));
+      bytes.push_back(static_cast<std::uint8_t>(word >> 8));
+    }
+  }
+  void add_long(std::uint32_t value) {
+    add({static_cast<std::uint16_t>(value & 0xffff), static_cast<std::uint16_t>(value >> 16)});
+  }
+  void add(std::string_view text) { bytes.insert(bytes.end(), text.begin(), text.end()); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(bytes.size()); }
+
+  std::vector<std::uint8_t> bytes;
+};
+
+// The fields that local header and directory have in common: version to extract … extra length.
+void describe(Bytes& out, std::string_view name, std::string_view content) {
+  boost::crc_32_type sum;
+  sum.process_bytes(content.data(), content.size());
+  out.add({version, 0, 0, 0, first_day});  // no flags, stored, midnight
+  out.add_long(sum.checksum());
+  out.add_long(static_cast<std::uint32_t>(content.size()));  // compressed
+  out.add_long(static_cast<std::uint32_t>(content.size()));
+  out.add({static_cast<std::uint16_t>(name.size()), 0});
+}
+
+// A ZIP archive with one uncompressed file, from which Python can import if the archive is in
+// sys.path (zipimport). Format: PKWARE's APPNOTE 6.3, sections 4.3.7 (local header), 4.3.12
+// (directory), 4.3.16 (end).
+std::vector<std::uint8_t> archive_of(std::string_view name, std::string_view content) {
+  Bytes out;
+  out.add_long(local_header);
+  describe(out, name, content);
+  out.add(name);
+  out.add(content);
+  const std::uint32_t directory = out.size();
+  out.add_long(directory_entry);
+  out.add({version});  // made by
+  describe(out, name, content);
+  out.add({0, 0, 0, 0, 0});  // no comment, first disk, internal and external attributes
+  out.add_long(0);           // the local header's offset
+  out.add(name);
+  const std::uint32_t directory_bytes = out.size() - directory;
+  out.add_long(directory_end);
+  out.add({0, 0, 1, 1});  // disks, entries
+  out.add_long(directory_bytes);
+  out.add_long(directory);
+  out.add({0});
+  return std::move(out.bytes);
+}
+
+// The text of node/worker/warm/bootstrap.py.
+constexpr std::string_view bootstrap =
+#include "bootstrap.inc"
+    ;
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -266,6 +338,26 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
 
 std::string left_out(const std::string& host, const std::string& why) {
   return fmt::format("--warm is left out on {}: {}; its ranks start without a fork", host, why);
+}
+
+// The parent owns the descriptor and closes it when it refuses: the wait is cancelled before that.
+asio::awaitable<void> settle(asio::io_context& io, std::shared_ptr<Parent> parent) {
+  asio::steady_timer limit(io);
+  while (!parent->settled()) {
+    const auto channel = std::make_shared<asio::posix::stream_descriptor>(io, parent->descriptor());
+    limit.expires_at(parent->deadline());
+    limit.async_wait([channel](const boost::system::error_code& cancelled) {
+      boost::system::error_code ignored;
+      if (!cancelled) channel->cancel(ignored);
+    });
+    co_await channel->async_wait(asio::posix::stream_descriptor::wait_read, use_nothrow_awaitable);
+    channel->release();
+    if (std::chrono::steady_clock::now() < parent->deadline()) {
+      parent->hear();
+    } else {
+      parent->refuse_late();
+    }
+  }
 }
 
 }  // namespace toprun::warm

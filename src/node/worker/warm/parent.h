@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "base/os/fd.h"
-#include "base/process/beat.h"
+#include "base/process/frames.h"
 #include "base/text/error.h"
-#include "node/worker/spawn/inherited.h"
 #include "node/worker/spawn/spawn.h"
 
 namespace toprun::warm {
@@ -100,5 +102,9 @@ class Parent {
 
 // The message for users whose ranks are started normally, not by the parent.
 std::string left_out(const std::string& host, const std::string& why);
+
+// Handles the parent's messages until the parent is ready or refused. At the parent's deadline, the
+// parent is refused.
+boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
 
 }  // namespace toprun::warm

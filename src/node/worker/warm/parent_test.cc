@@ -16,9 +16,8 @@
 #include "base/os/environment.h"
 #include "base/os/files.h"
 #include "base/process/child.h"
-#include "base/process/program.h"
+#include "base/process/command.h"
 #include "node/worker/spawn/descendants.h"
-#include "node/worker/warm/settling.h"
 
 namespace toprun::warm {
 namespace {
