@@ -110,27 +110,27 @@ class Engine {
                                              const AgentRequest& request) const;
   // Why the engine ended a run with a signal. nullopt: the engine did not end it, or gives no
   // reason. May run a command, for engine_answer_limit at most.
-  virtual std::optional<Stop> why_stopped(const Environment& environment) const;
+  virtual std::optional<Stop> why_stopped(const Environment&) const { return std::nullopt; }
   // How often the engine has requeued this job so far.
-  virtual int requeues(const Environment& environment) const;
+  virtual int requeues(const Environment&) const { return 0; }
   // After a preempted run: requeues the job. Only if the user asked the engine for a requeue, and
   // the engine itself would not requeue the job after the job's processes have ended.
-  virtual void put_back(const Environment& environment) const;
+  virtual void put_back(const Environment&) const {}
   // Whether this process belongs to the engine and forwards its signals to the job on this node.
-  virtual bool owns(pid_t process) const;
+  virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.
-  virtual bool signals_every_process(const Environment& environment) const;
+  virtual bool signals_every_process(const Environment&) const { return false; }
   // For a node of an elastic run that has lost contact with the root's node. If the engine reports
   // the root's node as lost, nothing else would end the job, so this function requeues or ends the
   // job. The function blocks until it has requeued or ended the job, or until it is clear that
   // neither is necessary.
-  virtual void requeue_orphaned(const Environment& environment, const Pause& pause) const;
+  virtual void requeue_orphaned(const Environment&, const Pause&) const {}
   // The locations of the processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.
-  virtual std::optional<Presence> presence(const Environment& environment) const;
+  virtual std::optional<Presence> presence(const Environment&) const { return std::nullopt; }
   // Ends all processes that the engine started together with this process. Runs a command.
-  virtual void end_step(const Environment& environment) const;
+  virtual void end_step(const Environment&) const {}
 };
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};

@@ -54,32 +54,6 @@ Result<AgentCommand> Engine::agent_command(const Environment&, const Allocation&
   return fail(fmt::format("{} starts no agents", name_of(kind())));
 }
 
-std::optional<Stop> Engine::why_stopped(const Environment&) const {
-  return std::nullopt;
-}
-
-int Engine::requeues(const Environment&) const {
-  return 0;
-}
-
-void Engine::put_back(const Environment&) const {}
-
-bool Engine::owns(pid_t) const {
-  return false;
-}
-
-bool Engine::signals_every_process(const Environment&) const {
-  return false;
-}
-
-void Engine::requeue_orphaned(const Environment&, const Pause&) const {}
-
-std::optional<Presence> Engine::presence(const Environment&) const {
-  return std::nullopt;
-}
-
-void Engine::end_step(const Environment&) const {}
-
 std::span<const Engine* const> engines() {
   static const LoginEngine login;
   static const MpiEngine mpi;

@@ -1,6 +1,6 @@
-#include "engines/inherited_world.h"
-
 #include <gtest/gtest.h>
+
+#include "engines/manual.h"
 
 namespace toprun::engines {
 namespace {

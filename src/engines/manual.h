@@ -1,5 +1,11 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+#include "engines/allocation.h"
 #include "engines/engine.h"
 
 namespace toprun::engines {
@@ -31,5 +37,34 @@ class ManualEngine final : public Engine {
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
 };
+
+// RANK, WORLD_SIZE and MASTER_ADDR from a program for which toprun has no engine. Examples: an
+// operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
+// around this process, or an old `export`. The numbers may count pods or processes. toprun cannot
+// know which, so it does not guess.
+//
+//   | set                              | toprun, if nothing else tells it where it is         |
+//   |----------------------------------|------------------------------------------------------|
+//   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
+//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one                             |
+//   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
+//   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
+//
+// When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. In these
+// cases toprun only warns, and does not refuse.
+//
+// Returns an error if toprun refuses, or a warning to print.
+Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
+                                                         const Hints& hints);
+
+// The warning for a batch system or cloud without an engine here (PBS, LSF, SageMaker, SkyPilot).
+// The batch system's variables list several nodes, but nothing requests more than one. The warning
+// says how to use all nodes. nullopt: no such job.
+std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
+                                                        const Hints& hints);
+
+// With --ranks-in-place: this process is one of the ranks that the variables count. Error: what is
+// missing.
+Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 
 }  // namespace toprun::engines

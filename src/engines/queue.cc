@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/text/text.h"
-#include "engines/exit_codes.h"
 #include "engines/kubernetes/kubernetes_queue.h"
 #include "engines/kubernetes/object_name.h"
 #include "engines/runai/runai_queue.h"
@@ -106,10 +105,6 @@ Result<std::vector<JobPod>> Queue::pods(const Job& job) const {
                fmt::format("open a shell in the job with toprun shell --attach {}", job.id));
 }
 
-std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal) const {
-  return {};
-}
-
 // In a pod toprun is its image's own, and no other job is there.
 Result<std::vector<std::string>> Queue::command_beside_root(
     const Job& job, const std::string&, const std::vector<std::string>& words) const {
@@ -173,8 +168,7 @@ Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
   return fail("found neither Slurm nor Run:AI nor Kubernetes",
               "squeue, scontrol, runai and kubectl are not in PATH",
               "log in to a node from which jobs are submitted, or load the site's module (often "
-              "`module load "
-              "slurm`)");
+              "`module load slurm`)");
 }
 
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment) {

@@ -252,8 +252,9 @@ class Queue {
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
   // The command that executes the words after it in such a pod, with this process's standard input
   // or terminal.
-  virtual std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
-                                                Terminal terminal) const;
+  virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
+    return {};
+  }
   // The command that executes toprun with these words on the node or pod of a running job's root
   // agent, to query the job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
@@ -268,5 +269,17 @@ class Queue {
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
 // Like find_queue(), for a job: a job with a name belongs to Run:AI or Kubernetes.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
+
+// Exit codes that report what an engine did with a job. Another such exit code is exit_preempted in
+// base/text/error.h.
+
+// The job never started, because it depends on another job that did not end as required, or because
+// the engine refused it. The value is EX_UNAVAILABLE in sysexits.h: something that the job needs is
+// missing.
+inline constexpr int exit_not_started = 69;
+// The job reached its time limit. Same code as timeout(1).
+inline constexpr int exit_time_limit = 124;
+// The job was cancelled. Same code as for a program that SIGTERM ends.
+inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::engines

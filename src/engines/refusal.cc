@@ -1,7 +1,10 @@
 #include "engines/refusal.h"
 
+#include <mutex>
+#include <set>
 #include <string>
 
+#include "base/os/console.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 
@@ -18,6 +21,16 @@ Error refusal(std::string_view command, std::string_view stderr_text,
     break;
   }
   return error;
+}
+
+void pass_on_warnings(std::string_view err) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> reported;
+  const std::scoped_lock lock(mutex);
+  for (const std::string_view line : split(err, '\n')) {
+    const std::string_view text = trim(line);
+    if (!text.empty() && reported.emplace(text).second) say_block(printable(text) + '\n');
+  }
 }
 
 }  // namespace toprun::engines

@@ -22,4 +22,8 @@ struct Advice {
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 
+// Shows the stderr output of a Slurm program that succeeded, such as a site's news or an option
+// that will be removed. Each process shows each line only once. Thread-safe.
+void pass_on_warnings(std::string_view err);
+
 }  // namespace toprun::engines

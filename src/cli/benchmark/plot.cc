@@ -186,6 +186,25 @@ std::vector<chart::Frame> frames_of(const pairs::Cluster& cluster,
   return frames;
 }
 
+struct UnitOfTime {
+  std::string_view name;
+  double days;
+};
+
+// The largest unit that fits at least twice into the whole history.
+UnitOfTime unit_of_time(std::span<const bench::Kind> kinds) {
+  constexpr std::array units = {UnitOfTime{"days", 1}, UnitOfTime{"hours", 1.0 / 24},
+                                UnitOfTime{"minutes", 1.0 / (24 * 60)}};
+  double longest = 0;
+  for (const bench::Kind& kind : kinds) {
+    for (const bench::Moment& moment : kind.moments) longest = std::max(longest, moment.days);
+  }
+  if (longest == 0) return units.front();
+  const auto unit =
+      std::ranges::find_if(units, [&](const UnitOfTime& one) { return longest >= 2 * one.days; });
+  return unit == units.end() ? UnitOfTime{"seconds", 1.0 / 86'400} : *unit;
+}
+
 }  // namespace
 
 Result<std::string> drawn(const bench::Report& report) {
@@ -218,29 +237,6 @@ Result<std::string> drawn(const bench::Report& report) {
   }
   return chart::svg(chart);
 }
-
-namespace {
-
-struct UnitOfTime {
-  std::string_view name;
-  double days;
-};
-
-// The largest unit that fits at least twice into the whole history.
-UnitOfTime unit_of_time(std::span<const bench::Kind> kinds) {
-  constexpr std::array units = {UnitOfTime{"days", 1}, UnitOfTime{"hours", 1.0 / 24},
-                                UnitOfTime{"minutes", 1.0 / (24 * 60)}};
-  double longest = 0;
-  for (const bench::Kind& kind : kinds) {
-    for (const bench::Moment& moment : kind.moments) longest = std::max(longest, moment.days);
-  }
-  if (longest == 0) return units.front();
-  const auto unit =
-      std::ranges::find_if(units, [&](const UnitOfTime& one) { return longest >= 2 * one.days; });
-  return unit == units.end() ? UnitOfTime{"seconds", 1.0 / 86'400} : *unit;
-}
-
-}  // namespace
 
 Result<std::string> drawn(std::span<const bench::Kind> kinds) {
   chart::LineChart chart;

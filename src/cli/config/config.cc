@@ -5,7 +5,7 @@
 #include "base/os/console.h"
 #include "base/text/secrets.h"
 #include "base/text/text.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "decide/topology/position.h"
 #include "engines/slurm/facts.h"
 #include "node/plan/login_orders.h"
@@ -134,6 +134,64 @@ void tell_ignored(const Config& config) {
   }
 }
 
+constexpr std::string_view notify = "--notify";
+constexpr std::string_view notify_variable = "TOPRUN_NOTIFY";
+
+bool is_webhook(const options::ParsedOption& option) {
+  return option.flag->name == notify &&
+         (option.value.starts_with("https://") || option.value.starts_with("http://"));
+}
+
+// --notify URL becomes the variable that says the same, where it is the only one.
+void hide_webhook(std::vector<options::ParsedOption>& options, Environment& environment) {
+  const auto is_notify = [](const auto& option) { return option.flag->name == notify; };
+  if (std::ranges::count_if(options, is_notify) != 1) return;
+  options::ParsedOption& only = *std::ranges::find_if(options, is_notify);
+  if (!is_webhook(only)) return;
+  environment.set(std::string(notify_variable), only.value);
+  only = {&options::flag_of(options::FlagId::env), std::string(notify_variable), only.origin};
+}
+
+// "-e NAME=VALUE", "-eNAME=VALUE" or "--env=NAME=VALUE", without the value.
+void hide_value(std::span<std::string> words, const std::string& pair) {
+  for (std::string& word : words) {
+    const bool is_alone = word == pair;
+    const bool is_joined = word.starts_with('-') && word.ends_with(pair);
+    if (is_alone || is_joined) word.resize(word.size() - pair.size() + pair.find('='));
+  }
+}
+
+// "--notify URL" or "--notify=URL" as --env and the variable's name.
+void hide_address(std::span<std::string> words, const std::string& url) {
+  const std::string joined = fmt::format("{}={}", notify, url);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == joined) words[i] = fmt::format("--env={}", notify_variable);
+    if (words[i] != url || i == 0 || words[i - 1] != notify) continue;
+    words[i - 1] = "--env";
+    words[i] = notify_variable;
+  }
+}
+
+Result<void> add_files(WithConfig& out, options::Command command) {
+  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
+                         command != options::Command::config_show;
+  if (!has_files) return {};
+  const auto reads = TRY(reads_config(out.split, out.environment));
+  if (!reads) return {};
+  const auto config =
+      TRY(find_config(options::argument_of(options::flag_of(options::FlagId::config_file),
+                                           out.split, out.environment),
+                      out.environment));
+  tell_ignored(config);
+  TRY(refuse_wrong_keys(config));
+  const auto profile = TRY(choose_profile(config, out.split, out.environment));
+  auto options = options_of(config, profile, out.split, command, out.environment);
+  if (is_verbose(out.split.options) || is_verbose(options)) tell(options);
+  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
+                           std::make_move_iterator(options.end()));
+  return {};
+}
+
 }  // namespace
 
 // sbatch accepts a switch's variable as set if it exists, whatever its value.
@@ -220,48 +278,6 @@ Result<bool> reads_config(const options::Split& split, const Environment& enviro
   return false;
 }
 
-namespace {
-
-constexpr std::string_view notify = "--notify";
-constexpr std::string_view notify_variable = "TOPRUN_NOTIFY";
-
-bool is_webhook(const options::ParsedOption& option) {
-  return option.flag->name == notify &&
-         (option.value.starts_with("https://") || option.value.starts_with("http://"));
-}
-
-// --notify URL becomes the variable that says the same, where it is the only one.
-void hide_webhook(std::vector<options::ParsedOption>& options, Environment& environment) {
-  const auto is_notify = [](const auto& option) { return option.flag->name == notify; };
-  if (std::ranges::count_if(options, is_notify) != 1) return;
-  options::ParsedOption& only = *std::ranges::find_if(options, is_notify);
-  if (!is_webhook(only)) return;
-  environment.set(std::string(notify_variable), only.value);
-  only = {&options::flag_of(options::FlagId::env), std::string(notify_variable), only.origin};
-}
-
-// "-e NAME=VALUE", "-eNAME=VALUE" or "--env=NAME=VALUE", without the value.
-void hide_value(std::span<std::string> words, const std::string& pair) {
-  for (std::string& word : words) {
-    const bool is_alone = word == pair;
-    const bool is_joined = word.starts_with('-') && word.ends_with(pair);
-    if (is_alone || is_joined) word.resize(word.size() - pair.size() + pair.find('='));
-  }
-}
-
-// "--notify URL" or "--notify=URL" as --env and the variable's name.
-void hide_address(std::span<std::string> words, const std::string& url) {
-  const std::string joined = fmt::format("{}={}", notify, url);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == joined) words[i] = fmt::format("--env={}", notify_variable);
-    if (words[i] != url || i == 0 || words[i - 1] != notify) continue;
-    words[i - 1] = "--env";
-    words[i] = notify_variable;
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment) {
   hide_webhook(options, environment);
@@ -300,30 +316,6 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
   }
   return words;
 }
-
-namespace {
-
-Result<void> add_files(WithConfig& out, options::Command command) {
-  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
-                         command != options::Command::config_show;
-  if (!has_files) return {};
-  const auto reads = TRY(reads_config(out.split, out.environment));
-  if (!reads) return {};
-  const auto config =
-      TRY(find_config(options::argument_of(options::flag_of(options::FlagId::config_file),
-                                           out.split, out.environment),
-                      out.environment));
-  tell_ignored(config);
-  TRY(refuse_wrong_keys(config));
-  const auto profile = TRY(choose_profile(config, out.split, out.environment));
-  auto options = options_of(config, profile, out.split, command, out.environment);
-  if (is_verbose(out.split.options) || is_verbose(options)) tell(options);
-  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
-                           std::make_move_iterator(options.end()));
-  return {};
-}
-
-}  // namespace
 
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment) {

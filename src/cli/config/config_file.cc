@@ -96,21 +96,176 @@ std::string_view type_of(const toml::node& node) {
 
 using Values = Result<std::vector<std::string>>;
 
+std::vector<Error> limited(std::multimap<toml::source_position, Error> by_position,
+                           const std::string& label) {
+  std::vector<Error> errors;
+  for (auto& [position, error] : by_position) errors.push_back(std::move(error));
+  if (errors.size() <= max_config_errors) return errors;
+  const std::size_t left_out = errors.size() - max_config_errors;
+  errors.resize(max_config_errors);
+  errors.push_back(
+      {fmt::format("{} has {}", label, counted(left_out, "more error")), {}, {}, exit_usage});
+  return errors;
+}
+
 class Reader {
  public:
   explicit Reader(const ConfigPlace& place) : place_(place) {}
-  ConfigFile file(const toml::table& root);
+  ConfigFile file(const toml::table& root) {
+    ConfigFile file;
+    file.label = place_.label;
+    for (const auto& [key, node] : root) {
+      keep(key.source(), key.str() == profile_key           ? take_profiles(file, node)
+                         : key.str() == default_profile_key ? take_default_profile(file, node)
+                                                            : take(file.options, key, node));
+    }
+    file.errors = limited(std::move(errors_), place_.label);
+    return file;
+  }
 
  private:
-  void keep(const toml::source_region& key, Result<void> taken);
-  Result<void> take_profiles(ConfigFile& file, const toml::node& node);
-  Result<void> take_default_profile(ConfigFile& file, const toml::node& node);
-  Result<void> take(ConfigTable& table, const toml::key& key, const toml::node& node);
-  void take_variables(ConfigTable& table, const toml::node& node);
-  Result<void> take_variable(ConfigTable& table, std::string variable, const toml::node& content);
-  Values values_of(const options::Flag& flag, const toml::node& node);
-  Result<std::string> text_of(const options::Flag& flag, const toml::node& node);
-  std::string with_path(const options::Flag& flag, std::string value) const;
+  void keep(const toml::source_region& key, Result<void> taken) {
+    if (!taken) errors_.emplace(key.begin, std::move(taken.error()));
+  }
+  Result<void> take_profiles(ConfigFile& file, const toml::node& node) {
+    const toml::table* profiles = node.as_table();
+    if (profiles == nullptr) {
+      return usage(where(node.source()), "profile must be a table of tables",
+                   "write [profile.NAME]");
+    }
+    for (const auto& [name, content] : *profiles) {
+      const toml::table* options = content.as_table();
+      if (options == nullptr) {
+        keep(name.source(),
+             usage(where(name.source()), fmt::format("profile.{} is not a table", name.str()),
+                   "write [profile.NAME], and below it the options of this profile"));
+        continue;
+      }
+      ConfigTable& table = file.profiles[std::string(name.str())];
+      for (const auto& [key, value] : *options) {
+        keep(key.source(), take(table, key, value));
+      }
+    }
+    return {};
+  }
+  Result<void> take_default_profile(ConfigFile& file, const toml::node& node) {
+    const auto* name = node.as_string();
+    if (name == nullptr) {
+      return usage(where(node.source()), "default-profile must be the name of a profile",
+                   "write default-profile = \"NAME\"");
+    }
+    file.default_profile = name->get();
+    file.default_profile_line = line_of(node);
+    return {};
+  }
+  Result<void> take(ConfigTable& table, const toml::key& key, const toml::node& node) {
+    const std::string_view name = key.str();
+    const options::Flag* flag = flag_for(name);
+    if (flag == nullptr) {
+      const auto near = nearest_key(name);
+      if (!near && node.is_table()) {
+        return usage(where(key.source()), fmt::format("unknown section {}", name),
+                     "the only sections are [profile.NAME] and [env]: move this section's keys "
+                     "above the first section");
+      }
+      return usage(where(key.source()), fmt::format("unknown key {}", name),
+                   near ? fmt::format("did you mean {}?", *near)
+                        : "keys are long options without dashes; toprun --help and toprun submit "
+                          "--help list them");
+    }
+    if (!is_key(*flag)) {
+      return usage(where(key.source()), fmt::format("{} cannot be set in a file", name),
+                   fmt::format("give {} on the command line", flag->name));
+    }
+    const bool is_twice =
+        std::ranges::find(table, options::key_of(*flag), &ConfigEntry::key) != table.end();
+    if (is_twice) {
+      return usage(where(key.source()), fmt::format("{} is given twice", options::key_of(*flag)),
+                   "a dash and an underscore mean the same in a key: remove one of the two lines");
+    }
+    if (flag->id == options::FlagId::env && node.is_table()) {
+      take_variables(table, node);
+      return {};
+    }
+    auto values = TRY(values_of(*flag, node));
+    if (flag->id != options::FlagId::env) {
+      table.push_back({options::key_of(*flag), std::move(values), line_of(node)});
+      return {};
+    }
+    for (std::string& value : values) {
+      table.push_back(
+          {options::key_of(*flag), {value}, line_of(node), value.substr(0, value.find('='))});
+    }
+    return {};
+  }
+  void take_variables(ConfigTable& table, const toml::node& node) {
+    for (const auto& [name, content] : *node.as_table()) {
+      keep(name.source(), take_variable(table, std::string(name.str()), content));
+    }
+  }
+  Result<void> take_variable(ConfigTable& table, std::string variable, const toml::node& content) {
+    if (variable.contains('=') || content.is_boolean()) {
+      return usage(where(content.source()),
+                   fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
+                   "write the value in quotes");
+    }
+    const options::Flag& flag = options::flag_of(options::FlagId::env);
+    const auto value = TRY(text_of(flag, content));
+    table.push_back({options::key_of(flag),
+                     {fmt::format("{}={}", variable, value)},
+                     line_of(content),
+                     variable});
+    return {};
+  }
+  Values values_of(const options::Flag& flag, const toml::node& node) {
+    if (const auto* truth = node.as_boolean()) {
+      if (!truth->get()) return std::vector<std::string>();
+      if (flag.is_switch() || flag.value_optional) return std::vector<std::string>{""};
+      return refuse(flag, node, fmt::format("write a value: {}", flag.value));
+    }
+    if (flag.is_switch()) return refuse(flag, node, "write true or false");
+    const toml::array* array = node.as_array();
+    if (array == nullptr) {
+      auto text = TRY(text_of(flag, node));
+      return std::vector{std::move(text)};
+    }
+    if (!flag.repeatable && !is_list(flag)) {
+      return refuse(flag, node, fmt::format("write one value: {}", flag.value));
+    }
+    std::vector<std::string> values;
+    for (const toml::node& item : *array) {
+      auto text = TRY(text_of(flag, item));
+      values.push_back(doubles_commas(flag) ? with_doubled_commas(text) : std::move(text));
+    }
+    if (flag.repeatable || values.empty()) return values;
+    return std::vector{join(values, ",")};
+  }
+  Result<std::string> text_of(const options::Flag& flag, const toml::node& node) {
+    if (const auto* text = node.as_string()) {
+      if (text->get().contains('\0')) {
+        return usage(where(node.source()), options::key_of(flag) + " contains a zero byte",
+                     "remove the zero byte");
+      }
+      return with_path(flag, text->get());
+    }
+    if (const auto* number = node.as_integer()) return fmt::to_string(number->get());
+    if (const auto* number = node.as_floating_point()) return fmt::to_string(number->get());
+    const std::string_view form = flag.value;
+    return refuse(flag, node,
+                  node.is_array() || node.is_table() ? fmt::format("write a string: \"{}\"", form)
+                                                     : "write the value in quotes");
+  }
+  std::string with_path(const options::Flag& flag, std::string value) const {
+    const std::size_t start = path_in(flag, value);
+    if (start == value.npos) return value;
+    const std::string_view path = std::string_view(value).substr(start);
+    if (path.starts_with("~/") && !place_.home.empty()) {
+      return value.substr(0, start) + place_.home + std::string(path.substr(1));
+    }
+    if (path.starts_with('/')) return value;
+    const auto whole = std::filesystem::path(place_.folder) / path;
+    return value.substr(0, start) + whole.lexically_normal().string();
+  }
 
   std::string where(const toml::source_region& region) const {
     return at(place_.label, {region.begin.line, region.begin.column});
@@ -127,179 +282,6 @@ class Reader {
   // The table's order is alphabetical, so errors are sorted by their keys' positions.
   std::multimap<toml::source_position, Error> errors_;
 };
-
-void Reader::keep(const toml::source_region& key, Result<void> taken) {
-  if (!taken) errors_.emplace(key.begin, std::move(taken.error()));
-}
-
-std::vector<Error> limited(std::multimap<toml::source_position, Error> by_position,
-                           const std::string& label) {
-  std::vector<Error> errors;
-  for (auto& [position, error] : by_position) errors.push_back(std::move(error));
-  if (errors.size() <= max_config_errors) return errors;
-  const std::size_t left_out = errors.size() - max_config_errors;
-  errors.resize(max_config_errors);
-  errors.push_back(
-      {fmt::format("{} has {}", label, counted(left_out, "more error")), {}, {}, exit_usage});
-  return errors;
-}
-
-ConfigFile Reader::file(const toml::table& root) {
-  ConfigFile file;
-  file.label = place_.label;
-  for (const auto& [key, node] : root) {
-    keep(key.source(), key.str() == profile_key           ? take_profiles(file, node)
-                       : key.str() == default_profile_key ? take_default_profile(file, node)
-                                                          : take(file.options, key, node));
-  }
-  file.errors = limited(std::move(errors_), place_.label);
-  return file;
-}
-
-Result<void> Reader::take_profiles(ConfigFile& file, const toml::node& node) {
-  const toml::table* profiles = node.as_table();
-  if (profiles == nullptr) {
-    return usage(where(node.source()), "profile must be a table of tables", "write [profile.NAME]");
-  }
-  for (const auto& [name, content] : *profiles) {
-    const toml::table* options = content.as_table();
-    if (options == nullptr) {
-      keep(name.source(),
-           usage(where(name.source()), fmt::format("profile.{} is not a table", name.str()),
-                 "write [profile.NAME], and below it the options of this profile"));
-      continue;
-    }
-    ConfigTable& table = file.profiles[std::string(name.str())];
-    for (const auto& [key, value] : *options) {
-      keep(key.source(), take(table, key, value));
-    }
-  }
-  return {};
-}
-
-Result<void> Reader::take_default_profile(ConfigFile& file, const toml::node& node) {
-  const auto* name = node.as_string();
-  if (name == nullptr) {
-    return usage(where(node.source()), "default-profile must be the name of a profile",
-                 "write default-profile = \"NAME\"");
-  }
-  file.default_profile = name->get();
-  file.default_profile_line = line_of(node);
-  return {};
-}
-
-Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::node& node) {
-  const std::string_view name = key.str();
-  const options::Flag* flag = flag_for(name);
-  if (flag == nullptr) {
-    const auto near = nearest_key(name);
-    if (!near && node.is_table()) {
-      return usage(where(key.source()), fmt::format("unknown section {}", name),
-                   "the only sections are [profile.NAME] and [env]: move this section's keys above "
-                   "the first section");
-    }
-    return usage(where(key.source()), fmt::format("unknown key {}", name),
-                 near ? fmt::format("did you mean {}?", *near)
-                      : "keys are long options without dashes; toprun --help and toprun submit "
-                        "--help list them");
-  }
-  if (!is_key(*flag)) {
-    return usage(where(key.source()), fmt::format("{} cannot be set in a file", name),
-                 fmt::format("give {} on the command line", flag->name));
-  }
-  const bool is_twice =
-      std::ranges::find(table, options::key_of(*flag), &ConfigEntry::key) != table.end();
-  if (is_twice) {
-    return usage(where(key.source()), fmt::format("{} is given twice", options::key_of(*flag)),
-                 "a dash and an underscore mean the same in a key: remove one of the two lines");
-  }
-  if (flag->id == options::FlagId::env && node.is_table()) {
-    take_variables(table, node);
-    return {};
-  }
-  auto values = TRY(values_of(*flag, node));
-  if (flag->id != options::FlagId::env) {
-    table.push_back({options::key_of(*flag), std::move(values), line_of(node)});
-    return {};
-  }
-  for (std::string& value : values) {
-    table.push_back(
-        {options::key_of(*flag), {value}, line_of(node), value.substr(0, value.find('='))});
-  }
-  return {};
-}
-
-void Reader::take_variables(ConfigTable& table, const toml::node& node) {
-  for (const auto& [name, content] : *node.as_table()) {
-    keep(name.source(), take_variable(table, std::string(name.str()), content));
-  }
-}
-
-Result<void> Reader::take_variable(ConfigTable& table, std::string variable,
-                                   const toml::node& content) {
-  if (variable.contains('=') || content.is_boolean()) {
-    return usage(where(content.source()),
-                 fmt::format("env.{} is not of the form NAME = \"VALUE\"", variable),
-                 "write the value in quotes");
-  }
-  const options::Flag& flag = options::flag_of(options::FlagId::env);
-  const auto value = TRY(text_of(flag, content));
-  table.push_back(
-      {options::key_of(flag), {fmt::format("{}={}", variable, value)}, line_of(content), variable});
-  return {};
-}
-
-Values Reader::values_of(const options::Flag& flag, const toml::node& node) {
-  if (const auto* truth = node.as_boolean()) {
-    if (!truth->get()) return std::vector<std::string>();
-    if (flag.is_switch() || flag.value_optional) return std::vector<std::string>{""};
-    return refuse(flag, node, fmt::format("write a value: {}", flag.value));
-  }
-  if (flag.is_switch()) return refuse(flag, node, "write true or false");
-  const toml::array* array = node.as_array();
-  if (array == nullptr) {
-    auto text = TRY(text_of(flag, node));
-    return std::vector{std::move(text)};
-  }
-  if (!flag.repeatable && !is_list(flag)) {
-    return refuse(flag, node, fmt::format("write one value: {}", flag.value));
-  }
-  std::vector<std::string> values;
-  for (const toml::node& item : *array) {
-    auto text = TRY(text_of(flag, item));
-    values.push_back(doubles_commas(flag) ? with_doubled_commas(text) : std::move(text));
-  }
-  if (flag.repeatable || values.empty()) return values;
-  return std::vector{join(values, ",")};
-}
-
-Result<std::string> Reader::text_of(const options::Flag& flag, const toml::node& node) {
-  if (const auto* text = node.as_string()) {
-    if (text->get().contains('\0')) {
-      return usage(where(node.source()), options::key_of(flag) + " contains a zero byte",
-                   "remove the zero byte");
-    }
-    return with_path(flag, text->get());
-  }
-  if (const auto* number = node.as_integer()) return fmt::to_string(number->get());
-  if (const auto* number = node.as_floating_point()) return fmt::to_string(number->get());
-  const std::string_view form = flag.value;
-  return refuse(flag, node,
-                node.is_array() || node.is_table() ? fmt::format("write a string: \"{}\"", form)
-                                                   : "write the value in quotes");
-}
-
-std::string Reader::with_path(const options::Flag& flag, std::string value) const {
-  const std::size_t start = path_in(flag, value);
-  if (start == value.npos) return value;
-  const std::string_view path = std::string_view(value).substr(start);
-  if (path.starts_with("~/") && !place_.home.empty()) {
-    return value.substr(0, start) + place_.home + std::string(path.substr(1));
-  }
-  if (path.starts_with('/')) return value;
-  const auto whole = std::filesystem::path(place_.folder) / path;
-  return value.substr(0, start) + whole.lexically_normal().string();
-}
 
 std::size_t offset_of(std::string_view text, const toml::source_position& position) {
   std::size_t start = 0;

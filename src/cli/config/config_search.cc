@@ -52,7 +52,28 @@ class Search {
   explicit Search(const Environment& environment)
       : home_(environment.non_empty("HOME").value_or("")) {}
 
-  Result<void> read(std::string_view kind, const fs::path& path, const std::string& label);
+  Result<void> read(std::string_view kind, const fs::path& path, const std::string& label) {
+    const bool is_chosen = kind == "chosen";
+    config_.looked.push_back({kind, path.string()});
+    if (path.empty() || (!is_chosen && !is_there(path))) return {};
+    // A file that the user names may be a pipe, and then the open waits for its writer.
+    Found found =
+        is_chosen ? Found{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), {}} : open_found(path);
+    if (!found.why.empty()) {
+      config_.looked.back().state = State::ignored;
+      config_.looked.back().why = std::move(found.why);
+      return {};
+    }
+    const auto text = read_open_file(found.file, label, max_config_bytes);
+    if (!text) {
+      return usage(text.error()->what, text.error()->why,
+                   is_chosen ? "check the path" : "--no-config ignores the file");
+    }
+    auto parsed = TRY(parse_config(*text, {label, path.parent_path().string(), home_}));
+    config_.looked.back().state = State::read;
+    config_.files.push_back(std::move(parsed));
+    return {};
+  }
   Config take() { return std::move(config_); }
   const std::string& home() const { return home_; }
 
@@ -60,29 +81,6 @@ class Search {
   const std::string home_;
   Config config_;
 };
-
-Result<void> Search::read(std::string_view kind, const fs::path& path, const std::string& label) {
-  const bool is_chosen = kind == "chosen";
-  config_.looked.push_back({kind, path.string()});
-  if (path.empty() || (!is_chosen && !is_there(path))) return {};
-  // A file that the user names may be a pipe, and then the open waits for its writer.
-  Found found =
-      is_chosen ? Found{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), {}} : open_found(path);
-  if (!found.why.empty()) {
-    config_.looked.back().state = State::ignored;
-    config_.looked.back().why = std::move(found.why);
-    return {};
-  }
-  const auto text = read_open_file(found.file, label, max_config_bytes);
-  if (!text) {
-    return usage(text.error()->what, text.error()->why,
-                 is_chosen ? "check the path" : "--no-config ignores the file");
-  }
-  auto parsed = TRY(parse_config(*text, {label, path.parent_path().string(), home_}));
-  config_.looked.back().state = State::read;
-  config_.files.push_back(std::move(parsed));
-  return {};
-}
 
 // The device number of the folder's file system; nullopt: unknown.
 std::optional<dev_t> device_of(const fs::path& folder) {

@@ -4,7 +4,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/predecessors.h"
 #include "cli/jobs/setup_site.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "node/plan/setup/setup_record.h"
 
 namespace toprun::jobs {

@@ -164,13 +164,66 @@ class Follower {
     if (choice) output_.emplace(*queue_, *choice);
   }
 
-  int run();
+  int run() {
+    Announcer announcer(*queue_);
+    for (;;) {
+      announcer.tell(jobs_);
+      const auto news = show();
+      if (!news) return exit_failure;
+      if (output_ && output_->refusal()) return give_up(*output_->refusal());
+      if (jobs_.ended()) {
+        if (const auto code = finish()) return *code;
+      }
+      look_at_reports(steady_clock::now());
+      wait(*news);
+      if (const auto signal = interrupts_.taken()) {
+        say(fmt::format(
+            "job {0} is not cancelled: toprun logs -f {0} follows the job again, toprun "
+            "cancel {0} ends the job",
+            id_word(id_.text)));
+        return 128 + *signal;
+      }
+      jobs_.pass(steady_clock::now());
+    }
+  }
 
  private:
-  Result<bool> show();
-  void wait(bool news);
-  void look_at_reports(SteadyTime now);
-  std::optional<int> finish();
+  Result<bool> show() {
+    return output_ ? output_->show(jobs_.jobs(), folders_) : Result<bool>(false);
+  }
+  // News rest a moment, so that a job that prints all the time does not keep this busy.
+  void wait(bool news) {
+    const int files = output_ ? static_cast<int>(output_->files()) : 0;
+    const milliseconds at_most = news ? rest_after_news : between_looks + look_per_file * files;
+    const auto until_question =
+        std::chrono::ceil<milliseconds>(jobs_.wake_at() - steady_clock::now());
+    const auto time = std::clamp(until_question, milliseconds(0), at_most);
+    std::array<pollfd, 3> polled{pollfd{interrupts_.fd(), POLLIN, 0}, pollfd{jobs_.fd(), POLLIN, 0},
+                                 pollfd{news ? -1 : folders_.fd(), POLLIN, 0}};
+    ::poll(polled.data(), polled.size(), static_cast<int>(time.count()));
+    folders_.forget_news();
+  }
+  // The run's last report tells of its end before the engine does.
+  void look_at_reports(SteadyTime now) {
+    if (reported_ || now < next_look_at_reports_) return;
+    next_look_at_reports_ = now + between_reports;
+    reported_ = std::ranges::any_of(jobs_.jobs(), [this](const auto& entry) {
+      return code_in_report(*queue_, entry.second).has_value();
+    });
+    if (reported_) jobs_.hurry(now);
+  }
+  // Once more, after a while where a network file system may show things late. Unset: there was
+  // more.
+  std::optional<int> finish() {
+    if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
+    if (!output_->is_local()) std::this_thread::sleep_for(last_words);
+    const auto late = show();
+    if (!late) return exit_failure;
+    if (*late) return std::nullopt;
+    if (!output_->show_rests()) return exit_failure;
+    if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
+    return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
+  }
 
   std::shared_ptr<const engines::Queue> queue_;
   const engines::JobId id_;
@@ -183,68 +236,6 @@ class Follower {
   SteadyTime next_look_at_reports_{};
   bool reported_ = false;
 };
-
-int Follower::run() {
-  Announcer announcer(*queue_);
-  for (;;) {
-    announcer.tell(jobs_);
-    const auto news = show();
-    if (!news) return exit_failure;
-    if (output_ && output_->refusal()) return give_up(*output_->refusal());
-    if (jobs_.ended()) {
-      if (const auto code = finish()) return *code;
-    }
-    look_at_reports(steady_clock::now());
-    wait(*news);
-    if (const auto signal = interrupts_.taken()) {
-      say(
-          fmt::format("job {0} is not cancelled: toprun logs -f {0} follows the job again, toprun "
-                      "cancel {0} ends the job",
-                      id_word(id_.text)));
-      return 128 + *signal;
-    }
-    jobs_.pass(steady_clock::now());
-  }
-}
-
-Result<bool> Follower::show() {
-  return output_ ? output_->show(jobs_.jobs(), folders_) : Result<bool>(false);
-}
-
-// News rest a moment, so that a job that prints all the time does not keep this busy.
-void Follower::wait(bool news) {
-  const int files = output_ ? static_cast<int>(output_->files()) : 0;
-  const milliseconds at_most = news ? rest_after_news : between_looks + look_per_file * files;
-  const auto until_question =
-      std::chrono::ceil<milliseconds>(jobs_.wake_at() - steady_clock::now());
-  const auto time = std::clamp(until_question, milliseconds(0), at_most);
-  std::array<pollfd, 3> polled{pollfd{interrupts_.fd(), POLLIN, 0}, pollfd{jobs_.fd(), POLLIN, 0},
-                               pollfd{news ? -1 : folders_.fd(), POLLIN, 0}};
-  ::poll(polled.data(), polled.size(), static_cast<int>(time.count()));
-  folders_.forget_news();
-}
-
-// The run's last report tells of its end before the engine does.
-void Follower::look_at_reports(SteadyTime now) {
-  if (reported_ || now < next_look_at_reports_) return;
-  next_look_at_reports_ = now + between_reports;
-  reported_ = std::ranges::any_of(jobs_.jobs(), [this](const auto& entry) {
-    return code_in_report(*queue_, entry.second).has_value();
-  });
-  if (reported_) jobs_.hurry(now);
-}
-
-// Once more, after a while where a network file system may show things late. Unset: there was more.
-std::optional<int> Follower::finish() {
-  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
-  if (!output_->is_local()) std::this_thread::sleep_for(last_words);
-  const auto late = show();
-  if (!late) return exit_failure;
-  if (*late) return std::nullopt;
-  if (!output_->show_rests()) return exit_failure;
-  if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
-  return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
-}
 
 Result<int> follow(const std::string& text, const std::string& record,
                    const std::optional<LogChoice>& choice, const Environment& environment,

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/os/environment.h"
-#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_files.h"
+#include "cli/jobs/job_words.h"
 
 namespace toprun::jobs {
 

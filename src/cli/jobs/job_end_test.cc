@@ -1,6 +1,6 @@
-#include "cli/jobs/job_end.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/jobs/job_words.h"
 
 namespace toprun::jobs {
 namespace {

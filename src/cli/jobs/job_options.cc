@@ -8,7 +8,7 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/predecessors.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/container_options.h"
 #include "cli/options/flags.h"
 #include "cli/options/run_options.h"

@@ -6,7 +6,7 @@
 
 #include "base/os/environment.h"
 #include "base/text/error.h"
-#include "cli/jobs/job_end.h"
+#include "cli/jobs/job_words.h"
 #include "cli/options/split.h"
 #include "engines/slurm/job.h"
 #include "node/plan/options.h"

@@ -9,7 +9,6 @@
 #include "base/os/fd.h"
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/log_tail.h"
-#include "cli/jobs/remainder.h"
 
 namespace toprun::jobs {
 

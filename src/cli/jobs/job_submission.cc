@@ -10,7 +10,7 @@
 #include "base/text/secrets.h"
 #include "cli/jobs/follow.h"
 #include "cli/jobs/job_story.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "engines/slurm/script.h"
 #include "engines/slurm/submit.h"
 
@@ -68,6 +68,15 @@ Result<void> check_secrets(const JobRequest& request) {
   return {};
 }
 
+std::unexpected<Error> without_cluster(engines::Purpose purpose) {
+  const std::string_view here =
+      purpose == engines::Purpose::setup ? "; --on local builds on this host, without Slurm" : "";
+  return fail("cannot ask Slurm", "this host does not belong to a cluster",
+              fmt::format("log in where jobs are submitted, or set SLURM_CONF to the cluster's "
+                          "slurm.conf{}",
+                          here));
+}
+
 }  // namespace
 
 Result<void> enter_directory(const options::Split& split, options::Command command) {
@@ -105,19 +114,6 @@ Environment submission_environment(const Environment& environment) {
   }
   return out;
 }
-
-namespace {
-
-std::unexpected<Error> without_cluster(engines::Purpose purpose) {
-  const std::string_view here =
-      purpose == engines::Purpose::setup ? "; --on local builds on this host, without Slurm" : "";
-  return fail("cannot ask Slurm", "this host does not belong to a cluster",
-              fmt::format("log in where jobs are submitted, or set SLURM_CONF to the cluster's "
-                          "slurm.conf{}",
-                          here));
-}
-
-}  // namespace
 
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean) {

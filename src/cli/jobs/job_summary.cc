@@ -8,7 +8,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
-#include "engines/exit_codes.h"
+#include "engines/queue.h"
 
 namespace toprun::jobs {
 namespace {

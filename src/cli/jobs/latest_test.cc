@@ -1,6 +1,6 @@
-#include "cli/jobs/latest.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/jobs/known_job.h"
 
 namespace toprun::jobs {
 namespace {

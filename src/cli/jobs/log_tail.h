@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+
+#include "base/text/clock.h"
 
 namespace toprun::jobs {
 
@@ -40,6 +44,58 @@ class LogTail {
   std::uint64_t offset_ = 0;
   std::string begun_;  // an unfinished line
   bool ended_ = true;  // the last byte of the output was a line end
+};
+
+// Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
+// the engine's programs. A rank's line is in both files; the line is shown only once, from the
+// host's file. Lines are matched by how often they occur, not by their position, because the engine
+// interleaves the lines of several hosts.
+//
+// Memory is limited, even if a job runs for long. If the copy of a line appears in the other file
+// only after more lines than the limit, the line is shown twice.
+class Remainder {
+ public:
+  struct Limits {
+    // limit for different lines without a copy; above the limit, the oldest lines are dropped
+    std::size_t host_lines = 1'000'000;
+    std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above the limit, the
+                                            // oldest lines are shown early
+  };
+
+  Remainder() : Remainder(Limits{}) {}
+  explicit Remainder(const Limits& limits) : limits_(limits) {}
+  Remainder(const Remainder&) = delete;
+  Remainder& operator=(const Remainder&) = delete;
+
+  // A line of a HOST.out, without its line end.
+  void add_host_line(std::string_view line);
+  // `line`: a line of the engine's file, which was read at time `now`. `shown`: the text to show
+  // for this line.
+  void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
+  // The two functions above as callbacks for a LogTail. The callbacks must not be called after this
+  // object is destroyed. Lines of the engine's file are shown only by take().
+  std::function<bool(std::string_view)> host_lines();
+  std::function<bool(std::string_view)> engine_lines(std::string prefix);
+  // The engine's lines, read before `until`, that are in no HOST.out so far. A copy of a returned
+  // line may still appear in a HOST.out later.
+  std::string take(SteadyTime until);
+
+ private:
+  struct Waiting {
+    std::size_t hash;
+    std::string shown;
+    SteadyTime read;
+  };
+  using Counts = std::unordered_map<std::size_t, std::uint64_t>;
+  bool take_twin(Counts& counts, std::size_t hash);
+
+  Limits limits_;
+  // Hashes of hosts' lines that are not yet found in the engine's file. When younger_ reaches half
+  // the limit, older_ is dropped and younger_ becomes older_.
+  Counts younger_;
+  Counts older_;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;
 };
 
 }  // namespace toprun::jobs

@@ -7,7 +7,7 @@
 
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 
 namespace toprun::jobs {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/os/environment.h"
 #include "base/text/error.h"
-#include "cli/jobs/job_end.h"
+#include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/options/split.h"
 

@@ -1,6 +1,6 @@
-#include "cli/jobs/remainder.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/jobs/log_tail.h"
 
 namespace toprun::jobs {
 namespace {

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 
 namespace toprun::jobs {

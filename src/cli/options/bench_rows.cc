@@ -70,8 +70,7 @@ constexpr std::array bench_flags = {
         "Measure with the first N ranks, for each N in the list"),
     own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
         "Bandwidth of one node's network in each direction, in Gbit/s; the column `wire` shows the "
-        "share of "
-        "this bandwidth that was used",
+        "share of this bandwidth that was used",
         "the rate that the kernel reports for rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
         "Bandwidth of the uplink of one domain of the lowest level, such as a rack, in each "
@@ -123,8 +122,7 @@ constexpr std::array bench_flags = {
     only(of(Command::bench_compare, Command::bench_import),
          own(FlagId::collective, "--collective", 0,
              "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|"
-             "scatter|"
-             "barrier",
+             "scatter|barrier",
              "Collective that was measured, if the file does not name the collective")),
     also(of(Command::bench_import), own(FlagId::save, "--save", 'J', "FILE",
                                         "Also save all results to FILE as JSON, with the fields of "

@@ -5,9 +5,9 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/run_draft.h"
-#include "machine/container/binds.h"
+#include "machine/container/container.h"
 #include "machine/container/edf.h"
 #include "machine/container/image.h"
 

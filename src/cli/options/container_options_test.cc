@@ -4,7 +4,7 @@
 
 #include "base/text/text.h"
 #include "cli/options/flags.h"
-#include "machine/container/choose.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::options {
 namespace {

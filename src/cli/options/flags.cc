@@ -20,101 +20,10 @@ std::size_t common_beginning(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-}  // namespace
-
-bool knows(Command command, const Flag& flag) {
-  if (command != Command::torchrun) return (flag.known_to & of(command)) != 0;
-  return flag.origin == Origin::torchrun && (flag.known_to & of(Command::run)) != 0;
-}
-
-std::string variable_of(const Flag& flag, Command command) {
-  constexpr std::string_view sbatch = "SBATCH_";
-  if (command != Command::shell || !flag.variable.starts_with(sbatch)) {
-    return std::string(flag.variable);
-  }
-  return fmt::format("SALLOC_{}", flag.variable.substr(sbatch.size()));
-}
-
-std::string key_of(const Flag& flag) {
-  return std::string(flag.name.substr(2));
-}
-
-std::span<const Flag> all_flags() {
-  // If several flags have one id, flag_of(id) finds the first: the launch's, not a verb's.
-  static const std::vector<Flag> table = [] {
-    std::vector<Flag> rows;
-    for (const auto part :
-         {bench_rows(), allocation_rows(), pod_rows(), launch_rows(), setup_rows(), verb_rows()}) {
-      rows.insert(rows.end(), part.begin(), part.end());
-    }
-    return rows;
-  }();
-  return table;
-}
-
-const Flag& flag_of(FlagId id) {
-  return *std::ranges::find(all_flags(), id, &Flag::id);
-}
-
-const Flag& flag_of(FlagId id, Command command) {
-  return *std::ranges::find_if(
-      all_flags(), [&](const Flag& flag) { return flag.id == id && knows(command, flag); });
-}
-
-const Flag* find_flag(std::string_view name, Command command) {
-  const std::string requested = with_dashes(name);
-  for (const Flag& flag : all_flags()) {
-    if (!flag.name.empty() && flag.name == requested && knows(command, flag)) return &flag;
-  }
-  return nullptr;
-}
-
-const Flag* find_flag(char letter, Command command) {
-  for (const Flag& flag : all_flags()) {
-    if (flag.letter != 0 && flag.letter == letter && knows(command, flag)) return &flag;
-  }
-  return nullptr;
-}
-
-std::vector<const Flag*> abbreviated(std::string_view text, Command command) {
-  const std::string beginning = with_dashes(text);
-  std::vector<const Flag*> found;
-  if (!beginning.starts_with("--") || beginning == "--") return found;
-  for (const Flag& flag : all_flags()) {
-    if (flag.origin != Origin::torchrun || !knows(command, flag)) continue;
-    if (flag.name.starts_with(beginning)) found.push_back(&flag);
-  }
-  return found;
-}
-
-namespace {
-
 // A part in capital letters stands for what a user writes there.
 bool has_placeholder(std::string_view form) {
   return std::ranges::any_of(form, [](char c) { return c >= 'A' && c <= 'Z'; });
 }
-
-}  // namespace
-
-std::vector<std::string_view> choices(const Flag& flag) {
-  return choices(flag.value);
-}
-
-std::vector<std::string_view> choices(std::string_view form) {
-  if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
-  std::vector<std::string_view> words = toprun::split(form, '|');
-  std::erase_if(words, [](std::string_view word) {
-    return word.empty() || word.contains(',') || has_placeholder(word);
-  });
-  return words;
-}
-
-std::vector<std::string_view> list_choices(std::string_view form) {
-  if (!form.contains(',') || form.contains('|') || form.contains('.')) return {};
-  return has_placeholder(form) ? std::vector<std::string_view>() : toprun::split(form, ',');
-}
-
-namespace {
 
 constexpr std::string_view own_prefix = "TOPRUN_";
 
@@ -205,6 +114,89 @@ std::string doubt_about(std::string_view name, const std::vector<std::string>& k
 }
 
 }  // namespace
+
+bool knows(Command command, const Flag& flag) {
+  if (command != Command::torchrun) return (flag.known_to & of(command)) != 0;
+  return flag.origin == Origin::torchrun && (flag.known_to & of(Command::run)) != 0;
+}
+
+std::string variable_of(const Flag& flag, Command command) {
+  constexpr std::string_view sbatch = "SBATCH_";
+  if (command != Command::shell || !flag.variable.starts_with(sbatch)) {
+    return std::string(flag.variable);
+  }
+  return fmt::format("SALLOC_{}", flag.variable.substr(sbatch.size()));
+}
+
+std::string key_of(const Flag& flag) {
+  return std::string(flag.name.substr(2));
+}
+
+std::span<const Flag> all_flags() {
+  // If several flags have one id, flag_of(id) finds the first: the launch's, not a verb's.
+  static const std::vector<Flag> table = [] {
+    std::vector<Flag> rows;
+    for (const auto part :
+         {bench_rows(), allocation_rows(), pod_rows(), launch_rows(), setup_rows(), verb_rows()}) {
+      rows.insert(rows.end(), part.begin(), part.end());
+    }
+    return rows;
+  }();
+  return table;
+}
+
+const Flag& flag_of(FlagId id) {
+  return *std::ranges::find(all_flags(), id, &Flag::id);
+}
+
+const Flag& flag_of(FlagId id, Command command) {
+  return *std::ranges::find_if(
+      all_flags(), [&](const Flag& flag) { return flag.id == id && knows(command, flag); });
+}
+
+const Flag* find_flag(std::string_view name, Command command) {
+  const std::string requested = with_dashes(name);
+  for (const Flag& flag : all_flags()) {
+    if (!flag.name.empty() && flag.name == requested && knows(command, flag)) return &flag;
+  }
+  return nullptr;
+}
+
+const Flag* find_flag(char letter, Command command) {
+  for (const Flag& flag : all_flags()) {
+    if (flag.letter != 0 && flag.letter == letter && knows(command, flag)) return &flag;
+  }
+  return nullptr;
+}
+
+std::vector<const Flag*> abbreviated(std::string_view text, Command command) {
+  const std::string beginning = with_dashes(text);
+  std::vector<const Flag*> found;
+  if (!beginning.starts_with("--") || beginning == "--") return found;
+  for (const Flag& flag : all_flags()) {
+    if (flag.origin != Origin::torchrun || !knows(command, flag)) continue;
+    if (flag.name.starts_with(beginning)) found.push_back(&flag);
+  }
+  return found;
+}
+
+std::vector<std::string_view> choices(const Flag& flag) {
+  return choices(flag.value);
+}
+
+std::vector<std::string_view> choices(std::string_view form) {
+  if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
+  std::vector<std::string_view> words = toprun::split(form, '|');
+  std::erase_if(words, [](std::string_view word) {
+    return word.empty() || word.contains(',') || has_placeholder(word);
+  });
+  return words;
+}
+
+std::vector<std::string_view> list_choices(std::string_view form) {
+  if (!form.contains(',') || form.contains('|') || form.contains('.')) return {};
+  return has_placeholder(form) ? std::vector<std::string_view>() : toprun::split(form, ',');
+}
 
 std::vector<std::string> doubtful_variables(const std::vector<std::string>& names) {
   const std::vector<std::string> known = settable_variables();

@@ -96,8 +96,8 @@ constexpr std::array launch_flags = {
          "auto: only in a job of several nodes with GPUs"),
     ours(FlagId::unasked, "--require-rdma", 0, "", "TOPRUN_REQUIRE_RDMA", Group::placement,
          put<&Options::require_rdma, parse_switch>,
-         "End the job at once if a node has no usable RDMA, or if NCCL communicates over "
-         "plain sockets"),
+         "End the job at once if a node has no usable RDMA, or if NCCL communicates over plain "
+         "sockets"),
     also(of(Command::topo_order),
          ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
               Group::placement, put<&Options::topology_required, parse_switch>,
@@ -136,8 +136,8 @@ constexpr std::array launch_flags = {
     torchrun(FlagId::unasked, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
              "Bind worker I to CPUs near GPU I: to all CPUs of the GPU's NUMA node (node) or of "
-             "the GPU's socket (socket), to its own part of the NUMA node's CPUs (exclusive), "
-             "or to cores that share a cache (core-complex)"),
+             "the GPU's socket (socket), to its own part of the NUMA node's CPUs (exclusive), or "
+             "to cores that share a cache (core-complex)"),
     only(scripts,
          optional_value(ours(FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM",
                              Group::program, put<&Options::warm, parse_imports>,
@@ -270,10 +270,9 @@ constexpr std::array launch_flags = {
               "image. The commands for pyxis, enroot, singularity and docker were checked against "
               "their documented grammar but never run",
               "auto"),
-    repeatable(
-        container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND", add_binds,
-                  "Mount this folder of the host in the container, at the same path or at DST. The "
-                  "current folder is always mounted")),
+    repeatable(container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND", add_binds,
+                         "Mount this folder of the host in the container, at the same path or at "
+                         "DST. The current folder is always mounted")),
     container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
               put<&Request::workdir, parse_workdir>,
               "Working directory of the ranks in the container", "the current folder"),
@@ -402,12 +401,11 @@ constexpr std::array launch_flags = {
                                          "TOPRUN_PROFILE", Group::general,
                                          "Also use the options of [profile.PROFILE] in toprun.toml",
                                          "the default-profile in toprun.toml")))),
-    also(
-        networks | of(Command::cluster, Command::config_show),
-        of_one_call(only(starting, ours(FlagId::config_file, "--config-file", 0, "FILE",
-                                        "TOPRUN_CONFIG_FILE", Group::general,
-                                        "Read this file instead of the toprun.toml of the project, "
-                                        "the user and the system")))),
+    also(networks | of(Command::cluster, Command::config_show),
+         of_one_call(only(starting, ours(FlagId::config_file, "--config-file", 0, "FILE",
+                                         "TOPRUN_CONFIG_FILE", Group::general,
+                                         "Read this file instead of the toprun.toml of the "
+                                         "project, the user and the system")))),
     also(
         networks | of(Command::cluster, Command::config_show),
         of_one_call(only(starting, ours(FlagId::no_config, "--no-config", 0, "", "TOPRUN_NO_CONFIG",

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 
 namespace toprun::options {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/container_options.h"
 #include "cli/options/rendezvous_settings.h"

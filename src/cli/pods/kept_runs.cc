@@ -6,7 +6,7 @@
 #include "base/process/child.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
-#include "engines/login/exec.h"
+#include "engines/login/login.h"
 #include "node/plan/kept_run.h"
 
 namespace toprun::pods {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/split.h"
 
 namespace toprun::pods {

@@ -18,7 +18,6 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
-#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/waiting.h"
 #include "cli/pods/running.h"
@@ -123,15 +122,90 @@ class PodReader {
   PodReader(const Queue& queue, const Environment& environment)
       : queue_(queue), environment_(environment) {}
 
-  Result<void> read(Job job);
+  Result<void> read(Job job) {
+    const std::string id = job.id;
+    const std::string record = job.number;
+    known_.insert(job.printers.begin(), job.printers.end());
+    if (auto begun = add_first(job); !begun) return begun;
+    std::chrono::milliseconds pause = between_questions;
+    while (!has_ended(job.state)) {
+      rest(pause);
+      pause = std::min(pause * 3 / 2, longest_pause);
+      auto now = job_of(queue_, id, record);
+      if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
+      job = *std::move(now);
+      for (const Printer& printer : job.printers) {
+        if (!known_.insert(printer).second) continue;
+        if (auto begun = add(job, &printer); !begun) return begun;
+      }
+    }
+    end_readers();
+    return {};
+  }
 
  private:
-  Result<void> add_first(const Job& job);
-  Result<void> add(const Job& job, const Printer* only);
-  void rest(std::chrono::milliseconds pause);
-  std::uint64_t printed();
-  void end_readers();
-  bool wait_for_readers(SteadyTime until);
+  // One command for all fails where one of them has not begun, as of an elastic job.
+  Result<void> add_first(const Job& job) {
+    if (job.printers.empty() || std::ssize(job.printers) >= job.nodes) return add(job, nullptr);
+    for (const Printer& printer : job.printers) {
+      if (auto begun = add(job, &printer); !begun) return begun;
+    }
+    return {};
+  }
+  Result<void> add(const Job& job, const Printer* only) {
+    auto reading = begin_reading(queue_, job, true, only, environment_);
+    if (!reading) return std::unexpected(reading.error());
+    const std::lock_guard lock(mutex_);
+    running_.insert(reading->pid);
+    // A reader that fails has printed why; the job goes on.
+    threads_.emplace_back([this, reading = *std::move(reading), job] {
+      std::string said = complaint_of(reading);
+      siginfo_t info{};
+      while (::waitid(P_PID, static_cast<id_t>(reading.pid), &info, WEXITED | WNOWAIT) < 0 &&
+             errno == EINTR) {
+      }
+      const std::lock_guard done(mutex_);
+      running_.erase(reading.pid);
+      if (const auto ended = await(reading, job, std::move(said)); !ended)
+        say(ended.error().line());
+      changed_.notify_all();
+    });
+    return {};
+  }
+  // Less long where no reader is left: then the job ends, or its pods come again.
+  void rest(std::chrono::milliseconds pause) {
+    const SteadyTime begin = std::chrono::steady_clock::now();
+    if (wait_for_readers(begin + pause)) std::this_thread::sleep_until(begin + between_questions);
+  }
+  // What the readers have printed: "wchar" in /proc/PID/io (proc(5)).
+  std::uint64_t printed() {
+    constexpr std::string_view label = "wchar:";
+    std::uint64_t bytes = 0;
+    const std::lock_guard lock(mutex_);
+    for (const pid_t pid : running_) {
+      const std::string text = read_file(fmt::format("/proc/{}/io", pid)).value_or("");
+      const std::size_t at = text.find(label);
+      if (at != std::string::npos)
+        bytes += std::strtoull(text.c_str() + at + label.size(), nullptr, 10);
+    }
+    return bytes;
+  }
+  // A container may run on although its job has ended, and a node that is gone ends no stream.
+  void end_readers() {
+    const SteadyTime last = std::chrono::steady_clock::now() + last_words;
+    std::uint64_t before = printed();
+    while (!wait_for_readers(std::chrono::steady_clock::now() + longest_silence)) {
+      const std::uint64_t now = printed();
+      if (now == before || std::chrono::steady_clock::now() > last) break;
+      before = now;
+    }
+    const std::lock_guard lock(mutex_);
+    for (const pid_t pid : running_) process::signal_process(pid, SIGKILL);
+  }
+  bool wait_for_readers(SteadyTime until) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, until, [this] { return running_.empty(); });
+  }
 
   const Queue& queue_;
   const Environment& environment_;
@@ -141,94 +215,6 @@ class PodReader {
   std::set<pid_t> running_;            // readers that are not reaped; guarded by the mutex
   std::vector<std::jthread> threads_;  // one for each reader
 };
-
-Result<void> PodReader::read(Job job) {
-  const std::string id = job.id;
-  const std::string record = job.number;
-  known_.insert(job.printers.begin(), job.printers.end());
-  if (auto begun = add_first(job); !begun) return begun;
-  std::chrono::milliseconds pause = between_questions;
-  while (!has_ended(job.state)) {
-    rest(pause);
-    pause = std::min(pause * 3 / 2, longest_pause);
-    auto now = job_of(queue_, id, record);
-    if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
-    job = *std::move(now);
-    for (const Printer& printer : job.printers) {
-      if (!known_.insert(printer).second) continue;
-      if (auto begun = add(job, &printer); !begun) return begun;
-    }
-  }
-  end_readers();
-  return {};
-}
-
-// One command for all fails where one of them has not begun, as of an elastic job.
-Result<void> PodReader::add_first(const Job& job) {
-  if (job.printers.empty() || std::ssize(job.printers) >= job.nodes) return add(job, nullptr);
-  for (const Printer& printer : job.printers) {
-    if (auto begun = add(job, &printer); !begun) return begun;
-  }
-  return {};
-}
-
-Result<void> PodReader::add(const Job& job, const Printer* only) {
-  auto reading = begin_reading(queue_, job, true, only, environment_);
-  if (!reading) return std::unexpected(reading.error());
-  const std::lock_guard lock(mutex_);
-  running_.insert(reading->pid);
-  // A reader that fails has printed why; the job goes on.
-  threads_.emplace_back([this, reading = *std::move(reading), job] {
-    std::string said = complaint_of(reading);
-    siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(reading.pid), &info, WEXITED | WNOWAIT) < 0 &&
-           errno == EINTR) {
-    }
-    const std::lock_guard done(mutex_);
-    running_.erase(reading.pid);
-    if (const auto ended = await(reading, job, std::move(said)); !ended) say(ended.error().line());
-    changed_.notify_all();
-  });
-  return {};
-}
-
-bool PodReader::wait_for_readers(SteadyTime until) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, until, [this] { return running_.empty(); });
-}
-
-// Less long where no reader is left: then the job ends, or its pods come again.
-void PodReader::rest(std::chrono::milliseconds pause) {
-  const SteadyTime begin = std::chrono::steady_clock::now();
-  if (wait_for_readers(begin + pause)) std::this_thread::sleep_until(begin + between_questions);
-}
-
-// What the readers have printed: "wchar" in /proc/PID/io (proc(5)).
-std::uint64_t PodReader::printed() {
-  constexpr std::string_view label = "wchar:";
-  std::uint64_t bytes = 0;
-  const std::lock_guard lock(mutex_);
-  for (const pid_t pid : running_) {
-    const std::string text = read_file(fmt::format("/proc/{}/io", pid)).value_or("");
-    const std::size_t at = text.find(label);
-    if (at != std::string::npos)
-      bytes += std::strtoull(text.c_str() + at + label.size(), nullptr, 10);
-  }
-  return bytes;
-}
-
-// A container may run on although its job has ended, and a node that is gone ends no stream.
-void PodReader::end_readers() {
-  const SteadyTime last = std::chrono::steady_clock::now() + last_words;
-  std::uint64_t before = printed();
-  while (!wait_for_readers(std::chrono::steady_clock::now() + longest_silence)) {
-    const std::uint64_t now = printed();
-    if (now == before || std::chrono::steady_clock::now() > last) break;
-    before = now;
-  }
-  const std::lock_guard lock(mutex_);
-  for (const pid_t pid : running_) process::signal_process(pid, SIGKILL);
-}
 
 // The last that is seen of a failed job is what broke, on stderr: the output itself is data.
 void tell_failure(const engines::Queue& queue, const Job& job, const Environment& environment) {

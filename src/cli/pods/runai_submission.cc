@@ -7,7 +7,7 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/pods/runai_job.h"
 #include "cli/pods/running.h"
 #include "cli/pods/submission.h"

@@ -14,7 +14,7 @@
 #include "engines/engine.h"
 #include "engines/slurm/variables.h"
 #include "machine/doctor/checks.h"
-#include "machine/doctor/compare.h"
+#include "machine/doctor/host_report.h"
 #include "machine/doctor/report.h"
 #include "node/launch/every_node.h"
 #include "node/launch/login_place.h"

@@ -7,7 +7,7 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/verbs/run_verbs.h"
 #include "node/store/server.h"
 

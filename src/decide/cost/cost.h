@@ -2,14 +2,118 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "decide/cost/loads.h"
+#include "decide/cost/domains.h"
+#include "decide/cost/links.h"
 
 namespace toprun::cost {
+
+// The job's nodes in a tree of links, the network of the cost model.
+//
+// A domain's uplink connects it to the domain around it; a host's adapters connect the host to its
+// innermost domain. Each link has two independent directions. A message between two nodes uses the
+// adapters of the sender and of the receiver. It also uses the outward uplinks of the domains that
+// it leaves, and the inward uplinks of the domains that it enters. A message between two hosts of
+// one NVLink domain uses only the sender's and the receiver's NVLink.
+//
+// Domains are nested: nodes that share a domain share all domains around it, even if the outer
+// domains are unknown. A node with an unknown domain counts as a domain of its own. Nodes without a
+// domain at a level have no uplink at that level.
+class Network {
+ public:
+  // `domains`: made from `paths`, with one level for each of `links.levels`.
+  Network(const Domains& domains, std::span<const topology::Path* const> paths, Links links);
+
+  const Links& links() const { return links_; }
+  std::size_t nodes() const { return nodes_; }
+  std::size_t levels() const { return links_.levels.size(); }
+  // A level's link; `level` = levels(): the hosts' adapters.
+  const Links::Level& link(std::size_t level) const {
+    return level == levels() ? links_.host : links_.levels[level];
+  }
+  // A number below count(level). Two nodes have the same number if and only if they share the
+  // domain.
+  std::uint32_t domain(std::size_t node, std::size_t level) const {
+    return domain_[node * levels() + level];
+  }
+  std::size_t count(std::size_t level) const { return first_[level].size(); }
+  // One node in the domain.
+  std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
+
+  // Whether the domain has an uplink. Otherwise the number stands for nodes without a domain at
+  // this level.
+  bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
+  // The rate of the domain's uplink; 0: unknown, so not a bottleneck.
+  double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
+
+  std::optional<std::size_t> nvlink_level() const { return nvlink_; }
+  bool by_nvlink(std::size_t a, std::size_t b) const {
+    return nvlink_ && domain(a, *nvlink_) == domain(b, *nvlink_) &&
+           has_uplink(domain(a, *nvlink_), *nvlink_);
+  }
+
+  // The number of these nodes in each domain of the level; 0 for a domain without uplink.
+  std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
+  // Whether the level has a domain with an uplink that contains some of the nodes, but not all.
+  bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
+  // The latency of a message between the two nodes that are furthest apart.
+  double latency_us(std::span<const std::size_t> nodes) const;
+
+ private:
+  std::size_t nodes_;
+  Links links_;
+  std::optional<std::size_t> nvlink_;  // if there are several such levels, the outermost
+  std::vector<std::uint32_t> domain_;
+  std::vector<std::vector<std::size_t>> first_;
+  std::vector<std::vector<bool>> uplink_;
+  std::vector<std::vector<double>> gbps_;
+};
+
+// The traffic over one link in one direction, and its duration.
+struct Load {
+  std::size_t level = 0;  // in the network; levels(): a host's adapters
+  std::size_t node = 0;   // the host, or one node in the domain
+  std::size_t flows = 0;
+  double bytes = 0;
+  double seconds = 0;
+};
+
+// The total traffic on every link, from flows that run at the same time.
+class Loads {
+ public:
+  explicit Loads(const Network& network);  // must outlive this object
+
+  // One flow between two different nodes.
+  void add(std::size_t from, std::size_t to, double bytes);
+  // Adds a flow from each node to each other node. The function computes the sum of each domain, so
+  // its time does not grow with the number of flows.
+  void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
+
+  // The link with the longest time, among equals the outermost; nullopt if no link has traffic.
+  std::optional<Load> worst() const;
+
+ private:
+  struct Traffic {
+    std::size_t flows = 0;
+    double bytes = 0;
+    void add(std::size_t more, double bytes_each) {
+      flows += more;
+      bytes += static_cast<double>(more) * bytes_each;
+    }
+  };
+  struct Link {
+    Traffic out, in;
+  };
+
+  const Network& network_;
+  std::vector<std::vector<Link>> uplinks_;  // by level and domain; for an NVLink level by node
+  std::vector<Link> adapters_;              // by node
+};
 
 // The cost of a collective over nodes in a given order: steps · α + (bytes on the worst link) /
 // (its rate). α is the latency between the two nodes that are furthest apart. All flows of the

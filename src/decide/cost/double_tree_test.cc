@@ -1,9 +1,9 @@
-#include "decide/cost/double_tree.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
+
+#include "decide/cost/traffic.h"
 
 namespace toprun::cost {
 namespace {

@@ -167,6 +167,23 @@ std::string group_line(const Group& group, const NodeOf& node_of) {
   return fmt::format("{}: {}", who, standing_text(group.standing, is_one));
 }
 
+// The innermost frames. Where all of them are of libraries, the user's own frame stands last.
+std::vector<std::string> frame_lines(const std::vector<stacks::Frame>& frames, std::size_t most) {
+  const auto line = [](const stacks::Frame& frame) {
+    return fmt::format("    {}, {}:{}", frame.function, frame.file, frame.line);
+  };
+  const std::size_t user = users_frame(frames);
+  const bool is_cut_off = user >= most && user < frames.size();
+  constexpr std::size_t for_the_user = 2;  // with the mark of what is left out
+  const std::size_t innermost = std::min(frames.size(), is_cut_off ? most - for_the_user : most);
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < innermost; ++k) lines.push_back(line(frames[k]));
+  if (!is_cut_off) return lines;
+  lines.emplace_back("    …");
+  lines.push_back(line(frames[user]));
+  return lines;
+}
+
 }  // namespace
 
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of) {
@@ -290,27 +307,6 @@ bool is_on_several(const Verdict& verdict, const NodeOf& node_of) {
            return std::ranges::any_of(group.ranks, is_elsewhere);
          });
 }
-
-namespace {
-
-// The innermost frames. Where all of them are of libraries, the user's own frame stands last.
-std::vector<std::string> frame_lines(const std::vector<stacks::Frame>& frames, std::size_t most) {
-  const auto line = [](const stacks::Frame& frame) {
-    return fmt::format("    {}, {}:{}", frame.function, frame.file, frame.line);
-  };
-  const std::size_t user = users_frame(frames);
-  const bool is_cut_off = user >= most && user < frames.size();
-  constexpr std::size_t for_the_user = 2;  // with the mark of what is left out
-  const std::size_t innermost = std::min(frames.size(), is_cut_off ? most - for_the_user : most);
-  std::vector<std::string> lines;
-  for (std::size_t k = 0; k < innermost; ++k) lines.push_back(line(frames[k]));
-  if (!is_cut_off) return lines;
-  lines.emplace_back("    …");
-  lines.push_back(line(frames[user]));
-  return lines;
-}
-
-}  // namespace
 
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {
   const bool all = shown == Shown::all_stacks;

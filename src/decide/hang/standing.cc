@@ -8,7 +8,7 @@
 #include <ranges>
 #include <utility>
 
-#include "machine/stacks/library_file.h"
+#include "machine/stacks/frame.h"
 
 namespace toprun::hang {
 namespace {

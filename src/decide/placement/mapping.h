@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "decide/cost/links.h"
 #include "decide/cost/traffic.h"
-#include "decide/cost/ways.h"
 
 namespace toprun::placement {
 

@@ -72,7 +72,7 @@ struct Constraints {
   // Used only for Order::topology:
   std::size_t segment = 1;  // this many consecutive nodes should be in one innermost domain
                             // (segments.h)
-  std::size_t nodes = 0;    // how many nodes the job needs; the other nodes are spare (spares.h);
+  std::size_t nodes = 0;    // how many nodes the job needs; the other nodes are spare (segments.h);
                             // 0: all
   std::unordered_set<std::size_t> fixed = {};  // hosts that must not become spare
   std::optional<Plan> plan = {};               // puts ranks that exchange much data near each other

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "decide/cost/ways.h"
+#include "decide/cost/links.h"
 
 namespace toprun::placement {
 namespace {

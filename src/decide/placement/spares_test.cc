@@ -1,5 +1,3 @@
-#include "decide/placement/spares.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "decide/placement/order.h"
+#include "decide/placement/segments.h"
 
 namespace toprun::placement {
 namespace {

@@ -1,6 +1,6 @@
-#include "decide/placement/teams.h"
-
 #include <gtest/gtest.h>
+
+#include "decide/placement/groups.h"
 
 namespace toprun::placement {
 namespace {

@@ -131,6 +131,8 @@ void compare_counts(const Communicator& of, Findings& findings) {
   }
 }
 
+constexpr std::array<std::string_view, 4> kind_names = {"dead", "missing", "failed", "behind"};
+
 }  // namespace
 
 Result<Status> parse_answer(std::string_view answer) {
@@ -178,10 +180,6 @@ std::vector<Finding> judge(const Status& status) {
   }
   return std::move(findings).take();
 }
-
-namespace {
-constexpr std::array<std::string_view, 4> kind_names = {"dead", "missing", "failed", "behind"};
-}  // namespace
 
 std::string_view name_of(Kind kind) {
   return kind_names.at(static_cast<std::size_t>(kind));

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
+
+#include "decide/recorder/recorder_verdict.h"
+#include "decide/recorder/summary.h"
 
 namespace toprun::recorder {
 
@@ -28,5 +33,19 @@ Operation operation_of(std::string_view recorded);
 // Whether this call ends a group of calls that NCCL starts together. Those calls have no state of
 // their own.
 bool ends_coalescing(std::string_view recorded);
+
+// A new finding about a group. The caller fills in the rest of the finding.
+Finding finding_of(const GroupSummary& group, Finding::Kind kind);
+
+// The first call at which ranks differ. Later differences are its consequences.
+std::optional<Finding> mismatch(const GroupSummary& group);
+
+// The operation that most ranks called with this sequence number; empty: the recorders no longer
+// have the call.
+std::string operation_at(const GroupSummary& group, std::int64_t sequence);
+
+// For an exchange that all ranks have called: a text if the total sent differs from the total
+// received, else "".
+std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

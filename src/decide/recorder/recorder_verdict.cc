@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "decide/recorder/comparison.h"
 #include "decide/recorder/operations.h"
 
 namespace toprun::recorder {

@@ -111,8 +111,7 @@ class HyperNodeReader {
     if (of_nodes && labels && !nodes_.empty()) return add_labelled(i, *labels);
     unmatched_.push_back(
         fmt::format("{}: HyperNode {} selects nodes by label, and the file does not contain the "
-                    "nodes: add them with `kubectl "
-                    "get nodes,hypernodes -o json`",
+                    "nodes: add them with `kubectl get nodes,hypernodes -o json`",
                     at_line(file_, member.where.line), hypernodes_[i].name));
     return {};
   }

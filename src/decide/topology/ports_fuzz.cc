@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "decide/topology/ports.h"
+#include "decide/topology/topology_testing.h"
 
 // If the input is accepted, all paths are as long as the levels, and the text form of ports parses
 // again.
@@ -14,10 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   names_ports(text);
   const std::vector<HostPorts> hosts = {{"n0", {{"mlx5_ib0", 1, 1}, {"mlx5_ib1", 1, 2}}},
                                         {"n1", {{"mlx5_ib0", 1, 3}, {"mlx5_ib1", 1, 4}}}};
-  const auto map = parse_port_topology(text, "t", hosts);
-  if (!map) return 0;
-  for (const Map::Entry& entry : map->hosts) {
-    if (entry.location.path.size() != map->levels.size()) std::abort();
-  }
+  check_paths(parse_port_topology(text, "t", hosts));
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,27 @@ inline std::string at(std::string_view file, Position position) {
 inline std::string at_line(std::string_view file, std::size_t line) {
   return fmt::format("{}:{}", file, line);
 }
+
+// The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
+// Evidence of a file shares one copy of the file's name, because a file may describe 100,000 hosts,
+// one per line.
+class Evidence {
+ public:
+  Evidence() = default;
+  Evidence(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+  Evidence(const char* text) : Evidence(std::string(text)) {}
+  Evidence(std::shared_ptr<const std::string> file, std::size_t line)
+      : text_(std::move(file)), line_(line) {}
+
+  bool empty() const { return !text_ || text_->empty(); }
+  // The source without a line number.
+  std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  std::string text() const { return line_ == 0 ? std::string(source()) : at_line(source(), line_); }
+  friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+  std::size_t line_ = 0;  // 0: no line number
+};
 
 }  // namespace toprun::topology

@@ -19,7 +19,6 @@
 #include "decide/topology/nvlink.h"
 #include "decide/topology/slurm/address.h"
 #include "decide/topology/slurm/conf.h"
-#include "decide/topology/slurm/scontrol.h"
 #include "decide/topology/source.h"
 
 namespace toprun::topology {

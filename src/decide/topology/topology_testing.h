@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "decide/topology/tree.h"
@@ -32,6 +33,14 @@ inline std::string text_with_warnings(const Result<Map>& map) {
   if (!map) return text;
   for (const std::string& warning : map->warnings) text += warning + '\n';
   return text;
+}
+
+// For fuzzing: in a map, all paths are as long as the levels.
+inline void check_paths(const Result<Map>& map) {
+  if (!map) return;
+  for (const Map::Entry& entry : map->hosts) {
+    if (entry.location.path.size() != map->levels.size()) std::abort();
+  }
 }
 
 }  // namespace toprun::topology

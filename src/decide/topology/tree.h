@@ -10,7 +10,6 @@
 
 #include "base/text/error.h"
 #include "base/text/name_index.h"
-#include "decide/topology/evidence.h"
 #include "decide/topology/path.h"
 #include "decide/topology/position.h"
 #include "decide/topology/tally.h"

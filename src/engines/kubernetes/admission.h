@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/os/environment.h"
 #include "engines/kubernetes/operators.h"
+#include "engines/kubernetes/workload.h"
 
 namespace toprun::engines::kubernetes {
 
@@ -33,5 +35,11 @@ bool is_ones_own(std::string_view object);
 std::optional<std::string> namesake(Operator which, const std::string& name,
                                     const std::string& space, const Environment& environment,
                                     std::chrono::milliseconds limit);
+
+// RBAC lines for the cluster's administrator. These lines allow the job's pods to read the labels
+// of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h); a label may contain the
+// NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job has
+// one node. Pure function.
+std::vector<std::string> node_access(const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

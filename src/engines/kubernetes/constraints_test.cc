@@ -1,8 +1,8 @@
-#include "engines/kubernetes/constraints.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
+
+#include "engines/kubernetes/operators.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/os/environment.h"
 #include "base/text/error.h"
-#include "engines/kubernetes/secret.h"
+#include "engines/kubernetes/manifest.h"
 
 namespace toprun::engines::kubernetes {
 

@@ -7,7 +7,6 @@
 
 #include "base/json/json_text.h"
 #include "base/text/text.h"
-#include "engines/kubernetes/choices.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

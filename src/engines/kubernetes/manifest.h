@@ -1,14 +1,19 @@
 #pragma once
 
+#include <map>
+#include <string>
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
+#include "base/text/error.h"
 #include "engines/kubernetes/operators.h"
 #include "engines/kubernetes/workload.h"
 
 namespace toprun::engines::kubernetes {
 
 // The field of a TrainJob's spec that changes the runtime's pods. Each release of the trainer has a
-// different field, and older ones allow fewer changes (schema.h).
+// different field, and older ones allow fewer changes (operators.h).
 enum class PodChanges {
   runtime_patches,     // runtimePatches, since 2.2
   template_overrides,  // podTemplateOverrides, 2.1
@@ -33,5 +38,24 @@ nlohmann::ordered_json jobset(const Workload& job);
 // commands, arguments and variables kubelet replaces $(NAME) and reads $$ as $
 // (k8s.io/kubernetes/third_party/forked/golang/expansion).
 std::string unexpanded(std::string_view text);
+
+// An object in the API server that owns other objects.
+struct Owner {
+  std::string api_version;  // "kubeflow.org/v1"
+  std::string kind;
+  std::string name;
+  std::string uid;
+};
+
+// The owner from the output of `kubectl create -o json`. Pure function. Error: the output names no
+// owner.
+Result<Owner> parse_owner(std::string_view text);
+
+// The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes the
+// Secret together with its owner. A Secret without an owner is only for a trial. Values may contain
+// any bytes. Pure function.
+nlohmann::ordered_json secret_object(const Workload& job,
+                                     const std::map<std::string, std::string>& values,
+                                     const Owner* owner);
 
 }  // namespace toprun::engines::kubernetes

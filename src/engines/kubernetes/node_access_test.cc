@@ -1,6 +1,6 @@
-#include "engines/kubernetes/node_access.h"
-
 #include <gtest/gtest.h>
+
+#include "engines/kubernetes/admission.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/os/environment.h"
 #include "base/text/error.h"
+#include "engines/kubernetes/workload.h"
 
 namespace toprun::engines::kubernetes {
 
@@ -26,5 +30,53 @@ std::vector<Operator> installed(std::string_view api_resources);
 // there is no operator, or no answer.
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit);
+
+// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A longer
+// command continues in `args`, which has the same limit. If a command is too long for both, it must
+// be packed first (node/plan/packed_words.h).
+inline constexpr std::size_t most_command_words = 128;
+inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
+inline constexpr std::size_t most_variables = 128;
+inline constexpr std::size_t longest_image = 500;
+
+// Whether this operator can run the job as it is. Pure. Errors (exit 2), each with the option and
+// what to do:
+//   TrainJob           a limit above is exceeded; a variable is one of the five that the TrainJob's
+//                      webhook refuses (trainer, pkg/constants: TorchRunReservedEnvNames);
+//                      runtimePatches have no field for a setting (trainjob_types.go,
+//                      PodSpecPatch): working directory, network, priority, scheduler, variables of
+//                      a whole Secret
+//   restricted pods    root, the machine's network, locked memory
+//   JobSet, TrainJob   a number of nodes that may change during the run
+//   KAI, Run:AI        more than one pool, because the pool of a node or pod is one label
+Result<void> check(Operator which, const Workload& job);
+
+// The fields that a kind has in the cluster's version. The fields come from the CRD's schema, which
+// the API server publishes to all authenticated users (OpenAPI v3, Kubernetes 1.27 and later).
+class Schema {
+ public:
+  // An empty schema allows every field.
+  Schema() = default;
+  // `schema`: the kind's entry in components.schemas.
+  explicit Schema(nlohmann::json schema) : schema_(std::move(schema)) {}
+
+  bool is_known() const { return !schema_.is_null(); }
+  // Whether a field exists: "spec.runtimePatches". True if the schema is unknown.
+  bool has(std::string_view path) const;
+  // The first field of the object that the kind does not have: "spec.runtimePatches",
+  // "spec.podTemplateOverrides[0].spec.hostNetwork". nullopt: all fields exist, or the schema is
+  // unknown.
+  std::optional<std::string> unknown_field(const nlohmann::ordered_json& object) const;
+
+ private:
+  nlohmann::json schema_;
+};
+
+// The kind's schema from the output of `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; an empty
+// schema if the kind is missing in the output. Pure function.
+Schema parse_schema(std::string_view text, Operator which);
+
+// Queries kubectl. Blocks for at most `limit`. Without an answer, the schema is empty.
+Schema ask_schema(Operator which, const Environment& environment, std::chrono::milliseconds limit);
 
 }  // namespace toprun::engines::kubernetes

@@ -1,8 +1,7 @@
-#include "engines/kubernetes/placing.h"
-
 #include <gtest/gtest.h>
 
 #include "engines/kubernetes/manifest.h"
+#include "engines/kubernetes/pod_template.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

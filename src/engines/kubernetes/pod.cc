@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "engines/kubernetes/pod_name.h"
+#include "engines/kubernetes/object_name.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -10,6 +10,43 @@ namespace toprun::engines::kubernetes {
 
 using Json = nlohmann::ordered_json;
 
+// Functions that write a Placement in the format of the component that places the pods. The formats
+// come from these sources:
+//   Kueue     pkg/controller/constants/constants.go (queue-name; priority-class, a
+//             WorkloadPriorityClass) and apis/kueue/v1beta1/topology_types.go (podset-*)
+//   Volcano   training-operator 1.9 pkg/controller.v1/common/job.go (PyTorchJobs, if the operator
+//             runs with --gang-scheduler-name=volcano); volcano pkg/controllers/podgroup/
+//             pg_controller_handler.go (other pods: min-member is read from the Job)
+//   KAI       pkg/common/constants/constants.go; podgrouper/plugins/defaultgrouper (the queue comes
+//             from labels on the job or its pods, the priority from a label or the pods' class)
+//   Run:AI    the scheduler's page on third-party workloads: runai-scheduler, runai/queue
+//   pools     labels of GKE, EKS, AKS and Karpenter; a node has only one of these labels
+// To place all pods in one rack or NVLink domain, Kueue gets annotations. The other components get
+// pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's networkTopology and
+// KAI's topology are not used: they need a tier of HyperNodes or the name of a Topology object, and
+// toprun knows only a label key.
+
+// Labels and annotations for placement, in addition to those of the workload.
+Json labels_of_job(const Workload& job);
+Json labels_of_pods(const Workload& job);
+Json annotations_of_pods(const Workload& job);
+// Annotations of a Job from which Volcano reads settings for the Job's pods.
+Json annotations_of_volcanos_job(const Workload& job);
+
+// Sets nodeSelector, tolerations and affinity in a pod's spec.
+void choose_nodes(Json& pod_spec, const Workload& job);
+// Sets schedulerName and priorityClassName in a pod's spec.
+void choose_scheduler(Json& pod_spec, const Workload& job);
+
+// {queue, minAvailable, priorityClass} for a PyTorchJob. Empty: the job does not use Volcano.
+Json scheduling_policy(const Workload& job);
+
+// Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
+bool needs_mark(const Placement& placement);
+
+// "kai-scheduler"; empty: the cluster's default scheduler.
+std::string_view scheduler_name(Placer placer);
+
 // Parts of manifests that all kinds share.
 
 Json metadata_of(const Workload& job);

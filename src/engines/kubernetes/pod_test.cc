@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engines/kubernetes/kubernetes_testing.h"
-#include "engines/kubernetes/pod_name.h"
+#include "engines/kubernetes/object_name.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "engines/kubernetes/operators.h"
 #include "engines/kubernetes/patch.h"
-#include "engines/kubernetes/schema.h"
 #include "engines/kubernetes/yaml.h"
 
 // A schema that knows nothing allows everything, and a patch leaves the object's kind and name.

@@ -1,9 +1,8 @@
-#include "engines/kubernetes/schema.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engines/kubernetes/manifest.h"
+#include "engines/kubernetes/operators.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -1,6 +1,6 @@
-#include "engines/kubernetes/secret.h"
-
 #include <gtest/gtest.h>
+
+#include "engines/kubernetes/manifest.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

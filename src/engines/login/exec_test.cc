@@ -1,8 +1,7 @@
-#include "engines/login/exec.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "engines/login/login.h"
 
 namespace toprun::engines {
 namespace {

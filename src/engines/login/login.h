@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/os/environment.h"
 #include "engines/engine.h"
 
 namespace toprun::engines {
@@ -92,5 +93,33 @@ struct KnownTrouble {
   std::string_view why;    // empty: show the line that the program printed
   std::string_view fix;
 };
+
+// The program and options to use instead of `ssh`, separated by blanks.
+inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
+
+inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host within 10 s
+
+// `ssh … -- LOGIN LINE`: never asks a question; the user's configuration decides on host keys.
+std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
+                                     const std::string& line);
+
+// The command line for the login shell on a host. Any shell can run this line, which passes
+// login_script() to a POSIX sh.
+std::string ssh_line(std::span<const Binary> binaries);
+
+// Why a login failed, according to ssh's stderr. If possible, the text does not contain the host's
+// name, so that one message can be for all hosts with the same problem.
+LoginTrouble ssh_trouble(std::string_view said);
+
+// The command for a login into a pod. The command consists of the engine's command (Node::exec) and
+// of the script that finds or downloads toprun in the pod.
+std::vector<std::string> exec_login(const std::vector<std::string>& exec,
+                                    std::span<const Binary> binaries);
+
+// Why a login into a pod failed, according to the stderr of kubectl or runai.
+LoginTrouble exec_trouble(std::string_view said);
+
+// The text without kubectl's line about the exit code of the executed command.
+std::string without_exec_end(std::string_view said);
 
 }  // namespace toprun::engines

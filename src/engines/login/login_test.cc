@@ -10,7 +10,6 @@
 #include "base/os/os_testing.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
-#include "engines/login/ssh.h"
 
 namespace toprun::engines {
 namespace {

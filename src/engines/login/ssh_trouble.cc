@@ -2,7 +2,7 @@
 
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
-#include "engines/login/ssh.h"
+#include "engines/login/login.h"
 
 namespace toprun::engines {
 namespace {

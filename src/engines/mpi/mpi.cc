@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "engines/allocation.h"
 #include "engines/manual.h"
 #include "engines/mpi/mpirun.h"
 #include "engines/mpi/world.h"
-#include "engines/node_list.h"
 #include "engines/slurm/slurm.h"
 #include "engines/slurm/variables.h"
 

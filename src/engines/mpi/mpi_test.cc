@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "engines/allocation.h"
 #include "engines/mpi/world.h"
-#include "engines/node_list.h"
 
 namespace toprun::engines {
 namespace {

@@ -1,6 +1,6 @@
-#include "engines/mpi/mpirun_output.h"
-
 #include <gtest/gtest.h>
+
+#include "engines/mpi/mpirun.h"
 
 namespace toprun::engines {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
-#include "engines/node_list.h"
+#include "engines/allocation.h"
 
 namespace toprun::engines {
 namespace {

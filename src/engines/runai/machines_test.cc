@@ -1,8 +1,7 @@
-#include "engines/runai/machines.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "engines/runai/runai_jobs.h"
 
 namespace toprun::engines::runai {
 namespace {

@@ -1,12 +1,30 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text/error.h"
 #include "engines/queue.h"
+#include "engines/runai/command_lines.h"
 
 namespace toprun::engines::runai {
+
+// A table that runai v1 prints with Go's text/tabwriter. A column begins at a name in the header
+// that comes after two blanks.
+struct Column {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+std::optional<Column> column(std::string_view header, std::string_view name);
+
+// "" if the column is missing.
+std::string cell(std::string_view line, const std::optional<Column>& column);
+
+// The error for output without `requested` ("a table"); it quotes the beginning of the output.
+std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
+                                      std::string fix);
 
 // Parsers for runai's output about jobs; pure functions. Values that are missing or of another type
 // stay unset. Error: the text has another form; the message shows its beginning.
@@ -31,5 +49,19 @@ Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
 // An explanation of a job's state; empty: the word needs no explanation.
 std::string_view state_words(std::string_view state_word);
+
+// Parsers for runai's output about nodes and projects; pure functions. Values that are missing or
+// of another type stay unset. Error: the text has another form; the message shows its beginning.
+//
+// v1's `list nodes` prints groups of columns between │. The first group begins with NAME and
+// STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli, cmd/node/list_node.go,
+// pkg/types/node.go). v2's `node list --json` prints nodes as in the API (api-docs.run.ai, Nodes:
+// name, nodePool, status, gpuInfo). v2 does not report which GPUs are in use.
+Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli);
+
+// v1's `list projects` prints PROJECT, DEPARTMENT, DESERVED GPUs (cmd/project/list.go). v2's
+// `project list --json` prints projects as in the API (Projects: name, and for each pool its
+// resources with gpu.deserved).
+Result<std::vector<AdmissionQueue>> parse_projects(std::string_view text, Cli cli);
 
 }  // namespace toprun::engines::runai

@@ -10,7 +10,6 @@
 #include "engines/kubernetes/machines.h"
 #include "engines/pod_queue.h"
 #include "engines/refusal.h"
-#include "engines/runai/machines.h"
 #include "engines/runai/runai_jobs.h"
 
 namespace toprun::engines {
@@ -54,6 +53,125 @@ std::string_view said(const process::Finished& finished) {
   return finished.err.empty() ? std::string_view(finished.out) : std::string_view(finished.err);
 }
 
+class RunaiQueue : public PodQueue {
+ public:
+  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Client client)
+      : PodQueue(environment, timeout), client_(std::move(client)) {}
+
+  QueueKind kind() const override { return QueueKind::runai; }
+  std::string_view engine_in_words() const override { return "Run:AI"; }
+  // Of the project: Run:AI's names of users are not those of this host.
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override {
+    auto jobs = TRY(all(!uid));
+    std::erase_if(jobs, [](const Job& job) { return has_ended(job.state); });
+    return JobList{std::move(jobs), {}};
+  }
+  Result<std::vector<Job>> find(const JobId& id) const override {
+    const auto answer = TRY(ask(describe_command(client_, id.text), environment_, timeout_));
+    if (answer.code != 0) {
+      const std::string_view words = said(answer);
+      const bool is_absent = words.contains("not found") || words.contains("does not exist");
+      if (is_absent) return std::vector<Job>();
+      return std::unexpected(refusal("runai describe", words, advices));
+    }
+    auto job = TRY(parse_description(answer.out));
+    if (client_.cli == Cli::v1 && job.state == JobState::pending) add_reason(job);
+    job.uid = ::getuid();
+    count_time_since(job, job.submitted);
+    return std::vector<Job>{std::move(job)};
+  }
+  Result<JobList> ended(std::uint32_t) const override {
+    auto jobs = TRY(all(false));
+    std::erase_if(jobs, [](const Job& job) { return !has_ended(job.state); });
+    return JobList{std::move(jobs), {}};
+  }
+  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal,
+                                                  Addressee) const override {
+    if (!signal.empty()) {
+      return fail("--signal " + signal,
+                  "Run:AI cannot send a signal to a job; it can only end the job",
+                  "leave --signal out, or use runai exec");
+    }
+    if (ids.size() != 1) {
+      return fail(fmt::format("{} jobs", ids.size()), "Run:AI can end only one job per command",
+                  "name one job");
+    }
+    return delete_command(client_, ids.front());
+  }
+  Result<void> execute(const std::vector<std::string>& command) const override {
+    const auto answer = TRY(ask(command, environment_, timeout_));
+    if (answer.code == 0) return {};
+    return std::unexpected(refusal("runai delete", said(answer), advices));
+  }
+  // Nodes are often not a researcher's to list: what is refused is left out and said.
+  Result<Machines> machines() const override {
+    Machines machines;
+    machines.partition_word = "POOL";
+    machines.queue_word = "PROJECT";
+    machines.usage_known = client_.cli == Cli::v1;
+    machines.nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
+    machines.partitions = kubernetes::pools_of(machines.nodes);
+    if (!machines.usage_known && !machines.nodes.empty()) {
+      machines.untold.emplace_back("`runai node list` does not list the GPUs in use");
+    }
+    machines.queues = TRY(reported(projects_command(client_), parse_projects, machines));
+    return machines;
+  }
+  std::string reason_words(const Job& job) const override {
+    return std::string(runai::state_words(job.reason));
+  }
+  std::string state_words(std::string_view state_word) const override {
+    return std::string(runai::state_words(state_word));
+  }
+  std::string forgets(const JobId& id) const override {
+    return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
+                       client_.project.empty() ? "this project" : "project " + client_.project);
+  }
+  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
+                                                      const Printer*) const override {
+    return logs_command(client_, job.id, std::nullopt, follow);
+  }
+  Result<std::vector<JobPod>> pods(const Job& job) const override {
+    const auto answer = TRY(ask(describe_command(client_, job.id), environment_, timeout_));
+    if (answer.code == 0) return parse_pods(answer.out);
+    return std::unexpected(refusal("runai describe", said(answer), advices));
+  }
+  std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
+                                        Terminal terminal) const override {
+    return runai::exec_command(client_, job.id, pod.name, terminal == Terminal::yes, {});
+  }
+
+ private:
+  Result<std::vector<Job>> all(bool of_all_projects) const {
+    const auto answer = TRY(ask(list_command(client_, of_all_projects), environment_, timeout_));
+    if (answer.code != 0) return std::unexpected(refusal("runai list", said(answer), advices));
+    return client_.cli == Cli::v1 ? parse_table(answer.out) : parse_list(answer.out);
+  }
+  // v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
+  void add_reason(Job& job) const {
+    const auto answer = ask(events_command(client_, job.id), environment_, timeout_);
+    const std::string warning = answer ? last_warning(answer->out) : std::string();
+    if (!warning.empty()) job.reason = warning;
+  }
+  template <class T>
+  // runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error:
+  // it does not answer at all.
+  Result<std::vector<T>> reported(const Words& command,
+                                  Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                  Machines& machines) const {
+    const auto answer = TRY(ask(command, environment_, timeout_));
+    auto parsed = answer.code == 0
+                      ? parse(answer.out, client_.cli)
+                      : std::unexpected(refusal(shell_quote(command), said(answer), advices));
+    if (parsed) return parsed;
+    machines.untold.push_back(parsed.error().line());
+    return std::vector<T>();
+  }
+
+  const Client client_;
+};
+
 }  // namespace
 
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit) {
@@ -89,153 +207,6 @@ Result<void> submit(const Words& command, const Environment& environment,
   return std::unexpected(refusal("runai submit", said(answer), advices));
 }
 
-namespace {
-
-class RunaiQueue : public PodQueue {
- public:
-  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Client client)
-      : PodQueue(environment, timeout), client_(std::move(client)) {}
-
-  QueueKind kind() const override { return QueueKind::runai; }
-  std::string_view engine_in_words() const override { return "Run:AI"; }
-  // Of the project: Run:AI's names of users are not those of this host.
-  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
-  Result<std::vector<Job>> find(const JobId& id) const override;
-  Result<JobList> ended(std::uint32_t uid) const override;
-  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
-                                                  const std::string& signal,
-                                                  Addressee addressee) const override;
-  Result<void> execute(const std::vector<std::string>& command) const override;
-  Result<Machines> machines() const override;
-  std::string reason_words(const Job& job) const override {
-    return std::string(runai::state_words(job.reason));
-  }
-  std::string state_words(std::string_view state_word) const override {
-    return std::string(runai::state_words(state_word));
-  }
-  std::string forgets(const JobId& id) const override {
-    return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
-                       client_.project.empty() ? "this project" : "project " + client_.project);
-  }
-  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
-                                                      const Printer*) const override {
-    return logs_command(client_, job.id, std::nullopt, follow);
-  }
-  Result<std::vector<JobPod>> pods(const Job& job) const override;
-  std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
-                                        Terminal terminal) const override {
-    return runai::exec_command(client_, job.id, pod.name, terminal == Terminal::yes, {});
-  }
-
- private:
-  Result<std::vector<Job>> all(bool of_all_projects) const;
-  void add_reason(Job& job) const;
-  template <class T>
-  Result<std::vector<T>> reported(const Words& command,
-                                  Result<std::vector<T>> (*parse)(std::string_view, Cli),
-                                  Machines& machines) const;
-
-  const Client client_;
-};
-
-Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
-  const auto answer = TRY(ask(list_command(client_, of_all_projects), environment_, timeout_));
-  if (answer.code != 0) return std::unexpected(refusal("runai list", said(answer), advices));
-  return client_.cli == Cli::v1 ? parse_table(answer.out) : parse_list(answer.out);
-}
-
-Result<JobList> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
-  auto jobs = TRY(all(!uid));
-  std::erase_if(jobs, [](const Job& job) { return has_ended(job.state); });
-  return JobList{std::move(jobs), {}};
-}
-
-Result<JobList> RunaiQueue::ended(std::uint32_t) const {
-  auto jobs = TRY(all(false));
-  std::erase_if(jobs, [](const Job& job) { return !has_ended(job.state); });
-  return JobList{std::move(jobs), {}};
-}
-
-// v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
-void RunaiQueue::add_reason(Job& job) const {
-  const auto answer = ask(events_command(client_, job.id), environment_, timeout_);
-  const std::string warning = answer ? last_warning(answer->out) : std::string();
-  if (!warning.empty()) job.reason = warning;
-}
-
-Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
-  const auto answer = TRY(ask(describe_command(client_, id.text), environment_, timeout_));
-  if (answer.code != 0) {
-    const std::string_view words = said(answer);
-    const bool is_absent = words.contains("not found") || words.contains("does not exist");
-    if (is_absent) return std::vector<Job>();
-    return std::unexpected(refusal("runai describe", words, advices));
-  }
-  auto job = TRY(parse_description(answer.out));
-  if (client_.cli == Cli::v1 && job.state == JobState::pending) add_reason(job);
-  job.uid = ::getuid();
-  count_time_since(job, job.submitted);
-  return std::vector<Job>{std::move(job)};
-}
-
-Result<std::vector<JobPod>> RunaiQueue::pods(const Job& job) const {
-  const auto answer = TRY(ask(describe_command(client_, job.id), environment_, timeout_));
-  if (answer.code == 0) return parse_pods(answer.out);
-  return std::unexpected(refusal("runai describe", said(answer), advices));
-}
-
-Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<std::string>& ids,
-                                                            const std::string& signal,
-                                                            Addressee) const {
-  if (!signal.empty()) {
-    return fail("--signal " + signal,
-                "Run:AI cannot send a signal to a job; it can only end the job",
-                "leave --signal out, or use runai exec");
-  }
-  if (ids.size() != 1) {
-    return fail(fmt::format("{} jobs", ids.size()), "Run:AI can end only one job per command",
-                "name one job");
-  }
-  return delete_command(client_, ids.front());
-}
-
-Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const {
-  const auto answer = TRY(ask(command, environment_, timeout_));
-  if (answer.code == 0) return {};
-  return std::unexpected(refusal("runai delete", said(answer), advices));
-}
-
-// Nodes are often not a researcher's to list: what is refused is left out and said.
-Result<Machines> RunaiQueue::machines() const {
-  Machines machines;
-  machines.partition_word = "POOL";
-  machines.queue_word = "PROJECT";
-  machines.usage_known = client_.cli == Cli::v1;
-  machines.nodes = TRY(reported(nodes_command(client_), parse_nodes, machines));
-  machines.partitions = kubernetes::pools_of(machines.nodes);
-  if (!machines.usage_known && !machines.nodes.empty()) {
-    machines.untold.emplace_back("`runai node list` does not list the GPUs in use");
-  }
-  machines.queues = TRY(reported(projects_command(client_), parse_projects, machines));
-  return machines;
-}
-
-// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it
-// does not answer at all.
-template <class T>
-Result<std::vector<T>> RunaiQueue::reported(const Words& command,
-                                            Result<std::vector<T>> (*parse)(std::string_view, Cli),
-                                            Machines& machines) const {
-  const auto answer = TRY(ask(command, environment_, timeout_));
-  auto parsed = answer.code == 0
-                    ? parse(answer.out, client_.cli)
-                    : std::unexpected(refusal(shell_quote(command), said(answer), advices));
-  if (parsed) return parsed;
-  machines.untold.push_back(parsed.error().line());
-  return std::vector<T>();
-}
-
-}  // namespace
 }  // namespace runai
 
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {

@@ -1,6 +1,6 @@
-#include "engines/slurm/own_job.h"
-
 #include <gtest/gtest.h>
+
+#include "engines/slurm/variables.h"
 
 namespace toprun::engines::slurm {
 namespace {

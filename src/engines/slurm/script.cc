@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <span>
 
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/program_words.h"
+#include "engines/slurm/facts.h"
 
 namespace toprun::engines {
 namespace {
@@ -63,6 +65,10 @@ std::string run_line(const JobRequest& job) {
   line += bash_words(job.run_options);
   return line + bash_words(after_options(job.program)) + '\n';
 }
+
+// A step of one task that leaves all resources to the steps that toprun starts beside it.
+const std::vector<std::string> step_command = {
+    "srun", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--pty", "--overlap", "--mpi=none"};
 
 }  // namespace
 
@@ -138,6 +144,34 @@ Result<std::string> slurm_script(const JobRequest& job) {
   script += folder_line(job);
   script += run_line(job);
   return script;
+}
+
+std::vector<std::string> salloc_command(const JobRequest& request,
+                                        const std::vector<std::string>& shell) {
+  std::vector<std::string> command = {"salloc"};
+  for (std::string& word : option_words(request)) command.push_back(std::move(word));
+  command.insert(command.end(), step_command.begin(), step_command.end());
+  command.insert(command.end(), {"--preserve-env", "env", "--unset=SLURM_STEP_ID",
+                                 "--unset=SLURM_STEPID", "--unset=SLURM_PTY_PORT"});
+  command.insert(command.end(), shell.begin(), shell.end());
+  return command;
+}
+
+std::vector<std::string> attach_command(const std::vector<std::string>& job,
+                                        const std::vector<std::string>& shell) {
+  std::vector<std::string> command = step_command;
+  command.insert(command.end(), job.begin(), job.end());
+  command.insert(command.end(), shell.begin(), shell.end());
+  return command;
+}
+
+std::optional<std::string> surrounding_job(const Environment& environment) {
+  const auto id = environment.non_empty("SLURM_JOB_ID");
+  if (!id) return std::nullopt;
+  const auto state = process::output_of({"squeue", "--noheader", "--jobs=" + *id, "-o", "%T"},
+                                        environment, slurm_answer_limit(environment));
+  if (!state || trim(*state) != "RUNNING") return std::nullopt;
+  return id;
 }
 
 }  // namespace toprun::engines

@@ -1,8 +1,7 @@
-#include "engines/slurm/shell.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
+#include "engines/slurm/script.h"
 
 namespace toprun::engines {
 namespace {

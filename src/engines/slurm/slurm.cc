@@ -5,7 +5,6 @@
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
-#include "engines/slurm/het.h"
 #include "engines/slurm/variables.h"
 
 namespace toprun::engines {
@@ -38,11 +37,10 @@ Result<Allocation> single_by_wish(const Environment& environment, const Hints& h
   allocation->my_node = 0;
   allocation->reasons.push_back(fmt::format("one node by {}", allocation->node_count_source));
   if (!environment.has("SLURMD_NODENAME")) {
-    allocation->notes.push_back(fmt::format(
-        "{} runs the ranks on this host ({}), which is not a node of the Slurm job; for "
-        "one of its nodes "
-        "type: srun -N1 -n1 toprun …",
-        allocation->node_count_source, hints.host_name));
+    allocation->notes.push_back(
+        fmt::format("{} runs the ranks on this host ({}), which is not a node of the Slurm job; "
+                    "for one of its nodes type: srun -N1 -n1 toprun …",
+                    allocation->node_count_source, hints.host_name));
   }
   return allocation;
 }
@@ -191,10 +189,10 @@ std::unexpected<Error> too_many_nodes(const Hints& hints, const std::vector<Node
 Result<Allocation> starter(const Hints& hints, Allocation allocation) {
   const std::string nodes = counted(allocation.node_count, "node");
   if (hints.node_rank) {
-    return usage(fmt::format("--node-rank {}", *hints.node_rank),
-                 fmt::format("toprun starts {} of this Slurm job itself", nodes),
-                 "drop --node-rank, or give --nnodes and --rdzv-endpoint too and start every node "
-                 "yourself");
+    return usage(
+        fmt::format("--node-rank {}", *hints.node_rank),
+        fmt::format("toprun starts {} of this Slurm job itself", nodes),
+        "drop --node-rank, or give --nnodes and --rdzv-endpoint too and start every node yourself");
   }
   allocation.stance = Stance::starter;
   allocation.reasons.push_back(

@@ -5,12 +5,12 @@
 #include "base/process/command.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
+#include "engines/refusal.h"
 #include "engines/slurm/machines.h"
 #include "engines/slurm/patterns.h"
 #include "engines/slurm/scontrol_record.h"
 #include "engines/slurm/script.h"
 #include "engines/slurm/slurm_jobs.h"
-#include "engines/slurm/warnings.h"
 #include "engines/slurm/words.h"
 
 namespace toprun::engines {
@@ -66,20 +66,84 @@ class SlurmQueue : public Queue {
 
   QueueKind kind() const override { return QueueKind::slurm; }
   std::string_view engine_in_words() const override { return "Slurm"; }
-  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override;
-  Result<std::vector<Job>> find(const JobId& id) const override;
-  Result<JobList> ended(std::uint32_t uid) const override;
-  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
-  bool is_run_by_toprun(const JobId& id) const override;
+  // Only the count of its requeues tells a requeue's pause from --begin.
+  Result<JobList> jobs(std::optional<std::uint32_t> uid) const override {
+    auto jobs = TRY(queued({"squeue", "-h"}, uid));
+    if (std::ranges::find(jobs, slurm::begin_time, &Job::reason) != jobs.end()) {
+      std::vector<std::string> argv = {"squeue", "-h"};
+      std::ranges::move(slurm::squeue_delay_options(), std::back_inserter(argv));
+      if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+      const auto delays = TRY(answer(argv));
+      slurm::add_delays(delays, jobs);
+    }
+    return JobList{std::move(jobs), {}};
+  }
+  // Asks slurmctld, which has most facts, then the archive. A job that both do not know is not an
+  // error.
+  Result<std::vector<Job>> find(const JobId& id) const override {
+    const bool several_tasks = id.task.starts_with('[');
+    const std::string asked = several_tasks ? id.number : id.text;
+    auto jobs = find_in_memory(asked);
+    if (!jobs) return jobs;
+    // Many clusters have no accounting: the job is then unknown.
+    if (jobs->empty()) jobs = find_in_accounting(asked).value_or(std::vector<Job>());
+    std::ranges::sort(*jobs, natural_less, &Job::id);
+    return jobs;
+  }
+  // The job from the accounting archive if there is one, else from slurmctld's memory.
+  Result<JobList> ended(std::uint32_t uid) const override {
+    std::vector<std::string> argv =
+        slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
+    argv.insert(argv.begin(), "sacct");
+    const auto archived = ask(argv);
+    std::vector<Job> jobs;
+    if (archived && archived->code == 0) {
+      jobs = slurm::parse_sacct(archived->out);
+    } else {
+      const auto reported = TRY(answer({"scontrol", "show", "job", "-o"}));
+      jobs = slurm::parse_show_job(reported);
+    }
+    std::erase_if(jobs, [&](const Job& job) {
+      return job.uid != uid || !has_ended(job.state) || was_never_accepted(job);
+    });
+    return JobList{std::move(jobs), {}};
+  }
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override {
+    return queued({"squeue", "-h", "--start"}, uid);
+  }
+  bool is_run_by_toprun(const JobId& id) const override {
+    const auto script = ask({"scontrol", "write", "batch_script", id.text, "-"});
+    return script && script->code == 0 && is_written_by_toprun(script->out);
+  }
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
-                                                  Addressee addressee) const override;
+                                                  Addressee addressee) const override {
+    std::vector<std::string> command = {"scancel"};
+    if (addressee == Addressee::batch_script) command.emplace_back("--batch");
+    if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
+    command.insert(command.end(), ids.begin(), ids.end());
+    return command;
+  }
   std::optional<std::vector<std::string>> log_command(const Job&, bool,
                                                       const Printer*) const override {
     return std::nullopt;
   }
-  Result<void> execute(const std::vector<std::string>& command) const override;
-  Result<Machines> machines() const override;
+  Result<void> execute(const std::vector<std::string>& command) const override {
+    const auto finished = TRY(ask(command));
+    if (finished.code == 0 && trim(finished.err).empty()) return {};
+    const bool denied = mentions(finished, "permission denied");
+    if (finished.code == 0 && !denied && !mentions(finished, "error")) {
+      pass_on_warnings(finished.err);
+      return {};
+    }
+    return fail(fmt::format("{} failed", command[0]), complaint(finished),
+                denied ? "only the job's owner and Slurm's operators may do this" : "");
+  }
+  Result<Machines> machines() const override {
+    const auto partitions = TRY(answer({"scontrol", "show", "partition", "-o"}));
+    const auto nodes = TRY(answer({"scontrol", "-d", "show", "node", "-o"}));
+    return Machines{slurm::parse_partitions(partitions), slurm::parse_nodes(nodes)};
+  }
   std::string reason_words(const Job& job) const override {
     std::string words(slurm::reason_words(job.reason, job.restarts > 0));
     constexpr std::string_view command = "scontrol release ", id = "ID";
@@ -94,200 +158,99 @@ class SlurmQueue : public Queue {
     const slurm::State* const state = slurm::find_state(state_word);
     return state == nullptr ? std::string() : std::string(state->words);
   }
-  std::chrono::seconds memory() const override;
-  std::string forgets(const JobId& id) const override;
+  std::chrono::seconds memory() const override {
+    const auto text = answer({"scontrol", "show", "config"});
+    if (!text) return default_memory;
+    const auto seconds = slurm::leading_number(slurm::config_value(*text, "MinJobAge"));
+    return seconds && *seconds > 0 ? std::chrono::seconds(*seconds) : default_memory;
+  }
+  std::string forgets(const JobId& id) const override {
+    if (const auto others = find_in_memory(id.number)) {
+      if (std::string why = slurm::missing_part(id, *others); !why.empty()) return why;
+    }
+    const auto archived = find_in_accounting(id.number);
+    if (archived) return "neither slurmctld nor the accounting knows this job";
+    return fmt::format(
+        "Slurm does not know this job; Slurm forgets jobs {} s after their end, and there is no "
+        "accounting here ({})",
+        memory().count(), archived.error()->why);
+  }
+  // The root agent is on the job's first node, where its batch script is. Neither srun nor the
+  // agent knows a task of an array by its name.
   Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self,
-      const std::vector<std::string>& words) const override;
+      const std::vector<std::string>& words) const override {
+    const Job root = leading_part(job);
+    std::vector<std::string> command = {"srun",       "--jobid",    root.number,
+                                        "--overlap",  "--quiet",    "--nodes=1",
+                                        "--ntasks=1", "--mpi=none", "--input=none"};
+    // srun finds no component to start on by itself, and knows the job by its first one's number.
+    if (!root.het_leader.empty()) command.emplace_back("--het-group=0");
+    if (!root.batch_host.empty()) command.push_back("--nodelist=" + root.batch_host);
+    command.push_back(self);
+    command.insert(command.end(), words.begin(), words.end());
+    command.push_back(root.number);
+    return command;
+  }
   std::string expand(std::string_view pattern, const Job& job) const override {
     return slurm::expand(pattern, job);
   }
 
  private:
-  Result<process::Finished> ask(const std::vector<std::string>& argv) const;
-  Result<std::string> answer(const std::vector<std::string>& argv) const;
+  // Runs the program to its end; any exit code is a result.
+  Result<process::Finished> ask(const std::vector<std::string>& argv) const {
+    auto finished = process::run(argv, environment_, timeout_);
+    if (finished) return finished;
+    return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error()->why,
+                "check with `scontrol ping` that slurmctld is up; set "
+                "TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
+  }
+  Result<std::string> answer(const std::vector<std::string>& argv) const {
+    auto finished = TRY(ask(argv));
+    if (finished.code == 0) {
+      pass_on_warnings(finished.err);
+      return std::move(finished.out);
+    }
+    return std::unexpected(failed(argv[0], finished));
+  }
   Result<std::vector<Job>> queued(std::vector<std::string> argv,
-                                  std::optional<std::uint32_t> uid) const;
-  Result<std::vector<Job>> find_in_memory(const std::string& id) const;
-  Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
-  Job leading_part(const Job& job) const;
+                                  std::optional<std::uint32_t> uid) const {
+    argv.insert(argv.end(), {"-o", slurm::squeue_format()});
+    if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+    const auto text = TRY(answer(argv));
+    return slurm::parse_squeue(text);
+  }
+  // Empty: slurmctld does not know it.
+  Result<std::vector<Job>> find_in_memory(const std::string& id) const {
+    const auto shown = TRY(ask({"scontrol", "show", "job", "-o", id}));
+    if (shown.code == 0) {
+      pass_on_warnings(shown.err);
+      return slurm::parse_show_job(shown.out);
+    }
+    if (mentions(shown, "invalid job id") || slurm::says_not_found(shown.out)) {
+      return std::vector<Job>();
+    }
+    return std::unexpected(failed("scontrol", shown));
+  }
+  Result<std::vector<Job>> find_in_accounting(const std::string& id) const {
+    std::vector<std::string> argv = slurm::sacct_options({"-j", id});
+    argv.insert(argv.begin(), "sacct");
+    const auto reported = TRY(answer(argv));
+    return slurm::parse_sacct(reported);
+  }
+  // Of a heterogeneous job its first component, in which the batch script and so the root agent
+  // run.
+  Job leading_part(const Job& job) const {
+    if (job.het_leader.empty() || job.het_leader == job.number) return job;
+    const auto parts = find_in_memory(job.het_leader);
+    if (!parts) return job;
+    const auto leader = std::ranges::find(*parts, job.het_leader, &Job::number);
+    return leader == parts->end() ? job : *leader;
+  }
 
   const Environment environment_;
   const std::chrono::milliseconds timeout_;
 };
-
-// Runs the program to its end; any exit code is a result.
-Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
-  auto finished = process::run(argv, environment_, timeout_);
-  if (finished) return finished;
-  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error()->why,
-              "check with `scontrol ping` that slurmctld is up; set TOPRUN_ENGINE_TIMEOUT=SECONDS "
-              "to wait longer");
-}
-
-Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
-  auto finished = TRY(ask(argv));
-  if (finished.code == 0) {
-    pass_on_warnings(finished.err);
-    return std::move(finished.out);
-  }
-  return std::unexpected(failed(argv[0], finished));
-}
-
-Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
-                                            std::optional<std::uint32_t> uid) const {
-  argv.insert(argv.end(), {"-o", slurm::squeue_format()});
-  if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
-  const auto text = TRY(answer(argv));
-  return slurm::parse_squeue(text);
-}
-
-// Only the count of its requeues tells a requeue's pause from --begin.
-Result<JobList> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
-  auto jobs = TRY(queued({"squeue", "-h"}, uid));
-  if (std::ranges::find(jobs, slurm::begin_time, &Job::reason) != jobs.end()) {
-    std::vector<std::string> argv = {"squeue", "-h"};
-    std::ranges::move(slurm::squeue_delay_options(), std::back_inserter(argv));
-    if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
-    const auto delays = TRY(answer(argv));
-    slurm::add_delays(delays, jobs);
-  }
-  return JobList{std::move(jobs), {}};
-}
-
-Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
-  return queued({"squeue", "-h", "--start"}, uid);
-}
-
-// The job from the accounting archive if there is one, else from slurmctld's memory.
-Result<JobList> SlurmQueue::ended(std::uint32_t uid) const {
-  std::vector<std::string> argv =
-      slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
-  argv.insert(argv.begin(), "sacct");
-  const auto archived = ask(argv);
-  std::vector<Job> jobs;
-  if (archived && archived->code == 0) {
-    jobs = slurm::parse_sacct(archived->out);
-  } else {
-    const auto reported = TRY(answer({"scontrol", "show", "job", "-o"}));
-    jobs = slurm::parse_show_job(reported);
-  }
-  std::erase_if(jobs, [&](const Job& job) {
-    return job.uid != uid || !has_ended(job.state) || was_never_accepted(job);
-  });
-  return JobList{std::move(jobs), {}};
-}
-
-// Empty: slurmctld does not know it.
-Result<std::vector<Job>> SlurmQueue::find_in_memory(const std::string& id) const {
-  const auto shown = TRY(ask({"scontrol", "show", "job", "-o", id}));
-  if (shown.code == 0) {
-    pass_on_warnings(shown.err);
-    return slurm::parse_show_job(shown.out);
-  }
-  if (mentions(shown, "invalid job id") || slurm::says_not_found(shown.out)) {
-    return std::vector<Job>();
-  }
-  return std::unexpected(failed("scontrol", shown));
-}
-
-// Asks slurmctld, which has most facts, then the archive. A job that both do not know is not an
-// error.
-Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
-  const bool several_tasks = id.task.starts_with('[');
-  const std::string asked = several_tasks ? id.number : id.text;
-  auto jobs = find_in_memory(asked);
-  if (!jobs) return jobs;
-  // Many clusters have no accounting: the job is then unknown.
-  if (jobs->empty()) jobs = find_in_accounting(asked).value_or(std::vector<Job>());
-  std::ranges::sort(*jobs, natural_less, &Job::id);
-  return jobs;
-}
-
-Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
-  std::vector<std::string> argv = slurm::sacct_options({"-j", id});
-  argv.insert(argv.begin(), "sacct");
-  const auto reported = TRY(answer(argv));
-  return slurm::parse_sacct(reported);
-}
-
-std::string SlurmQueue::forgets(const JobId& id) const {
-  if (const auto others = find_in_memory(id.number)) {
-    if (std::string why = slurm::missing_part(id, *others); !why.empty()) return why;
-  }
-  const auto archived = find_in_accounting(id.number);
-  if (archived) return "neither slurmctld nor the accounting knows this job";
-  return fmt::format(
-      "Slurm does not know this job; Slurm forgets jobs {} s after their end, and there is no "
-      "accounting here ({})",
-      memory().count(), archived.error()->why);
-}
-
-bool SlurmQueue::is_run_by_toprun(const JobId& id) const {
-  const auto script = ask({"scontrol", "write", "batch_script", id.text, "-"});
-  return script && script->code == 0 && is_written_by_toprun(script->out);
-}
-
-Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
-                                                            const std::string& signal,
-                                                            Addressee addressee) const {
-  std::vector<std::string> command = {"scancel"};
-  if (addressee == Addressee::batch_script) command.emplace_back("--batch");
-  if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
-  command.insert(command.end(), ids.begin(), ids.end());
-  return command;
-}
-
-// Of a heterogeneous job its first component, in which the batch script and so the root agent run.
-Job SlurmQueue::leading_part(const Job& job) const {
-  if (job.het_leader.empty() || job.het_leader == job.number) return job;
-  const auto parts = find_in_memory(job.het_leader);
-  if (!parts) return job;
-  const auto leader = std::ranges::find(*parts, job.het_leader, &Job::number);
-  return leader == parts->end() ? job : *leader;
-}
-
-// The root agent is on the job's first node, where its batch script is. Neither srun nor the agent
-// knows a task of an array by its name.
-Result<std::vector<std::string>> SlurmQueue::command_beside_root(
-    const Job& job, const std::string& self, const std::vector<std::string>& words) const {
-  const Job root = leading_part(job);
-  std::vector<std::string> command = {"srun",       "--jobid",    root.number,
-                                      "--overlap",  "--quiet",    "--nodes=1",
-                                      "--ntasks=1", "--mpi=none", "--input=none"};
-  // srun finds no component to start on by itself, and knows the job by its first one's number.
-  if (!root.het_leader.empty()) command.emplace_back("--het-group=0");
-  if (!root.batch_host.empty()) command.push_back("--nodelist=" + root.batch_host);
-  command.push_back(self);
-  command.insert(command.end(), words.begin(), words.end());
-  command.push_back(root.number);
-  return command;
-}
-
-Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const {
-  const auto finished = TRY(ask(command));
-  if (finished.code == 0 && trim(finished.err).empty()) return {};
-  const bool denied = mentions(finished, "permission denied");
-  if (finished.code == 0 && !denied && !mentions(finished, "error")) {
-    pass_on_warnings(finished.err);
-    return {};
-  }
-  return fail(fmt::format("{} failed", command[0]), complaint(finished),
-              denied ? "only the job's owner and Slurm's operators may do this" : "");
-}
-
-Result<Machines> SlurmQueue::machines() const {
-  const auto partitions = TRY(answer({"scontrol", "show", "partition", "-o"}));
-  const auto nodes = TRY(answer({"scontrol", "-d", "show", "node", "-o"}));
-  return Machines{slurm::parse_partitions(partitions), slurm::parse_nodes(nodes)};
-}
-
-std::chrono::seconds SlurmQueue::memory() const {
-  const auto text = answer({"scontrol", "show", "config"});
-  if (!text) return default_memory;
-  const auto seconds = slurm::leading_number(slurm::config_value(*text, "MinJobAge"));
-  return seconds && *seconds > 0 ? std::chrono::seconds(*seconds) : default_memory;
-}
 
 }  // namespace
 

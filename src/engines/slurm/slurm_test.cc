@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
-#include "engines/node_list.h"
+#include "engines/allocation.h"
 #include "engines/slurm/slurm_testing.h"
 
 namespace toprun::engines {

@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "base/net/hostlist.h"
-#include "engines/node_list.h"
-#include "engines/slurm/het.h"
+#include "engines/allocation.h"
 #include "engines/slurm/slurm.h"
 #include "engines/slurm/variables.h"
 

@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "engines/refusal.h"
 #include "engines/slurm/variables.h"
-#include "engines/slurm/warnings.h"
 #include "engines/slurm/words.h"
 #include "engines/user_name.h"
 

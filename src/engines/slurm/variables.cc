@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/net/hostlist.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
-#include "engines/slurm/het.h"
+#include "engines/engine.h"
+#include "engines/slurm/scontrol_record.h"
 
 namespace toprun::engines::slurm {
 namespace {
@@ -100,6 +103,25 @@ std::optional<std::vector<int>> requested_of(const std::vector<HetComponent>& co
   }
   if (std::ranges::all_of(tasks, [](int count) { return count == 1; })) return std::nullopt;
   return tasks;
+}
+
+// srun takes the program's name, salloc and sbatch --wrap these.
+constexpr std::array<std::string_view, 3> unchosen = {"toprun", "interactive", "wrap"};
+
+constexpr std::int64_t max_components = 128;  // MAX_HET_JOB_COMPS
+
+Result<HetComponent> component(const Environment& environment, std::int64_t index) {
+  const auto name = [&](const char* variable) {
+    return fmt::format("{}_HET_GROUP_{}", variable, index);
+  };
+  HetComponent component;
+  component.nodes = TRY(hostlist(environment, name("SLURM_JOB_NODELIST")));
+  const bool asked = environment.non_empty(name("SLURM_NTASKS_PER_NODE")).has_value() ||
+                     environment.non_empty(name("SLURM_NTASKS")).has_value();
+  if (!asked || !environment.non_empty(name("SLURM_TASKS_PER_NODE"))) return component;
+  auto tasks = TRY(counts(environment, name("SLURM_TASKS_PER_NODE")));
+  if (tasks.size() == component.nodes.size()) component.tasks = std::move(tasks);
+  return component;
 }
 
 }  // namespace
@@ -229,6 +251,64 @@ std::unexpected<Error> refuse_shared_terminal(const Step& step) {
       "only this task has the terminal, so the other tasks cannot join",
       fmt::format("leave this shell and type: srun -N {} --ntasks-per-node=1 toprun …",
                   step.nodes.size()));
+}
+
+std::optional<std::string> own_job_id(const Environment& environment) {
+  const auto number = environment.non_empty("SLURM_JOB_ID");
+  const auto array = environment.non_empty("SLURM_ARRAY_JOB_ID");
+  const auto task = environment.non_empty("SLURM_ARRAY_TASK_ID");
+  return number && array && task ? *array + '_' + *task : number;
+}
+
+std::optional<std::string> own_job_name(const Environment& environment) {
+  if (!environment.has("SLURM_JOB_ID")) return std::nullopt;
+  auto name = environment.non_empty("SLURM_JOB_NAME");
+  if (name && std::ranges::find(unchosen, *name) != unchosen.end()) return std::nullopt;
+  return name;
+}
+
+std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
+                                                const std::vector<std::string>& nodes) {
+  if (!environment.has("SLURM_JOB_ID")) return {};
+  auto others = job_nodes(environment);
+  if (!others) return {};
+  std::erase_if(*others, [&](const std::string& node) {
+    return std::ranges::find(nodes, node) != nodes.end();
+  });
+  return *std::move(others);
+}
+
+std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment) {
+  const Record record(job);
+  if (record.get("TimeLimit") == "UNLIMITED") return std::nullopt;
+  if (!record.get("JobId").empty()) return moment(record.get("EndTime"));
+  const auto seconds = parse_int(environment.get("SLURM_JOB_END_TIME").value_or(""));
+  // A job without a limit gets a time in the far future, or the time a year after its start.
+  constexpr std::int64_t latest = 1LL << 32;
+  constexpr std::int64_t year = 365 * 24 * 3'600;
+  if (!seconds || *seconds <= 0 || *seconds >= latest) return std::nullopt;
+  const auto began = parse_int(environment.get("SLURM_JOB_START_TIME").value_or(""));
+  if (began && *seconds - *began == year) return std::nullopt;
+  return WallTime(std::chrono::seconds(*seconds));
+}
+
+std::optional<WallTime> own_job_end(const Environment& environment) {
+  const auto id = environment.non_empty("SLURM_JOB_ID");
+  if (!id) return std::nullopt;
+  const auto shown =
+      process::output_of({"scontrol", "show", "job", "-o", *id}, environment, engine_answer_limit);
+  return job_end_in(shown.value_or(""), environment);
+}
+
+Result<std::vector<HetComponent>> het_components(const Environment& environment) {
+  std::vector<HetComponent> components;
+  const auto size = TRY(number(environment, "SLURM_HET_SIZE", 1, max_components));
+  if (!size || *size == 1) return components;
+  for (std::int64_t i = 0; i < *size; ++i) {
+    auto one = TRY(component(environment, i));
+    components.push_back(std::move(one));
+  }
+  return components;
 }
 
 }  // namespace toprun::engines::slurm

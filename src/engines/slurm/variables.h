@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/environment.h"
+#include "base/text/clock.h"
 #include "base/text/error.h"
 
 namespace toprun::engines::slurm {
@@ -61,5 +63,34 @@ Result<std::optional<std::vector<int>>> requested_tasks(const Environment& envir
 // terminal.
 bool shares_terminal(const Environment& environment, const Step& step, bool terminal);
 std::unexpected<Error> refuse_shared_terminal(const Step& step);
+
+// The id as users know it: "30"; for a task of an array "29_0". nullopt: there is no job.
+std::optional<std::string> own_job_id(const Environment& environment);
+
+// The name that the user chose. nullopt: no name, or the default name of srun and salloc.
+std::optional<std::string> own_job_name(const Environment& environment);
+
+// The job's nodes that are not in this list, for example in a step with fewer nodes. Empty outside
+// a job.
+std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
+                                                const std::vector<std::string>& nodes);
+
+// When the job reaches its time limit, according to the output of `scontrol show job -o`. If the
+// output is empty, according to a variable that Slurm set at the job's start (23.02 and newer).
+std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
+// Like job_end_in(), with a query to scontrol, which takes at most engine_answer_limit.
+std::optional<WallTime> own_job_end(const Environment& environment);
+
+// One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). Slurm's variables
+// without a component number describe the first component if they are read in the batch script. In
+// a step on all components, these variables describe all components (22.05).
+struct HetComponent {
+  std::vector<std::string> nodes;
+  std::optional<std::vector<int>> tasks;  // tasks on each node, if the script's header specified a
+                                          // number
+};
+
+// Empty for an ordinary job.
+Result<std::vector<HetComponent>> het_components(const Environment& environment);
 
 }  // namespace toprun::engines::slurm

@@ -1,6 +1,6 @@
-#include "machine/container/binds.h"
-
 #include <gtest/gtest.h>
+
+#include "machine/container/container.h"
 
 namespace toprun::container {
 namespace {

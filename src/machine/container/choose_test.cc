@@ -1,6 +1,6 @@
-#include "machine/container/choose.h"
-
 #include <gtest/gtest.h>
+
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

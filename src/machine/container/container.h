@@ -1,9 +1,12 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/text/error.h"
 
 namespace toprun::container {
 
@@ -48,5 +51,18 @@ struct Request {
 
 // Makes the host paths absolute: the image's, if it is a file or folder, and those of the binds.
 void make_absolute(Request& request, std::string_view folder);
+
+// Parses SRC[:DST[:ro|rw]], the value of --bind; without DST, SRC is mounted at its own path. SRC
+// may be relative, see make_absolute(). Errors (exit_usage): empty text, DST relative or "/", an
+// unknown word after DST.
+Result<Bind> parse_bind(std::string_view text);
+
+// The binds that need no option: the project's folder at its own path. Empty for "/" and for
+// folders that every image contains (/usr, /etc …), because the bind would hide the image's folder.
+std::vector<Bind> default_binds(std::string_view folder);
+
+// Sorts the binds for a runtime: a target comes before the targets inside it, so that no bind hides
+// another. Of several binds with one target, only the last is kept.
+std::vector<Bind> in_order(std::span<const Bind> binds);
 
 }  // namespace toprun::container

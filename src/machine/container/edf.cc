@@ -4,8 +4,8 @@
 
 #include "base/json/toml.h"
 #include "base/text/text.h"
-#include "machine/container/binds.h"
-#include "machine/container/expand.h"
+#include "machine/container/container.h"
+#include "machine/container/environment.h"
 #include "machine/container/image.h"
 
 namespace toprun::container {

@@ -1,11 +1,10 @@
-#include "machine/container/file_lock.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "machine/container/prepare.h"
 
 namespace toprun::container {
 namespace {

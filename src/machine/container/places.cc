@@ -22,6 +22,15 @@ fs::path base_of(const SourcedPath& sourced, const Environment& environment) {
   return given.empty() || given == folder ? folder.parent_path() : given;
 }
 
+Environment with_folders(Environment environment, const std::string& cache, std::string_view name,
+                         const std::string& temporary) {
+  const auto caches = caches_path(environment);
+  if (caches && !environment.non_empty(cache)) environment.set(cache, (*caches / name).path);
+  const auto here = environment.non_empty("TMPDIR");
+  if (here && !environment.non_empty(temporary)) environment.set(temporary, *here);
+  return environment;
+}
+
 }  // namespace
 
 SourcedPath containers_path(const Environment& environment) {
@@ -54,19 +63,6 @@ Result<void> check_path(const SourcedPath& sourced, const Environment& environme
   return fail(checked.error()->what, checked.error()->why,
               fmt::format("set {} to a folder that belongs to you", variable));
 }
-
-namespace {
-
-Environment with_folders(Environment environment, const std::string& cache, std::string_view name,
-                         const std::string& temporary) {
-  const auto caches = caches_path(environment);
-  if (caches && !environment.non_empty(cache)) environment.set(cache, (*caches / name).path);
-  const auto here = environment.non_empty("TMPDIR");
-  if (here && !environment.non_empty(temporary)) environment.set(temporary, *here);
-  return environment;
-}
-
-}  // namespace
 
 Environment with_build_folders(Environment environment, std::string_view prefix) {
   return with_folders(std::move(environment), fmt::format("{}_CACHEDIR", prefix), "apptainer",

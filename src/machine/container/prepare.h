@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/file.h>
+#include <sys/stat.h>
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -7,12 +10,50 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
-#include "machine/container/file_lock.h"
+#include "base/os/fd.h"
+#include "base/text/clock.h"
+#include "base/text/error.h"
 #include "machine/container/runtime.h"
 
 namespace toprun::container {
+
+// A lock between processes and nodes that share a file, held as long as this object exists. The
+// lock uses flock(2). If the file system does not support flock(2) (Lustre without -o flock, NFS
+// without a lock server), the lock uses a second file, which only one process can create. The
+// holder touches the second file regularly. If this file has not been touched for
+// `abandoned_after`, its holder was killed, and another process removes the file.
+class FileLock {
+ public:
+  using Flock = int (*)(int fd, int operation);
+
+  explicit FileLock(std::filesystem::path file, Flock flock = ::flock,
+                    std::chrono::milliseconds abandoned_after = std::chrono::minutes(1));
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+  // Tries to get the lock and returns whether this object holds it; never waits.
+  Result<bool> try_lock();
+
+ private:
+  Result<bool> try_create();
+  bool was_left();
+  void keep_touching();
+
+  const std::filesystem::path file_;
+  const std::filesystem::path created_;
+  const Flock flock_;
+  const std::chrono::milliseconds abandoned_after_;
+  Fd locked_;
+  // The status of another holder's file, and when this process first saw that status. So the clocks
+  // of two nodes are never compared.
+  struct stat others_ {};
+  std::optional<SteadyTime> seen_since_;
+  std::optional<std::jthread> toucher_;  // runs while this object owns `created_`
+};
 
 inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an image of 20 GB over
                                                            // a slow connection
@@ -38,7 +79,7 @@ class Preparation {
   // Never waits. Errors: the product was made from another image, or from a file that has changed
   // since; its folder cannot be created; another user could have created it.
   Result<State> try_begin();
-  std::vector<Command> commands() const;
+  std::vector<Command> commands() const { return runtime_.creation(run_, node_, environment_); }
   // Explains a command's failure from its output, in the user's terms if the cause is known.
   Error failure(const Command& command, int code, std::string_view its_words) const;
   Result<void> completed();

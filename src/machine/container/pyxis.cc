@@ -1,5 +1,5 @@
 #include "base/text/text.h"
-#include "machine/container/binds.h"
+#include "machine/container/container.h"
 #include "machine/container/image.h"
 #include "machine/container/runtimes.h"
 

@@ -76,18 +76,23 @@ class Runtime {
   // The product of creation(), made before the container starts: the container that is kept under a
   // name, or the file of a pulled image. The product is created atomically. nullopt: the runtime
   // needs no product.
-  virtual std::optional<SourcedPath> product(const Run& run, const Environment& environment) const;
+  virtual std::optional<SourcedPath> product(const Run&, const Environment&) const {
+    return std::nullopt;
+  }
   // The commands that make the product, in order. prepare() (machine/container/prepare.h) runs them
   // if the product does not exist yet.
-  virtual std::vector<Command> creation(const Run& run, const Node& node,
-                                        const Environment& environment) const;
+  virtual std::vector<Command> creation(const Run&, const Node&, const Environment&) const {
+    return {};
+  }
   // The command that starts the container and its program. The command runs in the foreground and
   // ends when the program ends.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
   // The command that removes what remains of an interrupted start, including the container if it
   // still exists. nullopt: nothing can remain. Only for a run with an id.
-  virtual std::optional<Command> removal(const Run& run, const Environment& environment) const;
+  virtual std::optional<Command> removal(const Run&, const Environment&) const {
+    return std::nullopt;
+  }
   // Requests that have no effect with this runtime, one line each.
   virtual std::vector<std::string> notes(const Run& run) const;
   // The command that writes a new image file from `source`, a reference or an archive. Caches and
@@ -97,7 +102,7 @@ class Runtime {
                                 const Environment& environment) const;
   // For pyxis: the options with which the engine's own command starts the agents in the container.
   // Empty for all other runtimes, whose containers an agent starts with command().
-  virtual std::vector<std::string> step_options(const Run& run) const;
+  virtual std::vector<std::string> step_options(const Run&) const { return {}; }
   // Explains why the runtime failed, from the runtime's output on stderr: for example "user
   // namespaces are off: set kernel.unprivileged_userns_clone=1". Known causes: the image does not
   // exist, is not readable or is for another machine; no space; user namespaces are off; a mount

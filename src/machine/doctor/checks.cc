@@ -317,8 +317,7 @@ Findings gpus(const Facts& facts) {
   const bool idle = std::ranges::any_of(facts.gpus, [](const Gpu& g) { return !g.is_persistent; });
   if (idle) {
     all.push_back(found(Severity::note,
-                        "persistence mode is off: the first process of a job waits "
-                        "for the driver",
+                        "persistence mode is off: the first process of a job waits for the driver",
                         "switch persistence mode on", {"nvidia-smi -pm 1"}));
   }
   return all;

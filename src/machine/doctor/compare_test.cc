@@ -1,10 +1,9 @@
-#include "machine/doctor/compare.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "machine/doctor/host_report.h"
 #include "machine/doctor/report.h"
 
 namespace toprun::doctor {

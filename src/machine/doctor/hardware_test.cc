@@ -1,11 +1,10 @@
-#include "machine/doctor/hardware.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "machine/doctor/facts.h"
 
 namespace toprun::doctor {
 namespace {

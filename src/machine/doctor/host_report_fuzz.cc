@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "base/text/text.h"
-#include "machine/doctor/compare.h"
 #include "machine/doctor/facts.h"
+#include "machine/doctor/host_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun;

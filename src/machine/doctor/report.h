@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "machine/doctor/compare.h"
 #include "machine/doctor/finding.h"
+#include "machine/doctor/host_report.h"
 
 namespace toprun::doctor {
 

@@ -1,5 +1,3 @@
-#include "machine/meter/gpus.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "base/os/os_testing.h"
+#include "machine/meter/meter.h"
 
 namespace toprun::meter {
 namespace {

@@ -1,7 +1,7 @@
-#include "machine/stacks/forbidden.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "machine/stacks/find.h"
 
 namespace toprun::stacks {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace toprun::stacks {
 
@@ -12,5 +13,9 @@ struct Frame {
 
   bool operator==(const Frame&) const = default;
 };
+
+// Whether the file of a Python frame belongs to Python or to an installed package, and not to the
+// user's program.
+bool is_of_library(std::string_view file);
 
 }  // namespace toprun::stacks

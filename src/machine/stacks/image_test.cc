@@ -1,5 +1,3 @@
-#include "machine/stacks/image.h"
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/os/os_testing.h"
+#include "machine/stacks/memory.h"
 #include "machine/stacks/stacks_testing.h"
 
 namespace toprun::stacks {

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/environment.h"
@@ -14,6 +16,17 @@
 #include "machine/stacks/frame.h"
 
 namespace toprun::stacks {
+
+// Python frames by the kernel's thread id, innermost first.
+using StacksByThread = std::map<int, std::vector<Frame>>;
+
+// Parses the output of `py-spy dump --json` (py-spy 0.3 and 0.4): a list of threads with
+// os_thread_id and frames with name, filename, line.
+Result<StacksByThread> parse_spy(std::string_view json);
+
+// Runs py-spy if it is in PATH. With --nonblocking, py-spy does not stop the process.
+Result<StacksByThread> ask_spy(pid_t pid, const Environment& environment,
+                               std::chrono::milliseconds limit);
 
 // Observes a process from outside, without stopping or changing it: through /proc and its memory
 // (process_vm_readv(2)). The observation also works if the process is stopped, hangs in the kernel,

@@ -16,8 +16,8 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "machine/stacks/inspect.h"
+#include "machine/stacks/proc.h"
 #include "machine/stacks/stacks_testing.h"
-#include "machine/stacks/usage.h"
 
 namespace toprun::stacks {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "machine/stacks/image.h"
+#include "machine/stacks/memory.h"
 #include "machine/stacks/python.h"
 #include "machine/stacks/stacks_testing.h"
 

@@ -1,11 +1,10 @@
-#include "machine/stacks/spy.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "machine/stacks/inspect.h"
 
 namespace toprun::stacks {
 namespace {

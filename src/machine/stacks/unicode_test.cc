@@ -1,7 +1,6 @@
-#include "machine/stacks/unicode.h"
-
 #include <gtest/gtest.h>
 
+#include "machine/stacks/python.h"
 #include "machine/stacks/stacks_testing.h"
 
 namespace toprun::stacks {

@@ -18,7 +18,7 @@
 #include "decide/recorder/summary.h"
 #include "machine/fabric/counters.h"
 #include "machine/stacks/inspect.h"
-#include "machine/stacks/usage.h"
+#include "machine/stacks/proc.h"
 #include "node/agent/evidence/recorders.h"
 
 namespace toprun::agent {

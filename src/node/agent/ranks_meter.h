@@ -10,7 +10,6 @@
 
 #include "base/os/environment.h"
 #include "base/text/clock.h"
-#include "machine/meter/gpus.h"
 #include "machine/meter/meter.h"
 #include "node/agent/progress.h"
 #include "node/worker/workers.h"

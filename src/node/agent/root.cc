@@ -12,7 +12,7 @@
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
-#include "engines/exit_codes.h"
+#include "engines/queue.h"
 #include "node/agent/ending.h"
 #include "node/agent/publish/report_file.h"
 #include "node/link/channels.h"

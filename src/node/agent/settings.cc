@@ -6,7 +6,7 @@
 
 #include "base/text/text.h"
 #include "decide/topology/source.h"
-#include "engines/slurm/own_job.h"
+#include "engines/slurm/variables.h"
 #include "node/agent/node_container.h"
 #include "node/agent/root.h"
 #include "node/prepare/staging.h"

@@ -16,8 +16,7 @@
 #include "base/text/clock.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
-#include "engines/login/exec.h"
-#include "engines/login/ssh.h"
+#include "engines/login/login.h"
 #include "node/worker/spawn/spawn.h"
 
 namespace toprun::launch {

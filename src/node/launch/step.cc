@@ -21,7 +21,6 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "engines/mpi/mpirun.h"
-#include "engines/mpi/mpirun_output.h"
 #include "node/agent/publish/launch_line.h"
 #include "node/link/preamble.h"
 #include "node/link/result_post.h"

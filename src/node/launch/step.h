@@ -24,7 +24,7 @@ std::vector<std::string> arguments_for(const plan::Job& job);
 int run_step(const plan::Job& job);
 
 // The form of a command's output. `plain`: the output is shown unchanged. `tagged`: the output
-// consists of pieces of the ranks' lines with tags (engines/mpi/mpirun_output.h), and is shown in
+// consists of pieces of the ranks' lines with tags (engines/mpi/mpirun.h), and is shown in
 // whole lines.
 enum class Written { plain, tagged };
 

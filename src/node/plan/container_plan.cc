@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "base/process/command.h"
-#include "machine/container/binds.h"
-#include "machine/container/choose.h"
+#include "machine/container/container.h"
 #include "machine/container/environment.h"
 #include "machine/container/image.h"
 #include "machine/container/node.h"
+#include "machine/container/runtimes.h"
 #include "node/plan/program.h"
 #include "node/worker/shim.h"
 #include "run/model/exit.h"

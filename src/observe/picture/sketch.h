@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "decide/placement/groups.h"
 #include "decide/placement/order.h"
-#include "decide/placement/teams.h"
 
 namespace toprun::picture {
 

@@ -1,10 +1,78 @@
 #include "observe/report/columns.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/os/style.h"
+#include "base/text/text.h"
 
 namespace toprun::report {
+namespace {
+
+constexpr std::string_view between_parts = " | ";
+
+// The bytes of the first `columns` columns.
+std::size_t bytes_of(std::string_view text, std::size_t columns) {
+  std::size_t bytes = 0;
+  for (; columns > 0 && bytes < text.size(); --columns) {
+    bytes += first_character(text.substr(bytes)).bytes.size();
+  }
+  return bytes;
+}
+
+// Where the first line ends: before a blank, or else in a word that is too long.
+std::size_t end_of_line(std::string_view text, std::size_t width) {
+  const std::size_t end = bytes_of(text, width);
+  if (end == text.size() || text[end] == ' ') return end;
+  const std::size_t blank = text.substr(0, end).rfind(' ');
+  return blank == std::string_view::npos || blank == 0 ? end : blank;
+}
+
+std::string_view without_blanks_before(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most) {
+  if (width == 0) return {std::string(text)};
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const bool is_last = most > 0 && lines.size() + 1 == most;
+    if (is_last || columns_of(text) <= width) {
+      lines.push_back(both_ends(text, width));
+      break;
+    }
+    const std::size_t end = end_of_line(text, width);
+    lines.emplace_back(text.substr(0, end));
+    text = without_blanks_before(text.substr(end));
+  }
+  return lines;
+}
+
+std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::size_t width,
+                                 std::size_t most) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool fits =
+        !lines.empty() &&
+        columns_of(lines.back()) + between_parts.size() + columns_of(parts[i]) <= width;
+    if (fits) {
+      lines.back().append(between_parts).append(parts[i]);
+    } else if (most > 0 && lines.size() + 1 == most) {
+      lines.push_back(both_ends(join(std::span(parts).subspan(i), between_parts), width));
+      break;
+    } else {
+      lines.push_back(both_ends(parts[i], width));
+    }
+  }
+  return lines;
+}
+
+std::string beginning(std::string_view text, std::size_t width) {
+  if (columns_of(text) <= width) return std::string(text);
+  return width == 0 ? "" : std::string(text.substr(0, bytes_of(text, width - 1))) + "…";
+}
 
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right) {

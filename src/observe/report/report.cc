@@ -14,7 +14,7 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
-#include "observe/report/wrap.h"
+#include "observe/report/columns.h"
 #include "run/model/cause.h"
 #include "run/model/exit.h"
 

@@ -1,6 +1,6 @@
-#include "observe/report/wrap.h"
-
 #include <gtest/gtest.h>
+
+#include "observe/report/columns.h"
 
 namespace toprun::report {
 namespace {

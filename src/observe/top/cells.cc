@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/text/text.h"
-#include "observe/report/wrap.h"
+#include "observe/report/columns.h"
 
 namespace toprun::top {
 
@@ -261,6 +261,23 @@ std::string to_the_right(std::string text, std::size_t width) {
   return std::string(width - columns_of(text), ' ') + text;
 }
 
+// The widest of what the rows of nodes and racks say of their ranks' states.
+std::size_t widest_states(const Picture& picture) {
+  const Tree tree = tree_of(picture);
+  std::size_t widest = 0;
+  const auto counted_in = [&](std::span<const std::size_t> nodes) {
+    Counts counts;
+    for (const std::size_t node : nodes) count(counts, picture, ranks_of(picture, node));
+    widest = std::max(widest, states_text(counts).size());
+  };
+  for (const Rack& rack : tree.racks) counted_in(rack.nodes);
+  for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
+  for (const Picture::Rank& rank : picture.ranks) {
+    if (rank.code) widest = std::max(widest, state_text(rank).size());
+  }
+  return widest;
+}
+
 }  // namespace
 
 std::optional<std::size_t> newest_in(const Picture& picture, const Tree& tree, Item item) {
@@ -377,27 +394,6 @@ std::string states_text(const Counts& counts) {
   }
   return text;
 }
-
-namespace {
-
-// The widest of what the rows of nodes and racks say of their ranks' states.
-std::size_t widest_states(const Picture& picture) {
-  const Tree tree = tree_of(picture);
-  std::size_t widest = 0;
-  const auto counted_in = [&](std::span<const std::size_t> nodes) {
-    Counts counts;
-    for (const std::size_t node : nodes) count(counts, picture, ranks_of(picture, node));
-    widest = std::max(widest, states_text(counts).size());
-  };
-  for (const Rack& rack : tree.racks) counted_in(rack.nodes);
-  for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
-  for (const Picture::Rank& rank : picture.ranks) {
-    if (rank.code) widest = std::max(widest, state_text(rank).size());
-  }
-  return widest;
-}
-
-}  // namespace
 
 // A state is never cut while a name has room: other columns are left out for it, as the last lines.
 Columns::Columns(const Picture& picture, std::size_t width) {

@@ -9,8 +9,8 @@
 
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "observe/report/columns.h"
 #include "observe/report/report.h"
-#include "observe/report/wrap.h"
 #include "observe/top/cells.h"
 #include "run/model/record.h"
 
@@ -295,31 +295,6 @@ std::string marked(std::string line, bool is_marked, const Style& style) {
   return style.colour ? fmt::format("\x1b[7m{}\x1b[0m", line) : ">" + line;
 }
 
-}  // namespace
-
-Lines head(const Picture& picture, TerminalSize size, const Style& style) {
-  const std::size_t width = size.columns;
-  const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
-  Lines parts = title(picture, width);
-  if (is_low) keep_ends(parts, width);
-  Lines lines = report::wrapped(parts, width, is_low ? 1 : most_title_lines);
-  const std::string now = progress(picture, width);
-  if (!now.empty()) {
-    const std::string line = fitted(now, width);
-    const bool waits = is_starting(picture) || model::last_attempt(picture.run).awaited;
-    lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, style));
-  }
-  const std::string wrong = trouble(picture);
-  const std::size_t most =
-      size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
-  for (const std::string& line : report::wrapped(wrong, width, is_low ? 1 : most)) {
-    lines.push_back(coloured(line, Colour::bad, style));
-  }
-  return lines;
-}
-
-namespace {
-
 // What is on a screen besides the list, and how many rows that has.
 struct Layout {
   Columns columns;
@@ -352,7 +327,43 @@ Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
   return all;
 }
 
+// What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
+Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style) {
+  Lines lines = head(picture, {width, 0}, style);
+  const Columns columns(picture, width);
+  lines.push_back(columns.heads());
+  const Tree tree = tree_of(picture);
+  const auto rows = rows_of(picture, tree, Sort::order, {}, most);
+  const std::size_t shown = rows.size() <= most ? rows.size() : most - 1;
+  for (const Row& row : std::span(rows).first(shown)) {
+    lines.push_back(columns.line(picture, tree, row, false, style));
+  }
+  if (shown < rows.size()) lines.push_back(fmt::format("… and {} more", rows.size() - shown));
+  return lines;
+}
+
 }  // namespace
+
+Lines head(const Picture& picture, TerminalSize size, const Style& style) {
+  const std::size_t width = size.columns;
+  const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
+  Lines parts = title(picture, width);
+  if (is_low) keep_ends(parts, width);
+  Lines lines = report::wrapped(parts, width, is_low ? 1 : most_title_lines);
+  const std::string now = progress(picture, width);
+  if (!now.empty()) {
+    const std::string line = fitted(now, width);
+    const bool waits = is_starting(picture) || model::last_attempt(picture.run).awaited;
+    lines.push_back(coloured(line, waits ? Colour::waiting : Colour::faint, style));
+  }
+  const std::string wrong = trouble(picture);
+  const std::size_t most =
+      size.rows == 0 ? 0 : std::max<std::size_t>(1, size.rows / share_of_trouble);
+  for (const std::string& line : report::wrapped(wrong, width, is_low ? 1 : most)) {
+    lines.push_back(coloured(line, Colour::bad, style));
+  }
+  return lines;
+}
 
 std::size_t list_lines(const Picture& picture, TerminalSize size) {
   return layout(picture, size, {}).list;
@@ -399,25 +410,6 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   lines.push_back(coloured(foot(state, width), Colour::faint, style));
   return {std::move(lines), std::move(state)};
 }
-
-namespace {
-
-// What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
-Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style) {
-  Lines lines = head(picture, {width, 0}, style);
-  const Columns columns(picture, width);
-  lines.push_back(columns.heads());
-  const Tree tree = tree_of(picture);
-  const auto rows = rows_of(picture, tree, Sort::order, {}, most);
-  const std::size_t shown = rows.size() <= most ? rows.size() : most - 1;
-  for (const Row& row : std::span(rows).first(shown)) {
-    lines.push_back(columns.line(picture, tree, row, false, style));
-  }
-  if (shown < rows.size()) lines.push_back(fmt::format("… and {} more", rows.size() - shown));
-  return lines;
-}
-
-}  // namespace
 
 Lines whole(const Picture& picture, const Style& style) {
   const std::size_t width = style.columns > 0 ? style.columns : columns_of_text;

@@ -1,8 +1,8 @@
-#include "observe/web/request.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "observe/web/server.h"
 
 namespace toprun::web {
 namespace {

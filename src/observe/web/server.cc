@@ -1,6 +1,7 @@
 #include "observe/web/server.h"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,11 +12,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/net/address.h"
 #include "base/os/private_folder.h"
 #include "base/os/timer.h"
+#include "base/text/text.h"
 #include "observe/live/http.h"
 #include "observe/web/files.h"
-#include "observe/web/request.h"
 
 namespace toprun::web {
 namespace asio = boost::asio;
@@ -49,6 +51,20 @@ struct Server::State {
 
 namespace {
 
+constexpr std::string_view scheme = "bearer ";
+
+// "host" of "host:80", "::1" of "[::1]:80"; empty: it is neither.
+std::string_view host_of(std::string_view field) {
+  if (field.starts_with('[')) {
+    const auto end = field.find(']');
+    if (end == field.npos) return {};
+    const std::string_view behind = field.substr(end + 1);
+    return behind.empty() || behind.starts_with(':') ? field.substr(1, end - 1)
+                                                     : std::string_view();
+  }
+  return field.substr(0, field.find(':'));
+}
+
 using State = Server::State;
 using Versions = std::array<std::uint64_t, part_names.size()>;
 
@@ -56,9 +72,8 @@ constexpr std::size_t token_letters = 32;  // of 36: 165 bits
 
 // Nothing from elsewhere, nothing inline, no frame around it; nothing is kept.
 constexpr std::string_view guards =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'\r\n"
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
+    "'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
@@ -246,6 +261,24 @@ Error not_there(const ListenAddress& at, const boost::system::error_code& error)
 }
 
 }  // namespace
+
+bool is_known_host(std::string_view field, std::span<const std::string> names) {
+  const std::string host = lower(host_of(field));
+  if (host.empty()) return false;
+  if (host == "localhost" || hosts::Address::parse(host)) return true;
+  return std::ranges::any_of(names, [&](const std::string& name) { return lower(name) == host; });
+}
+
+bool has_token(std::string_view field, std::string_view token) {
+  if (lower(field.substr(0, scheme.size())) != scheme) return false;
+  field.remove_prefix(scheme.size());
+  return field.size() == token.size() && !token.empty() &&
+         ::sodium_memcmp(field.data(), token.data(), token.size()) == 0;
+}
+
+std::string_view path_of(std::string_view target) {
+  return target.substr(0, target.find('?'));
+}
 
 bool is_good_token(std::string_view token) {
   constexpr std::size_t fewest_letters = 22;  // of 64: 132 bits

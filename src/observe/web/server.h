@@ -1,3 +1,6 @@
+// The web server of a running job. The server sends the page's files, the job's state as
+// server-sent events, and further pages.
+
 #pragma once
 
 #include <array>
@@ -6,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,9 +19,19 @@
 #include "base/net/address.h"
 #include "base/text/error.h"
 
-// The web server of a running job. The server sends the page's files, the job's state as
-// server-sent events, and further pages.
 namespace toprun::web {
+
+// Whether a Host field names this server: it contains an IP address, "localhost", or one of
+// `names`. Every port is accepted, because a tunnel has its own port. Other names are refused,
+// because a foreign page may make its own name resolve to this server's address (DNS rebinding).
+bool is_known_host(std::string_view field, std::span<const std::string> names);
+
+// Whether an Authorization field is "Bearer TOKEN". For a wrong token of the same length, the time
+// does not depend on its content.
+bool has_token(std::string_view field, std::string_view token);
+
+// The path in a request's target: "/metrics" in "/metrics?x=1".
+std::string_view path_of(std::string_view target);
 
 // The parts of a job's state for browsers; each is one JSON value. The parts change at different
 // rates.

@@ -12,7 +12,7 @@
 #include "base/json/json_text.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
-#include "machine/stacks/library_file.h"
+#include "machine/stacks/frame.h"
 
 namespace toprun::model {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/verbs/cluster.h"
-#include "engines/kubernetes/choices.h"
+#include "engines/kubernetes/machines.h"
 #include "engines/queue.h"
 #include "engines/slurm/facts.h"
 #include "engines/slurm/submit.h"

@@ -9,7 +9,7 @@
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"
 #include "cli/jobs/job_words.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/run_options.h"
 #include "cli/verbs/run_verbs.h"

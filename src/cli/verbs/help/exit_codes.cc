@@ -1,10 +1,9 @@
-#include "engines/exit_codes.h"
-
 #include <csignal>
 #include <vector>
 
 #include "base/text/error.h"
 #include "cli/verbs/help/help.h"
+#include "engines/queue.h"
 #include "machine/doctor/report.h"
 #include "run/conductor/restarts.h"
 #include "run/model/exit.h"

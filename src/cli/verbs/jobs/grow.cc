@@ -88,9 +88,8 @@ Result<Waiting> grow_by_id(const std::string& text, const Environment& environme
     if (waiting != Waiting::some) waiting = waiting_of(one.report->run);
   }
   const auto command =
-      (*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes);
-  if (!command) return std::unexpected(command.error());
-  TRY((*queue)->execute(*command));
+      TRY((*queue)->cancel_command({text}, grow_signal_name, engines::Addressee::processes));
+  TRY((*queue)->execute(command));
   return waiting;
 }
 

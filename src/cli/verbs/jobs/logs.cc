@@ -5,12 +5,10 @@
 #include "base/os/style.h"
 #include "base/text/text.h"
 #include "cli/jobs/follow.h"
-#include "cli/jobs/job_end.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
-#include "cli/jobs/latest.h"
+#include "cli/jobs/known_job.h"
 #include "cli/jobs/log_tail.h"
-#include "cli/jobs/remainder.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/pods/running.h"
 #include "cli/verbs/run_verbs.h"
@@ -192,10 +190,9 @@ void tell_of_rank_files(const LogsOptions& options, const std::vector<Found>& al
         return jobs::has_files_per_rank_alone(found.files);
       });
   if (!has_more) return;
-  say(
-      fmt::format("the ranks' own output is in a file per rank (--redirects): toprun logs --rank N "
-                  "{} shows it",
-                  jobs::id_word(options.id)));
+  say(fmt::format(
+      "the ranks' own output is in a file per rank (--redirects): toprun logs --rank N {} shows it",
+      jobs::id_word(options.id)));
 }
 
 // Of a job that its folder names: perhaps none that the engine here knows.

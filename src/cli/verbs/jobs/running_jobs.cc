@@ -21,8 +21,8 @@
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/jobs/waiting.h"
-#include "engines/login/ssh.h"
-#include "engines/slurm/own_job.h"
+#include "engines/login/login.h"
+#include "engines/slurm/variables.h"
 #include "observe/live/client.h"
 
 namespace toprun::cli {

@@ -15,7 +15,6 @@
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
-#include "cli/jobs/latest.h"
 #include "cli/jobs/live_status.h"
 #include "cli/jobs/waiting.h"
 #include "cli/pods/kept_runs.h"

@@ -13,7 +13,7 @@
 #include "cli/jobs/job_options.h"
 #include "cli/jobs/job_submission.h"
 #include "cli/jobs/predecessors.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/container_options.h"
 #include "cli/options/split.h"
 #include "cli/pods/options.h"

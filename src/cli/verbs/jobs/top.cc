@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,22 +10,98 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/style.h"
+#include "base/text/error.h"
 #include "base/text/text.h"
 #include "cli/verbs/jobs/running_jobs.h"
-#include "cli/verbs/jobs/screen.h"
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
-#include "observe/report/wrap.h"
+#include "observe/report/columns.h"
 #include "observe/top/frame.h"
 
 namespace toprun::cli {
 namespace {
+
+// Second screen, no cursor, no wrapped lines; and back.
+constexpr std::string_view take_terminal = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view leave_terminal = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view to_the_top = "\x1b[H";
+constexpr std::string_view erase_line = "\x1b[K";
+constexpr std::string_view erase_below = "\r\n\x1b[J";
+constexpr TerminalSize usual_size{.columns = 80, .rows = 24};
+
+// Draws on the whole terminal. A Screen uses the control sequences of ECMA-48 and xterm's alternate
+// screen, which all usual terminals support. The previous content of the terminal is restored when
+// this object is destroyed.
+class Screen {
+ public:
+  static Result<Screen> open(int in, int out) {
+    termios settings{};
+    if (::tcgetattr(in, &settings) != 0) return fail_errno("cannot read the terminal's settings");
+    Screen screen(in, out, settings);
+    screen.take_again();
+    return screen;
+  }
+  Screen(Screen&& other) noexcept
+      : in_(other.in_),
+        out_(other.out_),
+        settings_(other.settings_),
+        is_ours_(std::exchange(other.is_ours_, false)) {}
+  Screen& operator=(Screen&&) = delete;
+  ~Screen() { give_back(); }
+
+  TerminalSize size() const {
+    const TerminalSize size = terminal_size(out_);
+    return size.columns > 0 && size.rows > 0 ? size : usual_size;
+  }
+  void draw(const std::vector<std::string>& lines) {
+    std::string text(to_the_top);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (i > 0) text += "\r\n";
+      text.append(erase_line).append(lines[i]);
+    }
+    if (lines.size() < size().rows) text += erase_below;
+    if (text == drawn_) return;
+    write_all(out_, text);  // the terminal may be gone: reading tells
+    drawn_ = std::move(text);
+  }
+  // Releases the terminal for another program, or for the shell while this program is suspended.
+  void give_back() {
+    if (!std::exchange(is_ours_, false)) return;
+    write_all(out_, leave_terminal);
+    ::tcsetattr(in_, TCSANOW, &settings_);
+  }
+  // Ctrl-C and Ctrl-Z stay signals; Ctrl-S does not stop the drawing.
+  void take_again() {
+    termios requested = settings_;
+    requested.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    requested.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
+    requested.c_cc[VMIN] = 1;
+    requested.c_cc[VTIME] = 0;
+    ::tcsetattr(in_, TCSANOW, &requested);
+    write_all(out_, take_terminal);
+    drawn_.clear();
+    is_ours_ = true;
+  }
+
+ private:
+  Screen(int in, int out, termios settings) : in_(in), out_(out), settings_(settings) {}
+
+  int in_;
+  int out_;
+  termios settings_;  // the terminal's original settings
+  bool is_ours_ = false;
+  std::string drawn_;
+};
 
 using options::FlagId;
 using snapshot::Picture;
@@ -78,15 +155,113 @@ class Session {
         style_(style_of(STDOUT_FILENO, environment)),
         pager_(environment.non_empty("PAGER").value_or("less")) {}
 
-  Result<int> run();
+  Result<int> run() {
+    Result<int> result = 0;
+    while (state_.wish != top::State::Wish::quit) {
+      draw();
+      std::array<pollfd, 3> waiting = {pollfd{STDIN_FILENO, POLLIN, 0},
+                                       pollfd{signals_.get(), POLLIN, 0},
+                                       pollfd{feed_.descriptor(), POLLIN, 0}};
+      const int ready =
+          ::poll(waiting.data(), waiting.size(), typed_.empty() ? -1 : escape_limit_ms);
+      if (ready < 0 && errno != EINTR) break;
+      if (ready == 0 || waiting[0].revents != 0) {
+        if (waiting[0].revents != 0) {
+          std::array<char, 256> bytes;
+          const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+          if (n == 0 || (n < 0 && errno != EINTR)) break;  // the terminal is gone
+          if (n > 0) typed_.append(bytes.data(), static_cast<std::size_t>(n));
+        }
+        for (const top::Key key : top::keys_in(typed_, ready == 0)) {
+          state_ = has_picture_ ? top::after(std::move(state_), key, picture_, lines())
+                                : top::after_while_waiting(std::move(state_), key);
+          press();
+        }
+      }
+      if (waiting[1].revents != 0) {
+        if (const auto code = signalled()) return *code;
+      }
+      if (waiting[2].revents != 0 && is_over(result)) return result;
+    }
+    return 0;
+  }
 
  private:
-  void draw();
-  bool is_over(Result<int>& result);
-  void press();
-  void open_log();
-  std::optional<int> signalled();
-  void suspend();
+  void draw() {
+    if (!has_picture_)
+      return screen_.draw(top::waiting_screen(waits_, state_, screen_.size().columns));
+    top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), style_);
+    state_ = std::move(frame.state);
+    screen_.draw(frame.lines);
+  }
+  bool is_over(Result<int>& result) {
+    Pictured news = feed_.take();
+    waits_ = std::move(news.waits);
+    if (news.picture) {
+      picture_ = *std::move(news.picture);
+      has_picture_ = true;
+    }
+    if (news.trouble) state_.note = news.trouble->line();
+    if (!news.is_over) return false;
+    screen_.give_back();
+    if (!has_picture_) {
+      result = news.trouble ? Result<int>(std::unexpected(*news.trouble))
+                            : Result<int>(print("the job is over\n"));
+      return true;
+    }
+    // The engine may end what asks for pictures before the last one has come.
+    if (picture_.run.running_at) {
+      if (auto words = awaited_cancellation(picture_)) {
+        picture_ = top::cancelled(std::move(picture_), *std::move(words));
+        news.trouble.reset();
+      }
+    }
+    result = print(farewell(picture_, screen_.size(), style_));
+    if (news.trouble) result = std::unexpected(*news.trouble);
+    return true;
+  }
+  void press() {
+    if (state_.wish != top::State::Wish::log) return;
+    state_.wish = top::State::Wish::none;
+    open_log();
+  }
+  void open_log() {
+    top::Log log = top::log_of(picture_, state_);
+    // With --redirects 1 or --tee 1 there is only stdout's file.
+    const std::string& path = log.path.raw();
+    if (path.ends_with(stderr_log) && ::access(path.c_str(), R_OK) != 0) {
+      const std::string of_stdout = path.substr(0, path.size() - stderr_log.size()) + "stdout.log";
+      if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
+    }
+    if (log.path.empty()) {
+      state_.note = "no log file of this rank: --redirects 3 or --tee 3 writes one";
+      return;
+    }
+    if (::access(log.path.raw().c_str(), R_OK) != 0) {
+      state_.note = log.node.raw() == hosts::host_name()
+                        ? fmt::format("no rank has written {} yet", log.path)
+                        : fmt::format("on {}: {} {}", log.node, pager_, log.path);
+      return;
+    }
+    screen_.give_back();
+    const auto code = run_in_front({pager_, log.path.raw()}, environment_);
+    screen_.take_again();
+    if (!code) state_.note = code.error().line();
+  }
+  // An exit code: this program is to end.
+  std::optional<int> signalled() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGTSTP) suspend();
+    if (signal == SIGTSTP || signal == SIGCONT || signal == SIGWINCH) return std::nullopt;
+    return 128 + signal;
+  }
+  void suspend() {
+    screen_.give_back();
+    ::raise(SIGSTOP);
+    screen_.take_again();
+  }
   std::size_t lines() const { return top::list_lines(picture_, screen_.size()); }
 
   PictureFeed feed_;
@@ -101,117 +276,6 @@ class Session {
   top::State state_;
   std::string typed_;  // bytes of a key that is not complete
 };
-
-void Session::draw() {
-  if (!has_picture_)
-    return screen_.draw(top::waiting_screen(waits_, state_, screen_.size().columns));
-  top::Frame frame = top::frame(picture_, std::move(state_), screen_.size(), style_);
-  state_ = std::move(frame.state);
-  screen_.draw(frame.lines);
-}
-
-Result<int> Session::run() {
-  Result<int> result = 0;
-  while (state_.wish != top::State::Wish::quit) {
-    draw();
-    std::array<pollfd, 3> waiting = {pollfd{STDIN_FILENO, POLLIN, 0},
-                                     pollfd{signals_.get(), POLLIN, 0},
-                                     pollfd{feed_.descriptor(), POLLIN, 0}};
-    const int ready = ::poll(waiting.data(), waiting.size(), typed_.empty() ? -1 : escape_limit_ms);
-    if (ready < 0 && errno != EINTR) break;
-    if (ready == 0 || waiting[0].revents != 0) {
-      if (waiting[0].revents != 0) {
-        std::array<char, 256> bytes;
-        const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-        if (n == 0 || (n < 0 && errno != EINTR)) break;  // the terminal is gone
-        if (n > 0) typed_.append(bytes.data(), static_cast<std::size_t>(n));
-      }
-      for (const top::Key key : top::keys_in(typed_, ready == 0)) {
-        state_ = has_picture_ ? top::after(std::move(state_), key, picture_, lines())
-                              : top::after_while_waiting(std::move(state_), key);
-        press();
-      }
-    }
-    if (waiting[1].revents != 0) {
-      if (const auto code = signalled()) return *code;
-    }
-    if (waiting[2].revents != 0 && is_over(result)) return result;
-  }
-  return 0;
-}
-
-bool Session::is_over(Result<int>& result) {
-  Pictured news = feed_.take();
-  waits_ = std::move(news.waits);
-  if (news.picture) {
-    picture_ = *std::move(news.picture);
-    has_picture_ = true;
-  }
-  if (news.trouble) state_.note = news.trouble->line();
-  if (!news.is_over) return false;
-  screen_.give_back();
-  if (!has_picture_) {
-    result = news.trouble ? Result<int>(std::unexpected(*news.trouble))
-                          : Result<int>(print("the job is over\n"));
-    return true;
-  }
-  // The engine may end what asks for pictures before the last one has come.
-  if (picture_.run.running_at) {
-    if (auto words = awaited_cancellation(picture_)) {
-      picture_ = top::cancelled(std::move(picture_), *std::move(words));
-      news.trouble.reset();
-    }
-  }
-  result = print(farewell(picture_, screen_.size(), style_));
-  if (news.trouble) result = std::unexpected(*news.trouble);
-  return true;
-}
-
-void Session::press() {
-  if (state_.wish != top::State::Wish::log) return;
-  state_.wish = top::State::Wish::none;
-  open_log();
-}
-
-void Session::open_log() {
-  top::Log log = top::log_of(picture_, state_);
-  // With --redirects 1 or --tee 1 there is only stdout's file.
-  const std::string& path = log.path.raw();
-  if (path.ends_with(stderr_log) && ::access(path.c_str(), R_OK) != 0) {
-    const std::string of_stdout = path.substr(0, path.size() - stderr_log.size()) + "stdout.log";
-    if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
-  }
-  if (log.path.empty()) {
-    state_.note = "no log file of this rank: --redirects 3 or --tee 3 writes one";
-    return;
-  }
-  if (::access(log.path.raw().c_str(), R_OK) != 0) {
-    state_.note = log.node.raw() == hosts::host_name()
-                      ? fmt::format("no rank has written {} yet", log.path)
-                      : fmt::format("on {}: {} {}", log.node, pager_, log.path);
-    return;
-  }
-  screen_.give_back();
-  const auto code = run_in_front({pager_, log.path.raw()}, environment_);
-  screen_.take_again();
-  if (!code) state_.note = code.error().line();
-}
-
-// An exit code: this program is to end.
-std::optional<int> Session::signalled() {
-  signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
-  const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGTSTP) suspend();
-  if (signal == SIGTSTP || signal == SIGCONT || signal == SIGWINCH) return std::nullopt;
-  return 128 + signal;
-}
-
-void Session::suspend() {
-  screen_.give_back();
-  ::raise(SIGSTOP);
-  screen_.take_again();
-}
 
 Result<int> look(Result<PictureFeed> feed, Fd signals, const Environment& environment) {
   if (!feed) return std::unexpected(feed.error());

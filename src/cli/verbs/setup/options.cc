@@ -100,8 +100,7 @@ Result<options::Argument> take_target(SetupOptions& options, const Call& call) {
     }
     return usage(
         "nothing to build",
-        fmt::format("{}: --venv DIR is missing, the folder of the environment to install this "
-                    "into",
+        fmt::format("{}: --venv DIR is missing, the folder of the environment to install this into",
                     join(packages, ", ")),
         fmt::format("name an environment, as in toprun setup --venv env {}", join(packages, " ")));
   }

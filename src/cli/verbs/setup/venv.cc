@@ -131,10 +131,9 @@ class VenvBuild {
     if (imported->failures.empty()) return {};
     std::vector<std::string> failures;
     for (const auto& [name, why] : imported->failures) failures.push_back(name + ": " + why);
-    return fail(
-        what, join(failures, "; "),
-        "load what the environment needs with --modules, or choose the modules to test with "
-        "--import");
+    return fail(what, join(failures, "; "),
+                "load what the environment needs with --modules, or choose the modules to test "
+                "with --import");
   }
 
   // Python ended in the middle: the module, and the signal or exit code.

@@ -2,7 +2,7 @@
 #include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/config/config_file.h"
-#include "cli/options/arguments.h"
+#include "cli/options/call.h"
 #include "cli/options/flags.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"

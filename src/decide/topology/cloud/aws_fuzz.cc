@@ -1,17 +1,13 @@
 #include <cstdint>
-#include <cstdlib>
 
 #include "decide/topology/cloud/aws.h"
+#include "decide/topology/topology_testing.h"
 
 // If the input is accepted, all paths are as long as the levels.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   looks_like_aws_topology(text);
-  const auto map = parse_aws_topology(text, "t");
-  if (!map) return 0;
-  for (const Map::Entry& entry : map->hosts) {
-    if (entry.location.path.size() != map->levels.size()) std::abort();
-  }
+  check_paths(parse_aws_topology(text, "t"));
   return 0;
 }

@@ -1,5 +1,4 @@
 // Tests the client with a server over loopback that answers like real and broken ones.
-#include "decide/topology/cloud/metadata.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "decide/topology/cloud/metadata.h"
+#include "decide/topology/cloud/cloud.h"
 #include "decide/topology/source.h"
 
 namespace toprun::topology {

@@ -1,11 +1,46 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/text/error.h"
 #include "decide/topology/source.h"
 
 namespace toprun::topology {
+
+// The formats of a topology file:
+//   topology.conf  SwitchName=, BlockName= … (slurm/conf.h); the saved output of `scontrol show
+//                  topology`; the output file of `sharp_cmd topology` (ports.h)
+//   ibnetdiscover  vendid=0x…, Switch 65 "S-…" (ibnetdiscover.h), also with -g, -f or -p
+//   AWS            a JSON object with "Instances" (aws.h)
+//   JSON           { or [ (json_file.h)
+//   YAML           "---", "- topology: …", hosts: …: a list is Slurm's topology.yaml or the output
+//                  of `scontrol show topoconf` (slurm/yaml.h); a table is our own form
+//                  (plain_file.h) or contains Kubernetes objects (k8s_file.h)
+//   azslurm        "Switch 5 (root)", "block 1 : # of Nodes = 18" (azslurm_file.h)
+//   TOML           [NAME] or KEY = … (toml_file.h)
+//   lines          "HOST /cluster/rack/HOST" (lines_file.h)
+enum class FileFormat { slurm_conf, azslurm, ibnetdiscover, aws, json, yaml, toml, lines };
+
+// The search for the first line of a known format ends at this offset.
+inline constexpr std::size_t max_preamble_bytes = 64u << 10;
+
+struct Recognised {
+  FileFormat format = FileFormat::lines;
+  std::size_t start = 0;  // offset of the first line in that format; comments may come before it
+};
+
+// Recognises the format by the end of the file's name (.toml, .json, .yaml, .yml). For another
+// name, the first line in a known format decides. Other lines may come before it, such as a prompt
+// in a terminal log. A text without such a line has the format `lines`.
+Recognised recognise(std::string_view path, std::string_view text);
+
+// Recognises texts that other programs print, but that do not determine an order: a list of nodes
+// without cables, the devices inside one host, … The error says what the text is, and which file
+// the user should give instead. nullopt: not recognised. `file` is the text's name.
+std::optional<Error> unusable_output(std::string_view file, std::string_view text);
 
 inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // enough for a fabric of 25,000
                                                                     // nodes
@@ -20,7 +55,7 @@ TopologyFile topology_file(const std::string& topology);
 
 // Reads a file that the user names with --topology, "-" for standard input. The file is read once,
 // so it may be a pipe. A byte-order mark is skipped. Lines before the first line of the file's
-// format (file_format.h) are also skipped, with a warning. The map's source is "file PATH". Errors
+// format are also skipped, with a warning. The map's source is "file PATH". Errors
 // contain file:line:column; a binary file is an error.
 Result<std::optional<Map>> read_file_source(const Request& request);
 

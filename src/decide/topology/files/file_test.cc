@@ -7,7 +7,6 @@
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
-#include "decide/topology/files/file_format.h"
 #include "decide/topology/files/lines_file.h"
 #include "decide/topology/files/toml_file.h"
 #include "decide/topology/slurm/yaml.h"

@@ -3,6 +3,7 @@
 
 #include "base/text/text.h"
 #include "decide/topology/slurm/address.h"
+#include "decide/topology/topology_testing.h"
 
 // One member per line: its name, address and pattern, separated by tabs. If the input is accepted,
 // all paths are as long as the levels and no member occurs twice.
@@ -20,10 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     members.push_back({column(0), column(1), column(2)});
   }
   const auto map = map_of_addresses(members);
-  if (!map) return 0;
-  if (map->hosts.size() > members.size()) std::abort();
-  for (const Map::Entry& entry : map->hosts) {
-    if (entry.location.path.size() != map->levels.size()) std::abort();
-  }
+  if (map && map->hosts.size() > members.size()) std::abort();
+  check_paths(map);
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/os/files.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "decide/topology/nest.h"
 #include "decide/topology/slurm/lines.h"
@@ -302,6 +303,8 @@ Result<Map> read_slurm_conf_file(const fs::path& path,
   return parse_slurm_conf(text, path.string(), includes_below(path.parent_path()), known_hosts);
 }
 
+constexpr std::string_view scontrol_command_text = "scontrol show topology";
+
 }  // namespace
 
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
@@ -349,6 +352,32 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
            : read_slurm_conf_file(folder / "topology.conf", known_hosts));
   if (map.hosts.empty()) return std::nullopt;
   map.source = "slurm";
+  return std::move(map);
+}
+
+Result<Map> parse_scontrol_topology(std::string_view text) {
+  if (!looks_like_slurm_conf(text)) {
+    // A sentence without records: scontrol prints it if there is no topology to show.
+    if (text.find('=') == std::string_view::npos) return Map{};
+    return fail(fmt::format("cannot read the output of `{}`", scontrol_command_text),
+                fmt::format("its first line is '{}'", trim(text.substr(0, text.find('\n')))),
+                "give a file with --topology");
+  }
+  const auto no_include = [](const std::string&) -> Result<std::string> {
+    return fail("the output of scontrol must not contain Include lines");
+  };
+  auto map = parse_slurm_conf(text, std::string(scontrol_command_text), no_include);
+  if (map) map->source = "slurm";
+  return map;
+}
+
+Result<std::optional<Map>> read_scontrol_topology(const Request& request) {
+  Environment environment = request.environment;
+  environment.unset("SLURM_TOPO_LEN");  // it limits the length of every line
+  const auto text =
+      TRY(process::output_of({"scontrol", "show", "topology"}, environment, request.budget));
+  auto map = TRY(parse_scontrol_topology(text));
+  if (map.hosts.empty()) return std::nullopt;
   return std::move(map);
 }
 

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "base/os/os_testing.h"
-#include "decide/topology/slurm/scontrol.h"
 #include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {

@@ -1,15 +1,11 @@
 #include <cstdint>
-#include <cstdlib>
 
 #include "decide/topology/slurm/yaml.h"
+#include "decide/topology/topology_testing.h"
 
 // If the input is accepted, all paths are as long as the levels.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
-  const auto map = parse_slurm_yaml({reinterpret_cast<const char*>(data), size}, "t");
-  if (!map) return 0;
-  for (const Map::Entry& entry : map->hosts) {
-    if (entry.location.path.size() != map->levels.size()) std::abort();
-  }
+  check_paths(parse_slurm_yaml({reinterpret_cast<const char*>(data), size}, "t"));
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <boost/asio/detached.hpp>
 
 #include "base/os/console.h"
-#include "engines/slurm/own_job.h"
+#include "engines/slurm/variables.h"
 #include "node/agent/publish/job_picture.h"
 #include "observe/snapshot/metrics.h"
 

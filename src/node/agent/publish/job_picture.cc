@@ -8,7 +8,7 @@
 
 #include "base/json/json_text.h"
 #include "engines/engine.h"
-#include "engines/slurm/own_job.h"
+#include "engines/slurm/variables.h"
 #include "node/agent/publish/report_file.h"
 #include "observe/live/server.h"
 #include "observe/snapshot/metrics.h"

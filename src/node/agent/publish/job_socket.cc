@@ -9,7 +9,7 @@
 #include "base/os/console.h"
 #include "base/os/timer.h"
 #include "base/text/clock.h"
-#include "engines/slurm/own_job.h"
+#include "engines/slurm/variables.h"
 #include "node/agent/publish/job_picture.h"
 #include "node/agent/publish/report_file.h"
 #include "observe/live/folder.h"

@@ -13,7 +13,7 @@
 #include "base/os/files.h"
 #include "base/os/timer.h"
 #include "base/text/clock.h"
-#include "engines/slurm/own_job.h"
+#include "engines/slurm/variables.h"
 #include "node/agent/ending.h"
 
 namespace toprun::publish {

@@ -13,7 +13,6 @@
 #include "base/os/uncaught.h"
 #include "base/process/command.h"
 #include "decide/topology/cloud/cloud.h"
-#include "decide/topology/cloud/metadata.h"
 #include "decide/topology/nvlink.h"
 
 namespace toprun::probes {

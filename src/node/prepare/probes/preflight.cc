@@ -13,7 +13,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "engines/gpus.h"
-#include "machine/doctor/compare.h"
+#include "machine/doctor/host_report.h"
 #include "machine/doctor/installed.h"
 #include "machine/doctor/resources.h"
 #include "machine/doctor/traits.h"

@@ -1,4 +1,4 @@
-#include "engines/node_list.h"
+#include "engines/allocation.h"
 
 #include "base/text/text.h"
 

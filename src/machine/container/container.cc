@@ -1,4 +1,4 @@
-#include "machine/container/binds.h"
+#include "machine/container/container.h"
 
 #include <algorithm>
 #include <array>

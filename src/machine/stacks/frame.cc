@@ -1,4 +1,4 @@
-#include "machine/stacks/library_file.h"
+#include "machine/stacks/frame.h"
 
 namespace toprun::stacks {
 
