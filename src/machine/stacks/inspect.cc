@@ -6,10 +6,11 @@
 #include <map>
 #include <mutex>
 
-#include "base/json/json_text.h"
-#include "base/process/command.h"
 #include <climits>
 #include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
+#include "base/process/command.h"
 #include "base/process/process_tree.h"
 #include "machine/stacks/find.h"
 #include "machine/stacks/proc.h"
