@@ -1,5 +1,3 @@
-#include "machine/fabric/as_needed.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/os/os_testing.h"
 #include "base/text/text.h"
+#include "machine/fabric/settings.h"
 
 namespace toprun::fabric {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "base/os/pool.h"
 #include "base/text/text.h"
-#include "machine/fabric/as_needed.h"
 #include "machine/fabric/choice.h"
 #include "machine/fabric/interfaces.h"
+#include "machine/fabric/settings.h"
 
 namespace toprun::fabric {
 namespace {

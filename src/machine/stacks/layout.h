@@ -12,7 +12,7 @@ namespace toprun::stacks {
 struct Layout {
   static constexpr std::uint32_t absent = 0xffffffff;
 
-  // How to convert an instruction's offset to a line (lines.h).
+  // How to convert an instruction's offset to a line (line_by_lnotab()).
   enum class Lines { lnotab, ranges, locations };
 
   int minor = 0;  // in the version 3.minor
@@ -80,5 +80,24 @@ std::optional<Layout> described_layout(std::span<const std::byte> runtime);
 
 // The minor of "3.minor" in a description; 0 if `runtime` has no description.
 int described_minor(std::span<const std::byte> runtime);
+
+// Converts an offset in a code object to its line, with the compiler's line table. The bytes come
+// from another process and may be invalid; no function reads beyond their end. 0: the instruction
+// has no line, or it is not in the table.
+//
+// `offset_bytes` counts from the first instruction. A negative offset means that the function has
+// not begun yet. For a negative offset, the result is `first_line` (co_firstlineno).
+
+// Up to 3.9: co_lnotab, pairs of a byte count and a signed line count (CPython,
+// Objects/lnotab_notes.txt in those versions).
+int line_by_lnotab(std::span<const std::byte> table, int first_line, int offset_bytes);
+
+// 3.10: co_linetable in the form of PEP 626, the same pairs with another meaning
+// (Objects/lnotab_notes.txt in 3.10).
+int line_by_ranges(std::span<const std::byte> table, int first_line, int offset_bytes);
+
+// From 3.11: co_linetable in the form of PEP 657. Each entry has a start byte, which contains its
+// kind, and data for that kind (Objects/locations.md, later InternalDocs/code_objects.md).
+int line_by_locations(std::span<const std::byte> table, int first_line, int offset_bytes);
 
 }  // namespace toprun::stacks

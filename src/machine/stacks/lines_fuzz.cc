@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "machine/stacks/lines.h"
+#include "machine/stacks/layout.h"
 
 // The first bytes are the first line and the place; no line is negative.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

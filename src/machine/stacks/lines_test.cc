@@ -1,9 +1,9 @@
-#include "machine/stacks/lines.h"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
 #include <vector>
+
+#include "machine/stacks/layout.h"
 
 namespace toprun::stacks {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "machine/stacks/lines.h"
+#include "machine/stacks/layout.h"
 
 namespace toprun::stacks {
 namespace {

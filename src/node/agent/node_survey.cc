@@ -8,8 +8,8 @@
 #include "base/os/timer.h"
 #include "decide/topology/k8s_labels.h"
 #include "decide/topology/ports.h"
-#include "machine/fabric/as_needed.h"
 #include "machine/fabric/profile_script.h"
+#include "machine/fabric/settings.h"
 #include "node/prepare/probes/preflight.h"
 
 namespace toprun::agent {

@@ -1,6 +1,6 @@
-#include "observe/picture/pack.h"
-
 #include <gtest/gtest.h>
+
+#include "observe/picture/ring_layout.h"
 
 namespace toprun::picture {
 namespace {

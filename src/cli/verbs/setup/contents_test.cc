@@ -1,10 +1,9 @@
-#include "cli/verbs/setup/contents.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "cli/verbs/setup/options.h"
 
 namespace toprun::cli {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/error.h"
@@ -20,8 +21,8 @@ struct SetupOptions {
   plan::Activation activation;   // modules and variables
   std::optional<bool> is_local;  // unset: depends on the available engine
   bool force = false;            // an existing build by toprun setup may be replaced
-  // The contents in the form of a record (contents.h). `asked` is set after the requirement files
-  // are read.
+  // The contents in the form of a record (contents_asked()). `asked` is set after the requirement
+  // files are read.
   std::vector<std::string> asked = {};
 };
 
@@ -29,5 +30,14 @@ struct SetupOptions {
 // same options. Pure. Error (exit 2): the command line names nothing to build, or names a package
 // that pip would parse as an option.
 Result<SetupOptions> setup_options(const options::Call& call);
+
+// The requested contents of an environment or image, in the form in which its record stores them.
+// The contents are a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and
+// everything else that changes the result. Reads the requirement files. Error: a file cannot be
+// read.
+Result<std::vector<std::string>> contents_asked(const SetupOptions& options);
+
+// The lines of a requirement file without comments and empty lines. Pure.
+std::vector<std::string> requirement_lines(std::string_view text);
 
 }  // namespace toprun::cli

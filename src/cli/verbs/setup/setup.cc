@@ -10,7 +10,6 @@
 #include "cli/options/split.h"
 #include "cli/verbs/run_verbs.h"
 #include "cli/verbs/setup/builds.h"
-#include "cli/verbs/setup/contents.h"
 #include "cli/verbs/setup/options.h"
 #include "engines/queue.h"
 #include "machine/container/image.h"

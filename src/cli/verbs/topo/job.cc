@@ -13,6 +13,7 @@
 #include "base/net/hostlist.h"
 #include "base/net/resolve.h"
 #include "base/os/console.h"
+#include "base/os/files.h"
 #include "base/text/name_index.h"
 #include "base/text/text.h"
 #include "cli/options/values.h"
@@ -151,6 +152,23 @@ void add_own_rates(PlacedJob& job, const Environment& environment) {
   topology::add_host_link(job.map, fabric::chosen_gbps(node.devices, node.choice));
 }
 
+using options::FlagId;
+
+Result<std::size_t> nodes_in(const options::Call& call, FlagId id, std::size_t unless_given) {
+  const auto argument = call.argument(id);
+  if (!argument) return unless_given;
+  const auto number = TRY(options::parse_number(*argument, 1, options::max_nodes));
+  return static_cast<std::size_t>(number);
+}
+
+// Host lists, one or more per line, "#" begins a comment.
+Result<std::vector<std::string>> earlier_order(const options::Call& call) {
+  const auto file = call.text(FlagId::earlier_order);
+  if (!file) return std::vector<std::string>{};
+  const auto text = TRY(read_file(*file));
+  return placement::read_order(text, *file);
+}
+
 }  // namespace
 
 Result<PlacedJob> find_job(const options::Call& call) {
@@ -183,6 +201,15 @@ void say_what_is_unknown(const std::string& source, const std::vector<std::strin
     say("nothing is known about the network, so the nodes stay in the given order; describe the "
         "network with --topology FILE");
   }
+}
+
+Result<placement::Constraints> constraints_of(const options::Call& call,
+                                              std::optional<placement::Plan> plan) {
+  const auto segment = TRY(nodes_in(call, FlagId::segment, 1));
+  const auto nodes = TRY(nodes_in(call, FlagId::requested_nodes, 0));
+  auto before = TRY(earlier_order(call));
+  return placement::Constraints{
+      .segment = segment, .nodes = nodes, .plan = std::move(plan), .before = std::move(before)};
 }
 
 }  // namespace toprun::cli
