@@ -149,8 +149,6 @@ struct ClusterNode {
   std::string state;  // "IDLE+DRAIN"
   std::vector<std::string> partitions;
   std::int64_t cpus = 0;
-  std::int64_t used_cpus = 0;
-  std::int64_t memory_mb = 0;
   std::int64_t gpus = 0;
   std::int64_t used_gpus = 0;
   std::string gpu_kind;      // "h100"; empty: unknown

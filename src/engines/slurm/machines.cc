@@ -73,8 +73,6 @@ ClusterNode node_of(const Record& record) {
     if (!name.empty()) node.partitions.emplace_back(name);
   }
   node.cpus = leading_number(record.get("CPUTot")).value_or(0);
-  node.used_cpus = leading_number(record.get("CPUAlloc")).value_or(0);
-  node.memory_mb = leading_number(record.get("RealMemory")).value_or(0);
   const GpuGres gpus = gpus_in(record.get("Gres"));
   node.gpus = gpus.count;
   node.gpu_kind = gpus.kind;
