@@ -16,7 +16,7 @@
 #include "base/os/files.h"
 #include "base/text/text.h"
 #include "engines/engine.h"
-#include "engines/user_name.h"
+#include "engines/programs.h"
 
 namespace toprun::jobs {
 namespace {

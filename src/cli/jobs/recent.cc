@@ -11,7 +11,6 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/job_summary.h"
-#include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "observe/report/columns.h"
 

@@ -32,8 +32,12 @@ struct Call {
   std::vector<std::string> words = {};  // the command line, as the user typed it
 
   // The effective value of an option; nullopt if the option is not given.
-  std::optional<Argument> argument(FlagId id) const;
-  std::vector<Argument> all(FlagId id) const;
+  std::optional<Argument> argument(FlagId id) const {
+    return argument_of(flag_of(id, command), split, environment);
+  }
+  std::vector<Argument> all(FlagId id) const {
+    return all_arguments(flag_of(id, command), split, environment);
+  }
   // Whether the option is given. Use has() only for options that neither a variable nor a file can
   // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
@@ -42,7 +46,9 @@ struct Call {
   Result<std::string> choice(FlagId id) const;
 
   // The operand at this index; empty if the operand is not given.
-  std::string operand(std::size_t place = 0) const;
+  std::string operand(std::size_t place = 0) const {
+    return place < split.arguments.size() ? split.arguments[place] : std::string();
+  }
 };
 
 }  // namespace toprun::options

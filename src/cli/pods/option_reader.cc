@@ -22,8 +22,4 @@ std::vector<Argument> OptionReader::all(std::string_view name) const {
   return options::all_arguments(flag_named(name), split, environment);
 }
 
-bool OptionReader::has(std::string_view name) const {
-  return one(name).has_value();
-}
-
 }  // namespace toprun::pods

@@ -21,7 +21,7 @@ struct OptionReader {
   // All values of a repeatable option.
   std::vector<options::Argument> all(std::string_view name) const;
   // Whether a switch is on.
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const { return one(name).has_value(); }
 };
 
 }  // namespace toprun::pods

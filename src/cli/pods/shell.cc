@@ -7,7 +7,7 @@
 #include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/pods/running.h"
-#include "engines/terminal_command.h"
+#include "engines/programs.h"
 #include "node/plan/kept_run.h"
 
 namespace toprun::pods {

@@ -17,7 +17,6 @@
 #include "machine/doctor/host_report.h"
 #include "machine/doctor/report.h"
 #include "node/launch/every_node.h"
-#include "node/launch/login_place.h"
 #include "node/plan/program.h"
 
 namespace toprun::cli {

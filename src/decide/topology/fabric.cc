@@ -11,7 +11,7 @@
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "decide/topology/dragonfly.h"
-#include "decide/topology/tally.h"
+#include "decide/topology/position.h"
 
 namespace toprun::topology {
 namespace {

@@ -5,7 +5,6 @@
 #include <span>
 #include <unordered_map>
 
-#include "base/net/hostlist.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
 #include "decide/topology/cloud/cloud.h"

@@ -12,7 +12,6 @@
 #include "base/text/name_index.h"
 #include "decide/topology/path.h"
 #include "decide/topology/position.h"
-#include "decide/topology/tally.h"
 
 namespace toprun::topology {
 

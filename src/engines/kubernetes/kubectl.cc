@@ -8,8 +8,7 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/object_name.h"
-#include "engines/refusal.h"
-#include "engines/user_name.h"
+#include "engines/programs.h"
 
 namespace toprun::engines::kubernetes {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "engines/slurm/variables.h"
 

@@ -9,7 +9,7 @@
 #include "base/text/text.h"
 #include "engines/kubernetes/machines.h"
 #include "engines/pod_queue.h"
-#include "engines/refusal.h"
+#include "engines/programs.h"
 #include "engines/runai/runai_jobs.h"
 
 namespace toprun::engines {

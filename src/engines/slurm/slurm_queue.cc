@@ -5,7 +5,7 @@
 #include "base/process/command.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
-#include "engines/refusal.h"
+#include "engines/programs.h"
 #include "engines/slurm/machines.h"
 #include "engines/slurm/patterns.h"
 #include "engines/slurm/scontrol_record.h"

@@ -7,10 +7,9 @@
 
 #include "base/process/command.h"
 #include "base/text/text.h"
-#include "engines/refusal.h"
+#include "engines/programs.h"
 #include "engines/slurm/variables.h"
 #include "engines/slurm/words.h"
-#include "engines/user_name.h"
 
 namespace toprun::engines {
 namespace {

@@ -20,7 +20,6 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "machine/fabric/pci.h"
-#include "machine/fabric/profile_script.h"
 
 namespace toprun::doctor {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "machine/fabric/devices.h"
 #include "machine/fabric/interfaces.h"
-#include "machine/fabric/nccl_conf.h"
+#include "machine/fabric/settings.h"
 
 namespace toprun::fabric {
 namespace {

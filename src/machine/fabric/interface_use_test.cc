@@ -1,6 +1,6 @@
-#include "machine/fabric/interface_use.h"
-
 #include <gtest/gtest.h>
+
+#include "machine/fabric/settings.h"
 
 namespace toprun::fabric {
 namespace {

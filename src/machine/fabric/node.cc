@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/text/text.h"
-#include "machine/fabric/nccl_conf.h"
 #include "machine/fabric/settings.h"
 
 namespace toprun::fabric {
@@ -76,6 +75,31 @@ std::string inactive_ports(const NodeFabric& node) {
   return join(texts, ", ");
 }
 
+constexpr std::size_t max_variables = 256;
+
+std::string below_root(std::string path) {
+  return path.erase(0, path.find_first_not_of('/'));
+}
+
+bool carries(const PortVerdict& verdict, const Device& device, const std::string& interface) {
+  const auto& gids = device.ports[verdict.port].gids;
+  const auto gid = std::ranges::find_if(
+      gids, [&](const Gid& one) { return verdict.gid.index && one.index == *verdict.gid.index; });
+  if (gid != gids.end() && !gid->interface.empty()) return gid->interface == interface;
+  return std::ranges::find(device.interfaces, interface) != device.interfaces.end();
+}
+
+// "mlx5_0:1", a chosen RDMA port on this interface; empty: there is none.
+std::string port_on(const NodeFabric& node, const std::string& interface) {
+  for (const PortVerdict& verdict : node.choice.ports) {
+    const Device& device = node.devices[verdict.device];
+    if (verdict.is_chosen() && carries(verdict, device, interface)) {
+      return fmt::format("{}:{}", device.name, device.ports[verdict.port].number);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
@@ -111,6 +135,57 @@ std::string summary_of(const NodeFabric& node) {
   if (!node.choice.uses_rdma()) return "no RDMA";
   const std::string inactive = inactive_ports(node);
   return chosen_ports(node) + (inactive.empty() ? "" : fmt::format(" ({})", inactive));
+}
+
+std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file) {
+  std::vector<FileSetting> settings;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto equals = line.find('=');
+    if (line.starts_with('#') || equals == std::string_view::npos) continue;
+    const std::string name(trim(line.substr(0, equals)));
+    if (name.empty() || settings.size() == max_variables) continue;
+    settings.push_back({name, std::string(trim(line.substr(equals + 1))), file});
+  }
+  return settings;
+}
+
+std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment) {
+  std::vector<std::string> files;
+  if (const auto named = environment.non_empty("NCCL_CONF_FILE")) {
+    files.push_back(*named);
+  } else if (const auto home = environment.non_empty("HOME")) {
+    files.push_back(*home + "/.nccl.conf");
+  }
+  files.emplace_back("/etc/nccl.conf");
+  std::vector<FileSetting> settings;
+  for (const std::string& file : files) {
+    const auto text = sysfs.text(below_root(file));
+    if (!text) continue;
+    for (FileSetting& setting : parse_nccl_conf(*text, file)) {
+      const bool is_new =
+          std::ranges::find(settings, setting.name, &FileSetting::name) == settings.end();
+      if (is_new) settings.push_back(std::move(setting));
+    }
+  }
+  return settings;
+}
+
+InterfaceUse use_of(const NodeFabric& node, const Interface& interface) {
+  const Route& route = node.route;
+  if (interface.name == route.interface) {
+    return {true, "to reach the other nodes: " + route.reason};
+  }
+  if (const std::string port = port_on(node, interface.name); !port.empty()) {
+    return {true, "by RDMA port " + port};
+  }
+  if (interface.kind == InterfaceKind::loopback)
+    return {false, "the route leads to this host only"};
+  if (!interface.is_up) return {false, "it is down"};
+  if (!interface.master.empty()) return {false, "it is a part of " + interface.master};
+  if (!route.interface.empty()) {
+    return {false, fmt::format("{} is by {}", route.reason, route.interface)};
+  }
+  return {std::nullopt, "there is no default route; use --to HOST to see the route to a host"};
 }
 
 }  // namespace toprun::fabric

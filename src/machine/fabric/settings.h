@@ -13,6 +13,7 @@
 #include "machine/fabric/devices.h"
 #include "machine/fabric/interfaces.h"
 #include "machine/fabric/profiles.h"
+#include "machine/fabric/sysfs.h"
 
 namespace toprun::fabric {
 
@@ -142,5 +143,22 @@ std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
 // Like read_node().
 NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environment,
                                std::string_view profile_name);
+
+// The variables that NCCL itself reads from files if the environment does not contain them. First
+// comes the file that NCCL_CONF_FILE names, else ~/.nccl.conf; the second file is /etc/nccl.conf.
+// If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
+std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
+
+// Parses lines "NAME=VALUE". A line that begins with '#' is a comment; other lines are ignored, as
+// in NCCL.
+std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file);
+
+// Whether a job on several machines uses one of this machine's network interfaces.
+struct InterfaceUse {
+  std::optional<bool> is_used;  // nullopt: this depends on the job's other machines
+  std::string why;              // the reason, as a phrase
+};
+
+InterfaceUse use_of(const NodeFabric& node, const Interface& interface);
 
 }  // namespace toprun::fabric

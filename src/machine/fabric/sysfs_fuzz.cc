@@ -6,7 +6,6 @@
 
 #include "machine/fabric/devices.h"
 #include "machine/fabric/interfaces.h"
-#include "machine/fabric/nccl_conf.h"
 #include "machine/fabric/settings.h"
 
 namespace {

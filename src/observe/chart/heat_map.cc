@@ -8,7 +8,6 @@
 
 #include "base/os/style.h"
 #include "observe/chart/axis.h"
-#include "observe/chart/markup.h"
 #include "observe/chart/page.h"
 
 namespace toprun::chart {

@@ -5,7 +5,6 @@
 
 #include "base/os/style.h"
 #include "observe/chart/chart.h"
-#include "observe/chart/markup.h"
 #include "observe/chart/page.h"
 
 namespace toprun::chart {

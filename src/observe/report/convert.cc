@@ -8,7 +8,6 @@
 
 #include "base/json/json_writer.h"
 #include "base/net/hostlist.h"
-#include "base/text/text.h"
 #include "observe/report/outline.h"
 
 namespace toprun::report {

@@ -9,7 +9,7 @@
 
 #include "base/json/json_text.h"
 #include "base/text/text.h"
-#include "machine/fabric/interface_use.h"
+#include "machine/fabric/settings.h"
 #include "observe/report/columns.h"
 
 namespace toprun::report {

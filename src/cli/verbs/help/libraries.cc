@@ -10,7 +10,6 @@
 #include <toml++/impl/version.h>
 
 #include <algorithm>
-#include <array>
 
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>

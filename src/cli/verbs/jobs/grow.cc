@@ -8,7 +8,6 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/process/child.h"
-#include "base/text/text.h"
 #include "cli/jobs/job_report.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"

@@ -10,7 +10,6 @@
 #include "decide/topology/infiniband/ib_ports_report.h"
 #include "decide/topology/infiniband/ib_records.h"
 #include "decide/topology/position.h"
-#include "decide/topology/tally.h"
 
 namespace toprun::topology {
 namespace {

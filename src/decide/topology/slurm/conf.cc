@@ -8,10 +8,10 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "decide/topology/nest.h"
+#include "decide/topology/position.h"
 #include "decide/topology/slurm/lines.h"
 #include "decide/topology/slurm/switch_tree.h"
 #include "decide/topology/slurm/yaml.h"
-#include "decide/topology/tally.h"
 #include "decide/topology/torus.h"
 
 namespace toprun::topology {

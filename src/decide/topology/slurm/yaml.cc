@@ -14,9 +14,9 @@
 #include "decide/topology/files/k8s_file.h"
 #include "decide/topology/files/plain_file.h"
 #include "decide/topology/nest.h"
+#include "decide/topology/position.h"
 #include "decide/topology/slurm/conf.h"
 #include "decide/topology/slurm/switch_tree.h"
-#include "decide/topology/tally.h"
 #include "decide/topology/torus.h"
 
 namespace toprun::topology {

@@ -1,12 +1,44 @@
-#include "engines/terminal_command.h"
+#include "engines/programs.h"
 
+#include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "base/os/console.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
+#include "base/text/shown_line.h"
+#include "base/text/text.h"
 
 namespace toprun::engines {
+
+Error refusal(std::string_view command, std::string_view stderr_text,
+              std::span<const Advice> advices) {
+  const auto said = complaint(stderr_text, most_refusal_lines);
+  Error error{std::string(command), said.empty() ? "it gave no reason" : join(said, "; "), "",
+              exit_failure};
+  for (const Advice& advice : advices) {
+    if (stderr_text.find(advice.words) == std::string_view::npos) continue;
+    error->fix = advice.fix;
+    break;
+  }
+  return error;
+}
+
+void pass_on_warnings(std::string_view err) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> reported;
+  const std::scoped_lock lock(mutex);
+  for (const std::string_view line : split(err, '\n')) {
+    const std::string_view text = trim(line);
+    if (!text.empty() && reported.emplace(text).second) say_block(printable(text) + '\n');
+  }
+}
+
 namespace {
 
 constexpr std::size_t most_held_bytes = 64 * 1024;
@@ -39,6 +71,15 @@ Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Enviro
   });
   ended.code = process::exit_code(process::await_end(*pid));
   return ended;
+}
+
+std::string user_name(const Environment& environment, std::chrono::milliseconds limit) {
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (auto name = environment.non_empty(variable)) return *std::move(name);
+  }
+  const auto reported = process::output_of({"id", "-un"}, environment, limit);
+  const std::string name(reported ? trim(*reported) : std::string_view());
+  return name.empty() ? fmt::format("uid-{}", ::getuid()) : name;
 }
 
 }  // namespace toprun::engines

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/os/environment.h"
+#include "base/text/error.h"
+
+namespace toprun::engines {
+
+inline constexpr std::size_t most_refusal_lines = 4;  // of a program's output
+
+// What to do if a program failed and printed these words.
+struct Advice {
+  std::string_view words;
+  std::string_view fix;
+};
+
+// An error with the stderr output of an engine program that failed, a few lines joined into one
+// (complaint.h), and with the advice. The first advice whose words occur in the output applies.
+// Pure function.
+Error refusal(std::string_view command, std::string_view stderr_text,
+              std::span<const Advice> advices);
+
+// Shows the stderr output of a Slurm program that succeeded, such as a site's news or an option
+// that will be removed. Each process shows each line only once. Thread-safe.
+void pass_on_warnings(std::string_view err);
+
+// How a command that used the terminal ended.
+struct Ended {
+  int code = 0;          // 128+n: signal n ended it
+  bool granted = false;  // the program printed `grant`, or `grant` was empty
+  std::string errors;    // error lines that the program printed before `grant`; not shown yet
+};
+
+// Runs salloc or srun on this terminal. The program has this process's stdin, stdout and process
+// group, and handles Ctrl-C itself until it ends. Its stderr output is shown at once, except error
+// lines before the word `grant`: the caller shows these. If `grant` is empty, all lines are shown.
+Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
+                              std::string_view grant);
+
+// The user name of this process. The name comes from USER or LOGNAME. If both are unset, as in cron
+// jobs and containers, the name comes from `id -un`. "uid-1000" if the host knows no name. Blocks
+// for at most `limit`.
+std::string user_name(const Environment& environment, std::chrono::milliseconds limit);
+
+}  // namespace toprun::engines
