@@ -54,6 +54,8 @@ class Run(web_cases.Windows):
         page.until("document.getElementById('facts').textContent.includes('1 restart of at most 1')")
         page.until("document.getElementById('legend').textContent === '2 running'")
         self.assertIn("Attempt 0: rank ", page.text("alert-title"))
+        self.assertEqual(page.run("[$('alert').dataset.kind, $('alert-text').textContent, $('alert-output').hidden, $('alert-next').hidden]"),
+                         ["past", "", True, True], "a line while the next attempt runs")
         self.assertEqual(page.run("document.querySelectorAll('#attempts-list > li').length"), 2)
         go.with_name("go2").touch()
         page.until("document.getElementById('link').textContent === 'the job has ended'")

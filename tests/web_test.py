@@ -72,7 +72,7 @@ class Chromium(web_cases.Windows):
             self.assertIn(words, page.text("facts"))
             self.assertEqual(page.text("legend"), f"{nodes * 8:,} running")
             self.assertEqual(page.text("link"), "live")
-            self.assertIn("first collective" + "after 11 s", page.text("phases"))
+            self.assertIn("first collective" + "after 11.3 s", page.text("phases"))
             self.assertLess(page.run("document.querySelectorAll('*').length"), 400)
             self.assert_clean(page, player)
 
@@ -106,7 +106,7 @@ class Chromium(web_cases.Windows):
         picture.job["program"] = "/home/me/pretrain.py"
         page = self.opened(self.player(picture))
         self.assertEqual(page.text("name"), "pretrain.py")
-        self.assertTrue(page.run("document.title").startswith("pretrain.py: running"))
+        self.assertTrue(page.run("document.title").startswith("pretrain.py (job 4711): running"))
 
     def test_an_engines_name_is_not_the_title(self):
         picture = web_pictures.Picture(8, name="slurm.day.36.0")
@@ -118,7 +118,7 @@ class Chromium(web_cases.Windows):
         picture.job.update(title="bigrun", program="/home/me/pretrain.py", limit="2026-11-25T08:14:34.000Z")
         page = self.opened(self.player(picture))
         self.assertEqual(page.text("name"), "bigrun")
-        self.assertRegex(page.text("facts"), r"· (2 min 0|1 min \d+) s left ·")
+        self.assertRegex(page.text("facts"), r"· (2 min 00|1 min \d+) s left ·")
 
     def test_the_last_line_of_every_rank(self):
         picture = web_pictures.Picture(8)
@@ -130,6 +130,7 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("said"), f"rank {newest}: {picture.lines[newest]}")
         page.run("choose(9)")
         self.assertIn("Last line" + "step 230 loss 0.4", page.text("details-list"))
+        self.assertIn("Local rank" + "1 (of 0 to 7)", page.text("details-list"))
         page.run("document.getElementById('table').open = true")
         page.until("document.getElementById('table-body').textContent.includes('rank 5: step 229')")
         self.assert_clean(page, player)
@@ -200,6 +201,15 @@ class Chromium(web_cases.Windows):
         self.assertTrue(page.run("document.getElementById('alert').hidden"))
         self.assertEqual(page.text("stage"), "running")
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        # Messages have one form, and leave to the box what it says.
+        headline = f"no rank has made progress for 30 s: {picture.job['hang']['what']}"
+        picture.job["hang_text"] = headline
+        picture.job["messages"] += [{"time": "2026-11-25T08:12:30.000Z", "text": text} for text in (
+            headline, "toprun: 2026-11-25 08:00:00 → 08:12:40 (12 min 40 s): 64 ranks on 8 nodes, exit code 1\n")]
+        player.show(job=picture.job)
+        page.until("document.getElementById('messages-list').textContent.includes('exit code 1')")
+        self.assertEqual(page.run("[...document.querySelectorAll('#messages-list li')].map((item) => item.lastChild.data)"),
+                         ["8 nodes, 64 ranks", "ran 12 min 40 s: 64 ranks on 8 nodes, exit code 1\n"])
         picture.job["hang"].update(after_ms=None, alarm={"key": "exception_dump", "rank": 3})
         player.show(job=picture.job)
         page.until("document.getElementById('hang-what').textContent.includes('Rank 3 wrote exception_dump')")
@@ -277,7 +287,7 @@ class Chromium(web_cases.Windows):
         for role in ("application", "searchbox", "combobox", "table", "alert", "main", "banner", "complementary"):
             self.assertIn(role, roles)
         names = [value(node, "name") for node in nodes]
-        self.assertIn("Picture of 64 ranks on 8 nodes, 1 in trouble", names)
+        self.assertIn("Picture of 64 ranks on 8 nodes, 1 with a problem", names)
 
     def test_fits_every_window_in_light_and_dark(self):
         picture = web_pictures.Picture(512)
@@ -571,6 +581,67 @@ class Report(web_cases.Windows):
             self.assertRegex(page.text("hang-what"), f"^{begins}")
             self.assertEqual(page.text("stage"), stage)
             self.assertRegex(page.text("facts"), r"for 1 min 40 s .* as of \d\d:39:40")
+
+    HUNG = "rank 1 on n1 sleeps in recv, data.py:41"
+
+    def hung_job(self):
+        """(folder, id) of a job on three nodes that hung, as its files tell."""
+        folder = self.folder()
+        nodes = [{"name": f"n{i}", "group_rank": i, "first_rank": i, "nproc": 1, "location": "", "logs": ""} for i in range(3)]
+        frames = [{"function": "recv", "file": "/home/me/data.py", "line": 41}, {"function": "main", "file": "/home/me/train.py", "line": 7}]
+        groups = [{"ranks": "0,2", "count": 2, "doing": "communicates", "text": "wait in all_reduce, train.py:9", "frames": frames[1:]},
+                  {"ranks": "1", "count": 1, "doing": "sleeps", "text": "sleeps in recv, data.py:41", "frames": frames}]
+        hang = {"noticed": "2026-11-28T05:38:30Z", "over": None, "after_ms": 15000, "alarm": None, "what": self.HUNG,
+                "suspects": [{"rank": 1, "node": "n1"}], "groups": groups, "evidence": [], "unseen": None}
+        cause = {"kind": "hang", "what": f"the job hung: {self.HUNG}", "rank": 1, "local_rank": 0, "node": "n1", "exit_code": None,
+                 "signal": None, "message": "", "last_output": [f"step {i}" for i in range(40)]}
+        attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:38:31.900Z", "phases_ms": {},
+                   "nodes": nodes, "hang": hang, "cause": cause}
+        logs = folder / "logs/999994"
+        logs.mkdir(parents=True)
+        (logs / "n1.out").write_text("step 39\n")
+        (logs / "report.json").write_text(json.dumps(
+            {"schema": "toprun.report/1", "job": "train", "program": "/home/me/train.py", "root": {"host": "n0", "pid": 1}, "exit_code": 1,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:38:31.900Z", "updated": None, "restarts": 0,
+             "attempts": [attempt]}))
+        return folder, "999994"
+
+    def test_a_hung_job_by_its_id(self):
+        folder, id = self.hung_job()
+        self.assert_ok(self.toprun("report", id, "--html", "-o", folder / "page.html", cwd=folder, env={"PATH": "/nowhere"}))
+        page = self.shown(folder / "page.html")
+        with self.subTest("whose page it is"):
+            self.assertRegex(page.text("facts"), r"^job 999994 ")
+            self.assertTrue(page.run("document.title").startswith("train.py (job 999994): ended"), page.run("document.title"))
+        with self.subTest("a rank's place, output and file"):
+            page.run("choose(1)")
+            text = page.text("details-list")
+            for words in ("sleeps in recv, data.py:41", "recv (/home/me/data.py:41)\nmain (/home/me/train.py:7)", "step 38\nstep 39",
+                          f"{folder}/logs/999994/n1.out"):
+                self.assertIn(words, text)
+            self.assertIn("Local rank0Last lines", text)
+            page.run("choose(2)")
+            self.assertIn("main (/home/me/train.py:7)", page.text("details-list"))
+            self.assertNotIn("step 39", page.text("details-list"))
+        with self.subTest("the hang once"):
+            page.run("choose(-1)")
+            shown = page.run("document.body.innerText")
+            self.assertEqual(shown.count(self.HUNG), 1, shown)
+            self.assertIn("the job hung, as above", page.text("attempts-list"))
+            self.assertRegex(page.text("hang-what"), r"^No rank had made progress for 15 s when it was noticed, at \d\d:38:30\.$")
+        with self.subTest("one form of a duration"):
+            self.assertIn("ran 31.9 s", page.text("facts"))
+            self.assertIn("took 31.9 s", page.text("attempts-list"))
+        with self.subTest("no empty columns, no button without a use"):
+            page.run("document.getElementById('table').open = true")
+            page.until("document.getElementById('table-body').rows.length === 3")
+            self.assertEqual(page.run("[...document.getElementById('table-head').cells].filter((cell) => !cell.hidden)"
+                                      ".map((cell) => cell.textContent)"), ["Node", "Ranks", "State"])
+            self.assertEqual(page.run("[document.getElementById('before').hidden, document.getElementById('after').hidden]"), [True, True])
+        with self.subTest("whole lines"):
+            above = page.run("(() => { const box = $('alert-output'); return box.scrollTop % parseFloat(getComputedStyle(box).lineHeight); })()")
+            self.assertTrue(above < 1 or above > 17, above)
+        self.assertEqual(page.complaints(), [])
 
     def test_what_is_no_report(self):
         folder = self.folder()

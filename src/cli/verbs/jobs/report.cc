@@ -38,6 +38,14 @@ Result<json> by_run(const pods::RunId& id, const Environment& environment) {
   return std::move(report.document);
 }
 
+// The output file of each node that has one.
+json outputs_of(const jobs::KnownJob& known) {
+  json paths = json::object();
+  if (!known.files) return paths;
+  for (const jobs::LogFile& file : jobs::node_files(*known.files)) paths[file.label] = file.path;
+  return paths;
+}
+
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = TRY(jobs::job_id_in(name));
@@ -56,6 +64,8 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   }
   const jobs::JobSummary end = jobs::summary_of(all.front());
   json document = std::move(all.front().report->document);
+  document["id"] = all.front().id;
+  document["node_output"] = outputs_of(all.front());
   document["told"] = end.words;
   document["state"] = or_null(end.state != engines::JobState::unknown, jobs::name_of(end.state));
   return document;

@@ -23,7 +23,7 @@ function refresh() {
   $('empty').hidden = model.nodes.name.length > 0;
   setText($('empty'), panel.hasEnded() ? 'No rank was started.' : 'Ranks get their places when the nodes have joined.');
   const size = `${counted(model.ranks, 'rank')} on ${counted(model.nodes.name.length, 'node')}`;
-  $('picture').setAttribute('aria-label', `Picture of ${size}${troubled ? `, ${troubled} in trouble` : ''}`);
+  $('picture').setAttribute('aria-label', `Picture of ${size}${troubled ? `, ${troubled} with a problem` : ''}`);
   picture.ask();
 }
 

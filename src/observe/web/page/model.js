@@ -1,5 +1,7 @@
 // What is known of the job: the three parts of a picture (toprun.live/1), or a report made into them.
 
+const MOST_LINES = 10;  // of a rank beside the picture
+
 class Model {
   constructor() {
     this.job = null;
@@ -43,6 +45,19 @@ class Model {
   // The last line of a rank's output.
   lineOf(rank) {
     return this.figures.ranks.line?.[rank] ?? '';
+  }
+
+  // The last lines of a rank: those that it has sent, or a report's of the rank that failed.
+  linesOf(rank) {
+    const sent = this.figures.ranks.lines?.[rank] ?? [];
+    if (sent.length > 0) return sent;
+    const cause = this.job?.attempts?.at(-1)?.cause;
+    return cause?.rank === rank ? withoutNotes(cause.last_output ?? []).slice(-MOST_LINES) : [];
+  }
+
+  // Where a rank stood when the last hang was noticed, as in a group of a hang.
+  standingOf(rank) {
+    return (this.job?.hang?.groups ?? []).find((group) => ranksIn(group.ranks).includes(rank));
   }
 
   // Of some ranks the one that printed last; -1: none has said anything.
@@ -124,12 +139,12 @@ class Model {
     this.takeNodes({
       name: nodes.map((node) => node.name), location: nodes.map((node) => node.location ?? ''),
       first_rank: nodes.map((node) => node.first_rank), nproc: nodes.map((node) => node.nproc),
-      logs: nodes.map((node) => node.logs ?? ''),
+      logs: nodes.map((node) => node.logs ?? ''), output: nodes.map(({name}) => report.node_output?.[name] ?? ''),
     });
     this.takeFigures({nodes: {}, ranks: {state: this.statesAfter(report, last)}});
     const ended = report.ended ?? report.updated;
     this.takeJob({
-      name: report.job, title: report.title, program: report.program, id: '', stage: report.exit_code === null ? 'running' : 'over',
+      name: report.job, title: report.title, program: report.program, id: report.id ?? '', stage: report.exit_code === null ? 'running' : 'over',
       started: report.started, now: ended, world: this.ranks, joined: nodes.length,
       attempt: last?.attempt ?? 0, phases: last?.phases_ms, slowest: last?.slowest,
       awaited: last?.awaited, hang: last?.hang,
@@ -184,10 +199,10 @@ const FIGURES = [
   {id: 'memory', label: 'Memory of the rank', of: (m, rank) => m.figureOf('memory', rank), text: mebibytes},
   {id: 'gpu', label: 'GPU', of: (m, rank) => m.figureOf('gpu', rank), most: 100, text: (v) => `${rounded(v, 0)} %`},
   {id: 'gpu_memory', label: 'Memory of the GPU', of: (m, rank) => m.figureOf('gpu_memory', rank), text: mebibytes},
-  {id: 'silence', label: 'Time without output', of: (m, rank) => m.figureOf('output_age', rank), text: duration},
-  {id: 'node_cpu', label: 'CPU of the node', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
+  {id: 'silence', label: 'Time without output', of: (m, rank) => m.figureOf('output_age', rank), text: age},
+  {id: 'node_cpu', label: 'Host CPU', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
     text: (v) => `${rounded(v, 0)} %`},
-  {id: 'node_memory', label: 'Memory of the node', most: 100, text: (v) => `${rounded(v, 0)} %`,
+  {id: 'node_memory', label: 'Host memory', most: 100, text: (v) => `${rounded(v, 0)} %`,
     of: (m, rank, node) => percent(m, 'memory', 'memory_total', node)},
   {id: 'received', label: 'Network in', of: (m, rank, node) => m.nodeFigure('received', node),
     text: (v) => `${rounded(v, 1)} MB/s`},

@@ -41,7 +41,7 @@ class Panel {
     this.showHang(job.hang, job.hangs || this.hasEnded());
     this.showAttempts(job);
     this.showOrder(job.order);
-    this.showMessages(job.messages ?? []);
+    this.showMessages(job);
   }
 
   showTitle(job) {
@@ -54,7 +54,8 @@ class Panel {
       : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
     stage.dataset.kind = job.was_ended ? 'stopped' : failed || hangs ? 'bad' : ended ? 'good' : 'runs';
     stage.hidden = false;
-    document.title = `${titleOf(job)}: ${stage.textContent} · toprun`;
+    const id = job.id && job.id !== titleOf(job) ? ` (job ${job.id})` : '';
+    document.title = `${titleOf(job)}${id}: ${stage.textContent} · toprun`;
   }
 
   // Seconds from the job's start, by its own clock.
@@ -72,9 +73,9 @@ class Panel {
     if (job.id && job.id !== job.name) facts.push(`job ${job.id}`);
     if (job.program && job.program !== job.name) facts.push(job.program);
     if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
-    const seconds = Math.floor(Math.max(0, this.elapsed()));
+    const seconds = Math.max(0, this.elapsed());
     if (job.started) facts.push(`started ${dateTime(job.started)}`);
-    facts.push(`${this.hasEnded() ? 'ran' : 'for'} ${duration(seconds)}`);
+    facts.push(this.hasEnded() ? `ran ${duration(seconds)}` : `for ${duration(Math.floor(seconds))}`);
     const left = this.left();
     if (left !== null) facts.push(left > 0 ? `${duration(Math.floor(left))} left` : 'its time is up');
     if (job.is_snapshot && !this.hasEnded()) facts.push(`as of ${clock(job.now)}`);
@@ -136,7 +137,14 @@ class Panel {
   showFailure(last, job) {
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
+    $('alert').dataset.kind = isOver ? 'bad' : 'past';
     setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
+    // While the next attempt runs, one line: the rest is among the attempts.
+    if (!isOver) {
+      setText($('alert-text'), '');
+      this.hideFailure();
+      return;
+    }
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     setText($('alert-next'), cause.next ? `Next: ${cause.next}` : '');
     $('alert-next').hidden = !cause.next;
@@ -186,25 +194,46 @@ class Panel {
     $('hang').hidden = !hang;
     if (!hang) return;
     setText($('hang-title'), isLast ? 'Hang' : 'A hang that is over');
-    setText($('hang-what'), hangText(hang, isLast));
-    $('hang-what').hidden = $('alert').dataset.kind === 'hang' && !$('alert').hidden;  // which says it
+    const isLive = $('alert').dataset.kind === 'hang' && !$('alert').hidden;  // which says it
+    $('hang-what').hidden = isLive;
+    setText($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}) ${group.text ?? group.place ?? group.doing}`)));
+  }
+
+  // What the first box says in full length is not said again.
+  isInAlert(text) {
+    return Boolean(text) && !$('alert').hidden && $('alert-title').textContent.includes(text);
   }
 
   showAttempts(job) {
     const attempts = job.attempts ?? [];
     $('attempts').hidden = attempts.length === 0;
-    fill($('attempts-list'), attempts, () => attempts.slice().reverse().map((attempt) => {
+    const key = [attempts, $('alert').hidden, $('alert-title').textContent];
+    fill($('attempts-list'), key, () => attempts.slice().reverse().map((attempt) => {
       const item = element('li', `Attempt ${attempt.attempt} `);
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
       item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
-        item.append(element('p', attempt.cause.what, {className: 'cause'}));
-        if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
+        item.append(...this.causeLines(attempt));
       }
       return item;
     }));
+  }
+
+  causeLines({cause}) {
+    if (cause.kind === 'hang' && this.isInAlert(cause.what)) {
+      return [element('p', 'the job hung, as above', {className: 'cause'})];
+    }
+    const lines = [element('p', cause.what, {className: 'cause'})];
+    if (cause.message) lines.push(element('p', cause.message, {className: 'message'}));
+    const output = withoutNotes(cause.last_output ?? []).join('\n');
+    if (output && $('alert-output').hidden) {
+      const more = element('details');
+      more.append(element('summary', 'Last lines of output'), element('pre', output, {tabIndex: 0}));
+      lines.push(more);
+    }
+    return lines;
   }
 
   showOrder(order) {
@@ -216,41 +245,71 @@ class Panel {
       .map((line) => element('li', line)));
   }
 
-  showMessages(messages) {
+  showMessages(job) {
+    // As in top, without the hang that stands above.
+    const messages = (job.messages ?? []).filter(({text}) => !job.hang || text !== job.hang_text);
     $('messages').hidden = messages.length === 0;
     const list = $('messages-list');
     const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
     const changed = fill(list, messages, () => messages.map((message) => {
       const item = element('li');
-      item.append(element('time', clock(message.time)), message.text);
+      item.append(element('time', clock(message.time)), this.messageText(message.text, job.hang));
       return item;
     }));
     if (changed && isAtEnd) list.scrollTop = list.scrollHeight;
   }
 
+  // The last one, "toprun: START → END (8.9 s): …", in the form of the others; the hang only where it
+  // does not stand above.
+  messageText(text, hang) {
+    const words = text.replace(/^toprun: [^(]* → [^(]*\(([^)]*)\): /, 'ran $1: ');
+    return hang && this.isInAlert(hang.what) ? words.replaceAll(hang.what, 'as above') : words;
+  }
+
   // What is known of a rank and its node: [[word, text]].
   factsOf(rank) {
     const {model} = this;
+    const {job} = model;
     const node = model.nodeOfRank[rank];
-    const facts = [['State', STATES[model.stateOf(rank)] ?? 'unknown'], ['Node', model.nodes.name[node]]];
+    const facts = [['State', this.stateText(rank)], ['Node', model.nodes.name[node]]];
     const add = (word, value, write) => { if (isNumber(value)) facts.push([word, write(value)]); };
-    facts.push(['Local rank', `${rank - model.nodes.first_rank[node]} of ${model.nodes.nproc[node]}`]);
+    const most = model.nodes.nproc[node] - 1;
+    facts.push(['Local rank', `${rank - model.nodes.first_rank[node]}${most > 0 ? ` (of 0 to ${most})` : ''}`]);
     if (model.nodes.location[node]) facts.push(['Place', model.nodes.location[node]]);
     add('CPU', model.figureOf('cpu', rank), (v) => `${rounded(v, 1)} CPUs`);
     add('Memory', model.figureOf('memory', rank), mebibytes);
     add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
     add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);
-    if (model.lineOf(rank)) facts.push(['Last line', model.lineOf(rank)]);
-    add('Last output', model.figureOf('output_age', rank), (v) => `${duration(v)} ago`);
-    add('Node CPU', model.nodeFigure('cpu', node),
+    const lines = model.linesOf(rank);
+    if (lines.length > 0) facts.push(['Last lines', lines.join('\n')]);
+    else if (model.lineOf(rank)) facts.push(['Last line', model.lineOf(rank)]);
+    add('Last output', model.figureOf('output_age', rank), (v) => `${age(v)} ago`);
+    add('Host CPU', model.nodeFigure('cpu', node),
       (v) => `${rounded(v, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}`);
-    add('Node memory', model.nodeFigure('memory', node),
+    add('Host memory', model.nodeFigure('memory', node),
       (v) => `${mebibytes(v)} of ${mebibytes(model.nodeFigure('memory_total', node))}`);
     add('Network', model.nodeFigure('received', node),
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
-    add('Figures', model.nodeFigure('age', node), (v) => `${duration(v)} old`);
+    add('Figures', model.nodeFigure('age', node), (v) => `${age(v)} old`);
     if (model.nodes.logs[node]) facts.push(['Logs', `${model.nodes.logs[node]} on ${model.nodes.name[node]}`]);
+    if (model.nodes.output?.[node]) facts.push(['Output of its node', model.nodes.output[node]]);
+    const standing = model.standingOf(rank);
+    if (standing) {
+      const when = job.hang.noticed ? `In the hang at ${clock(job.hang.noticed)}` : 'In the hang';
+      facts.push([when, standing.text ?? standing.place ?? standing.doing]);
+      const stack = (standing.frames ?? []).map((frame) => `${frame.function} (${frame.file}:${frame.line})`);
+      if (stack.length > 0) facts.push(['Stack', stack.join('\n')]);
+    }
     return facts;
+  }
+
+  // "failed, exit code 7"
+  stateText(rank) {
+    const {model} = this;
+    const cause = model.job.attempts?.at(-1)?.cause;
+    const code = model.figureOf('code', rank) ?? (cause?.rank === rank && cause.signal === null ? cause.exit_code : null);
+    const state = model.stateOf(rank);
+    return `${STATES[state] ?? 'unknown'}${state === 'f' && isNumber(code) ? `, exit code ${code}` : ''}`;
   }
 
   showDetails(rank) {

@@ -380,7 +380,7 @@ class Picture {
       const light = (pixel & 0xff) * 0.3 + (pixel >> 8 & 0xff) * 0.59 + (pixel >> 16 & 0xff) * 0.11;
       const colour = light > 140 ? '#10161e' : '#ffffff';
       const state = this.model.stateOf(first + i);
-      // Trouble is told by a sign as well as by its colour.
+      // A problem is shown by a sign as well as by its colour.
       const number = `${first + i}`;
       const fits = (words) => this.context.measureText(words).width < box.width;
       this.context.fillStyle = colour;

@@ -1,7 +1,17 @@
 // The same in words: a table of the nodes, some at a time, so that it is as long for 12,500 as for 50.
 
 const ROWS = 50;
-const COLUMNS = ['Node', 'Ranks', 'State', 'Place', 'CPUs', 'Memory', 'In, MB/s', 'Out, MB/s', 'Last output', 'Last line'];
+// With whether any row has a value: other columns are left out.
+const COLUMNS = [
+  ['Node'], ['Ranks'], ['State'], ['Place', (m) => m.nodes.location.some(Boolean)],
+  ['Host CPU', (m) => hasNumber(m.figures.nodes.cpu)], ['Host memory', (m) => hasNumber(m.figures.nodes.memory)],
+  ['In, MB/s', (m) => hasNumber(m.figures.nodes.received)], ['Out, MB/s', (m) => hasNumber(m.figures.nodes.sent)],
+  ['Last output', (m) => hasNumber(m.figures.ranks.output_age)], ['Last line', (m) => m.figures.ranks.line?.some(Boolean)],
+];
+
+function hasNumber(values) {
+  return Boolean(values?.some(isNumber));
+}
 
 class Table {
   constructor(model, choose) {
@@ -9,7 +19,7 @@ class Table {
     this.choose = choose;
     this.matching = null;
     this.first = 0;
-    $('table-head').replaceChildren(...COLUMNS.map((word) => element('th', word, {scope: 'col'})));
+    $('table-head').replaceChildren(...COLUMNS.map(([word]) => element('th', word, {scope: 'col'})));
     $('before').addEventListener('click', () => this.turn(-ROWS));
     $('after').addEventListener('click', () => this.turn(ROWS));
     $('table').addEventListener('toggle', () => this.show());
@@ -32,12 +42,12 @@ class Table {
     const write = (value, words) => isNumber(value) ? words(value) : '';
     const ranks = nproc[node] === 0 ? 'none' : nproc[node] === 1 ? `${first_rank[node]}`
       : `${first_rank[node]}–${first_rank[node] + nproc[node] - 1}`;
-    const ages = Array.from({length: nproc[node]}, (_, i) => model.figureOf('output_age', first_rank[node] + i));
+    const silences = Array.from({length: nproc[node]}, (_, i) => model.figureOf('output_age', first_rank[node] + i));
     const newest = model.newest(first_rank[node], nproc[node]);
     return [name[node], ranks, model.statesOf(node), location[node] ?? '',
       write(model.nodeFigure('cpu', node), (v) => rounded(v, 1)), write(model.nodeFigure('memory', node), mebibytes),
       write(model.nodeFigure('received', node), (v) => rounded(v, 1)), write(model.nodeFigure('sent', node), (v) => rounded(v, 1)),
-      write(Math.min(...ages.map((age) => age ?? Infinity)), (age) => `${duration(age)} ago`),
+      write(Math.min(...silences.map((silence) => silence ?? Infinity)), (seconds) => `${age(seconds)} ago`),
       newest < 0 ? '' : `rank ${newest}: ${model.lineOf(newest)}`];
   }
 
@@ -49,6 +59,9 @@ class Table {
     const shown = rows.slice(this.first, this.first + ROWS);
     setText($('pages'), rows.length === 0 ? 'no node'
       : `nodes ${this.first + 1} to ${this.first + shown.length} of ${rows.length.toLocaleString('en')}`);
+    const fits = rows.length <= ROWS;
+    $('before').hidden = fits;
+    $('after').hidden = fits;
     $('before').disabled = this.first === 0;
     $('after').disabled = this.first + ROWS >= rows.length;
     this.write(shown);
@@ -57,6 +70,8 @@ class Table {
   // Rows stay where they are, so that neither focus nor a reader's place is lost.
   write(shown) {
     const body = $('table-body');
+    const has = COLUMNS.map(([, isThere]) => !isThere || Boolean(isThere(this.model)));
+    [...$('table-head').cells].forEach((cell, column) => { cell.hidden = !has[column]; });
     while (body.rows.length > shown.length) body.deleteRow(-1);
     while (body.rows.length < shown.length) {
       const row = body.insertRow();
@@ -69,7 +84,10 @@ class Table {
     shown.forEach((node, i) => {
       const row = body.rows[i];
       row.dataset.node = node;
-      this.cells(node).forEach((text, column) => setText(column === 0 ? row.cells[0].firstChild : row.cells[column], text));
+      this.cells(node).forEach((text, column) => {
+        row.cells[column].hidden = !has[column];
+        setText(column === 0 ? row.cells[0].firstChild : row.cells[column], text);
+      });
     });
   }
 }

@@ -51,16 +51,22 @@ function rounded(value, digits) {
   return value.toLocaleString('en', {maximumFractionDigits: digits});
 }
 
-// "310 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+// "310 ms", "32.4 s", "4 min 10 s", "2 h 05 min": as duration_text() of base/text/clock.cc, but for
+// whole seconds, as of a clock, which have no ".0".
 function duration(seconds) {
   if (!isNumber(seconds)) return 'unknown';
-  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 10) return `${rounded(seconds, 1)} s`;
+  if (seconds > 0 && seconds < 1) return `${Math.floor(seconds * 1000)} ms`;
+  if (seconds < 60) return Number.isInteger(seconds) ? `${seconds} s` : `${seconds.toFixed(1)} s`;
+  const two = (value) => String(value).padStart(2, '0');
   const whole = Math.floor(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor(whole / 60) % 60} min`;
-  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  if (whole < 2 * 86400) return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole / 60) % 60)} min`;
+  return `${Math.floor(whole / 86400)} d ${two(Math.floor(whole / 3600) % 24)} h`;
+}
+
+// Of what grows while it is read: tenths only at its beginning.
+function age(seconds) {
+  return duration(seconds < 10 ? seconds : Math.floor(seconds));
 }
 
 function mebibytes(value) {
