@@ -16,11 +16,11 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def ask(runtime_folder, page):
+def ask(runtime_folder, page, **headers):
     """The answer of the only job with its socket below this runtime folder: (status, content type, text)."""
     path, = (runtime_folder / "toprun").iterdir()
     connection = Connection(path)
-    connection.request("GET", page)
+    connection.request("GET", page, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.headers["Content-Type"], answer.read().decode()
 

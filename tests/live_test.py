@@ -163,7 +163,7 @@ class Picture(support.TestCase):
         folder, run = self.running("--rdzv-id", 'a "job"\\')
         self.until(folder, lambda picture: (ranks := picture["figures"]["ranks"])["state"] == "rrrd" and
                    (ranks["memory"][1] or 0) > 200, "rank 3 has ended, rank 1 holds memory")
-        status, kind, text = live_socket.ask(folder, "/metrics")
+        status, kind, text = live_socket.ask(folder, "/metrics", Accept="application/openmetrics-text; version=1.0.0, text/plain;q=0.5")
         self.assertEqual((status, kind.split(";")[0]), (200, "application/openmetrics-text"))
         parse = ("import sys\nfrom prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n"
                  "for family in parse(sys.stdin.read()):\n"

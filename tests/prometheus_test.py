@@ -48,24 +48,6 @@ def promtool(*words, text=None):
     return subprocess.run(["promtool", *map(str, words)], input=text, capture_output=True, text=True, timeout=LIMIT_S)
 
 
-def in_the_older_form(text):
-    """OpenMetrics as the text format that promtool's linter knows: without units, and with types of the samples' names."""
-    lines = []
-    suffixes = {"counter": ("counter", "_total"), "info": ("gauge", "_info"), "stateset": ("gauge", ""), "gauge": ("gauge", "")}
-    for line in text.splitlines():
-        if line.startswith(("# UNIT ", "# EOF")):
-            continue
-        if line.startswith("# TYPE "):
-            _, _, name, kind = line.split()
-            kind, suffix = suffixes[kind]
-            line = f"# TYPE {name}{suffix} {kind}"
-        elif line.startswith("# HELP "):
-            _, _, name, rest = line.split(" ", 3)
-            line = f"# HELP {name}{suffix} {rest}"
-        lines.append(line)
-    return "\n".join(lines) + "\n"
-
-
 class Prometheus:
     """A server of its own, with the scrape configuration of the docs but for host, port and file."""
 
@@ -193,10 +175,10 @@ class Scraped(support.TestCase):
     def test_names_and_units_by_the_linter(self):
         run, _ = self.job()
         support.wait_until(lambda: "toprun_rank_cpus_busy{" in live_socket.ask(self.here, "/metrics")[2], LIMIT_S, "rates")
-        _, _, text = live_socket.ask(self.here, "/metrics")
-        older = in_the_older_form(text)
-        self.assertGreater(older.count("# TYPE"), 20)
-        checked = promtool("check", "metrics", text=older)
+        _, kind, text = live_socket.ask(self.here, "/metrics")
+        self.assertEqual(kind, "text/plain; version=0.0.4; charset=utf-8")
+        self.assertGreater(text.count("# TYPE"), 20)
+        checked = promtool("check", "metrics", text=text)
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
         run.signal(signal.SIGINT)
         run.wait(LIMIT_S)

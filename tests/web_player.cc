@@ -34,7 +34,7 @@ class PlayedParts : public toprun::web::Source {
  public:
   Text text(Part part) override { return texts_[static_cast<std::size_t>(part)]; }
   void looked_at(bool by_somebody) override { tell(by_somebody ? "looked at" : "not looked at"); }
-  asio::awaitable<std::optional<Page>> page(std::string path) override {
+  asio::awaitable<std::optional<Page>> page(std::string path, std::string) override {
     const auto found = pages_.find(path);
     if (found == pages_.end()) co_return std::nullopt;
     co_return Page{200, "text/plain; charset=utf-8", found->second};

@@ -70,14 +70,15 @@ class Run(web_cases.Windows):
         self.assertNotIn(token, run.seen[run.process.stderr].decode())
         port = int(address.rstrip("/").rpartition(":")[2])
 
-        def metrics():
+        def metrics(accept, kind):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"})
+            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}", "Accept": accept})
             answer = connection.getresponse()
             self.assertEqual(answer.status, 200)
-            self.assertIn("openmetrics-text", answer.headers["Content-Type"])
+            self.assertEqual(answer.headers["Content-Type"].split(";")[0], kind)
             return answer.read().decode()
-        support.wait_until(lambda: 'toprun_ranks{state="running"} 2' in metrics(), 30, "both ranks run")
+        support.wait_until(lambda: 'toprun_ranks{state="running"} 2' in metrics("*/*", "text/plain"), 30, "both ranks run")
+        self.assertTrue(metrics("application/openmetrics-text;version=1.0.0", "application/openmetrics-text").endswith("# EOF\n"))
         go.touch()
         self.assert_ok(run.wait(30))
 

@@ -54,7 +54,8 @@ asio::awaitable<void> serve(std::shared_ptr<Server::State> state, std::shared_pt
   }
   if (!request || !state->handler) co_return;
   limit.set(answer_limit);
-  Question question{std::string(request->method_string()), std::string(request->target())};
+  Question question{std::string(request->method_string()), std::string(request->target()),
+                    std::string((*request)[boost::beast::http::field::accept])};
   const Answer answer = co_await state->handler(std::move(question));
   const auto bytes = answer.more ? std::nullopt : std::optional(answer.body.size());
   std::optional<std::string> text = head_of(answer.status, answer.type, bytes) + answer.body;

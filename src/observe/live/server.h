@@ -17,8 +17,9 @@
 namespace toprun::live {
 
 struct Question {
-  std::string method;  // "GET"
-  std::string target;  // "/report"
+  std::string method;       // "GET"
+  std::string target;       // "/report"
+  std::string accept = {};  // the formats that the client reads; empty: it does not say
 };
 
 struct Answer {

@@ -32,12 +32,19 @@ class Text {
  public:
   enum class Type { gauge, counter, info, stateset };
 
+  explicit Text(MetricsForm form) : form_(form) {}
+
   // `unit`: the last part of a name that has one.
   void family(std::string_view name, Type type, std::string_view unit, std::string_view help) {
     static constexpr std::array<std::string_view, 4> names = {"gauge", "counter", "info",
                                                               "stateset"};
     name_ = name;
     suffix_ = type == Type::counter ? "_total" : type == Type::info ? "_info" : "";
+    if (form_ == MetricsForm::classic) {  // which names samples, and has neither units nor sets
+      out_ += fmt::format("# HELP {0}{1} {3}\n# TYPE {0}{1} {2}\n", name, suffix_,
+                          names[type == Type::counter ? 1 : 0], help);
+      return;
+    }
     out_ += fmt::format("# TYPE {} {}\n", name, names[static_cast<std::size_t>(type)]);
     if (!unit.empty()) out_ += fmt::format("# UNIT {} {}\n", name, unit);
     out_ += fmt::format("# HELP {} {}\n", name, help);
@@ -54,9 +61,12 @@ class Text {
   void sample(std::initializer_list<Label> labels, double value) {
     sample(std::span(labels.begin(), labels.size()), value);
   }
-  std::string take() && { return std::move(out_) + "# EOF\n"; }
+  std::string take() && {
+    return form_ == MetricsForm::openmetrics ? std::move(out_) + "# EOF\n" : std::move(out_);
+  }
 
  private:
+  const MetricsForm form_;
   std::string out_;
   std::string name_;
   std::string_view suffix_;
@@ -86,7 +96,11 @@ void add_job(Text& text, const Run& run) {
                {"program", record.program.raw()},
                {"root", record.root_host.raw()}},
               1);
-  text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
+  text.family("toprun_stage", Type::stateset, "",
+              "The stage of the run: gathering (waits for nodes), arranging (orders them), "
+              "preparing (before the start of ranks), running, stopping (ends its ranks), pausing "
+              "(before another attempt), asking (why the engine ended it), telling (reports the "
+              "end), parting (its agents end), over.");
   for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "stopping",
                                        "pausing", "asking", "telling", "parting", "over"}) {
     text.sample({{"toprun_stage", stage}}, run.stage == stage ? 1 : 0);
@@ -215,9 +229,21 @@ void add_step(Text& text, const Board& board) {
 
 }  // namespace
 
-std::string metrics_text(const Run& run, const Board& board, const Hanging& hanging) {
+MetricsForm metrics_form(std::string_view accept) {
+  return lower(accept).contains("application/openmetrics-text") ? MetricsForm::openmetrics
+                                                                : MetricsForm::classic;
+}
+
+std::string_view type_of(MetricsForm form) {
+  return form == MetricsForm::openmetrics
+             ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+             : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+std::string metrics_text(const Run& run, const Board& board, const Hanging& hanging,
+                         MetricsForm form) {
   const std::vector<model::NodeRecord>& nodes = nodes_of(run.record);
-  Text text;
+  Text text(form);
   add_job(text, run);
   if (!run.record.attempts.empty()) add_phases(text, run.record.attempts.back().phases);
   text.family("toprun_hang", Type::gauge, "", "1 while no rank makes progress (--hang-timeout).");

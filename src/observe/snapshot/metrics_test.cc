@@ -36,12 +36,14 @@ Board board(std::size_t ranks) {
   return board;
 }
 
+constexpr MetricsForm open = MetricsForm::openmetrics;
+
 bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
 TEST(Metrics, NameWhatIsKnown) {
-  const std::string text = metrics_text(run(), board(2), {{1}, {0}});
+  const std::string text = metrics_text(run(), board(2), {{1}, {0}}, open);
   for (const char* line : {
            R"(toprun_job_info{name="a \"job\"\\n\\",id="17",program="",root="n0"} 1)",
            R"(toprun_stage{toprun_stage="running"} 1)",
@@ -65,21 +67,42 @@ TEST(Metrics, NameWhatIsKnown) {
   EXPECT_TRUE(text.ends_with("\n# EOF\n"));
 }
 
+TEST(Metrics, HaveTheFormThatTheClientReads) {
+  constexpr std::string_view prometheus =
+      "application/openmetrics-text;version=1.0.0,application/"
+      "openmetrics-text;version=0.0.1;q=0.75,"
+      "text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+  EXPECT_EQ(metrics_form(prometheus), MetricsForm::openmetrics);
+  for (const std::string_view accept : {"", "*/*", "text/plain;version=0.0.4"}) {
+    EXPECT_EQ(metrics_form(accept), MetricsForm::classic) << accept;
+  }
+  const std::string text = metrics_text(run(), board(2), {{1}, {0}}, MetricsForm::classic);
+  for (const char* line :
+       {"# TYPE toprun_job_info gauge", "# TYPE toprun_attempts_total counter",
+        "toprun_attempts_total 2", "# HELP toprun_restarts_total Attempts that followed a failure.",
+        "# TYPE toprun_stage gauge", R"(toprun_stage{toprun_stage="running"} 1)"}) {
+    EXPECT_TRUE(has_line(text, line)) << line << "\nin\n" << text;
+  }
+  for (const char* word : {"# UNIT", "# EOF", "stateset", "info\n"}) {
+    EXPECT_FALSE(text.contains(word)) << word;
+  }
+}
+
 TEST(Metrics, SayNothingOfWhatIsNot) {
-  const std::string text = metrics_text(run(), board(2), {});
+  const std::string text = metrics_text(run(), board(2), {}, open);
   EXPECT_EQ(text.find("toprun_node_transmit_bytes_per_second{"), std::string::npos);
   EXPECT_EQ(text.find(R"({rank="1")"), std::string::npos);
   EXPECT_EQ(text.find(R"({phase="order")"), std::string::npos);
 }
 
 TEST(Metrics, OfManyRanksHaveSeriesOfNodesOnly) {
-  const std::string text = metrics_text(run(), board(most_ranks_with_series + 1), {});
+  const std::string text = metrics_text(run(), board(most_ranks_with_series + 1), {}, open);
   EXPECT_NE(text.find("toprun_node_cpus{"), std::string::npos);
   EXPECT_EQ(text.find("toprun_rank_"), std::string::npos);
 }
 
 TEST(Metrics, OfARunWithoutAttemptsAreWhole) {
-  EXPECT_TRUE(metrics_text(snapshot::Run(), Board(), {{3, -1}, {}}).ends_with("# EOF\n"));
+  EXPECT_TRUE(metrics_text(snapshot::Run(), Board(), {{3, -1}, {}}, open).ends_with("# EOF\n"));
 }
 
 }  // namespace

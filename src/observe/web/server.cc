@@ -183,7 +183,8 @@ asio::awaitable<Page> page_of(State& state, const Request& request) {
   if (!has_token(request[http::field::authorization], state.token)) {
     co_return refusal(401, "the token is missing or wrong: open the address that toprun printed");
   }
-  std::optional<Page> page = co_await state.source->page(path);
+  std::optional<Page> page =
+      co_await state.source->page(path, std::string(request[http::field::accept]));
   co_return page ? *std::move(page) : refusal(404, "there is no such page");
 }
 

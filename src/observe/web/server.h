@@ -56,8 +56,9 @@ class Source {
   // The first browser has connected, or the last browser has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
   // An additional page, such as "/metrics", for clients with the token. nullopt: no page has this
-  // path.
-  virtual boost::asio::awaitable<std::optional<Page>> page(std::string path) = 0;
+  // path. `accept`: the request's field of this name.
+  virtual boost::asio::awaitable<std::optional<Page>> page(std::string path,
+                                                           std::string accept) = 0;
 };
 
 // The address on which the server listens.

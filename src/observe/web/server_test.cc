@@ -19,7 +19,9 @@ class Nothing : public Source {
  public:
   Text text(Part) override { return nullptr; }
   void looked_at(bool) override {}
-  boost::asio::awaitable<std::optional<Page>> page(std::string) override { co_return std::nullopt; }
+  boost::asio::awaitable<std::optional<Page>> page(std::string, std::string) override {
+    co_return std::nullopt;
+  }
 };
 
 TEST(Server, OnlyANewTokenStandsInTheAddress) {

@@ -76,11 +76,12 @@ void JobPage::looked_at(bool by_somebody) {
   asio::co_spawn(io_, follow(self_), asio::detached);
 }
 
-asio::awaitable<std::optional<web::Page>> JobPage::page(std::string path) {
+asio::awaitable<std::optional<web::Page>> JobPage::page(std::string path, std::string accept) {
   if (path != "/metrics") co_return std::nullopt;
-  auto text = co_await picture_.metrics();
+  const snapshot::MetricsForm form = snapshot::metrics_form(accept);
+  auto text = co_await picture_.metrics(form);
   if (!text) co_return web::Page{503, "text/plain", "the job did not answer in time\n"};
-  co_return web::Page{200, std::string(snapshot::metrics_type), *std::move(text)};
+  co_return web::Page{200, std::string(snapshot::type_of(form)), *std::move(text)};
 }
 
 // `self` is looked at after each wait: the run may have ended meanwhile.

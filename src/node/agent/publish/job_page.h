@@ -32,7 +32,8 @@ class JobPage : public web::Source {
 
   web::Text text(web::Part part) override;
   void looked_at(bool by_somebody) override;
-  boost::asio::awaitable<std::optional<web::Page>> page(std::string path) override;
+  boost::asio::awaitable<std::optional<web::Page>> page(std::string path,
+                                                        std::string accept) override;
 
  private:
   boost::asio::awaitable<void> follow(std::shared_ptr<JobPage*> self);

@@ -219,12 +219,12 @@ asio::awaitable<std::optional<std::string>> JobPicture::picture() {
   co_return snapshot::picture_text(written->job, written->nodes, written->figures);
 }
 
-asio::awaitable<std::optional<std::string>> JobPicture::metrics() {
+asio::awaitable<std::optional<std::string>> JobPicture::metrics(snapshot::MetricsForm form) {
   const auto self = self_;
   co_await look();
   if (*self == nullptr) co_return std::nullopt;
-  std::function<std::string()> write = [run = run(), board = board_, hanging = hanging()] {
-    return snapshot::metrics_text(run, board, hanging);
+  std::function<std::string()> write = [run = run(), board = board_, hanging = hanging(), form] {
+    return snapshot::metrics_text(run, board, hanging, form);
   };
   auto written = co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
   if (!written) co_return std::nullopt;

@@ -16,6 +16,7 @@
 #include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "node/plan/job.h"
+#include "observe/snapshot/metrics.h"
 #include "observe/snapshot/notice.h"
 #include "observe/snapshot/snapshot.h"
 #include "run/conductor/coordinator.h"
@@ -65,7 +66,7 @@ class JobPicture {
     bool is_last = false;  // the picture shows the run's end
   };
   boost::asio::awaitable<std::optional<Parts>> parts();
-  boost::asio::awaitable<std::optional<std::string>> metrics();  // in the OpenMetrics format
+  boost::asio::awaitable<std::optional<std::string>> metrics(snapshot::MetricsForm form);
 
   // Call ended() when the run is over and its record is complete.
   void ended(std::string last_line);

@@ -74,7 +74,7 @@ asio::awaitable<live::Answer> JobSocket::answer(live::Question question) {
   if (question.target == "/stacks") return places();
   if (question.target == "/picture") return picture();
   if (question.target == "/pictures") return pictures();
-  if (question.target == "/metrics") return metrics();
+  if (question.target == "/metrics") return metrics(snapshot::metrics_form(question.accept));
   return nothing_there();
 }
 
@@ -111,9 +111,9 @@ asio::awaitable<live::Answer> JobSocket::pictures() {
   co_return answer;
 }
 
-asio::awaitable<live::Answer> JobSocket::metrics() {
-  auto text = co_await picture_.metrics();
-  co_return text ? live::Answer{200, *std::move(text), snapshot::metrics_type} : busy;
+asio::awaitable<live::Answer> JobSocket::metrics(snapshot::MetricsForm form) {
+  auto text = co_await picture_.metrics(form);
+  co_return text ? live::Answer{200, *std::move(text), snapshot::type_of(form)} : busy;
 }
 
 asio::awaitable<live::Answer> JobSocket::places() {

@@ -41,7 +41,7 @@ class JobSocket {
   boost::asio::awaitable<live::Answer> places();
   boost::asio::awaitable<live::Answer> picture();
   boost::asio::awaitable<live::Answer> pictures();  // one picture per line, until the run's end
-  boost::asio::awaitable<live::Answer> metrics();
+  boost::asio::awaitable<live::Answer> metrics(snapshot::MetricsForm form);
 
   // Points to null once this object is destroyed: a coroutine that waits for an answer may outlive
   // the run.
