@@ -118,11 +118,20 @@ class Waiting(submitting.SubmitCase):
         self.assert_ok(self.login(TOPRUN, "cancel", id))
         follow.wait(30)
 
+    def test_of_a_job_that_has_ended_its_last_state(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--nproc-per-node", "2", "--no-python", "sh", "-c", "exit $((7 * RANK))", cwd=folder)
+        self.wait_for_state(id, "FAILED")
+        screen = self.top(folder, id)
+        shown = screen.expect("code 0")
+        self.assertIn("2 ranks: 1 failed, 1 stopped", shown)
+        self.assertRegex(shown.replace("\n", " "), "the job has ended: failed.*rank 1 on n0 ended with exit code 7")
+
     def test_without_a_terminal_it_is_refused(self):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)
         self.assertEqual(refused.code, 1, refused)
-        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running: waiting; toprun status {id} shows more")
+        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running: waiting: JobHeldUser: .*; toprun status {id} shows more")
 
 
 if __name__ == "__main__":

@@ -276,6 +276,23 @@ while not""", 1))
         report.write_text("{}")
         self.assert_one_line(self.run_to_end(support.binary(), "status", report), ".*report.json.*")
 
+    def test_of_a_job_that_has_ended_its_last_state(self):
+        """By its report, where no engine knows the job any more."""
+        folder = self.folder()
+        (folder / "job.py").write_text("import os, sys, time\n"
+                                       "if os.environ['RANK'] == '1': print('boom', flush=True); sys.exit(7)\ntime.sleep(60)\n")
+        (folder / "logs/999994").mkdir(parents=True)
+        ended = self.toprun("--nproc-per-node", 3, "--report", folder / "logs/999994/report.json", folder / "job.py", env=support.without_torch())
+        self.assertEqual(ended.code, 7, ended)
+        shown = self.toprun("top", "999994", cwd=folder, env={"PATH": "/nowhere"})
+        self.assert_ok(shown)
+        self.assertIn("3 ranks: 1 failed, 2 stopped", shown.out)
+        self.assertRegex(shown.out, r"rank 1 +failed, code 7 .*boom")
+        self.assertRegex(shown.out.splitlines()[-1], r"^the job has ended: .*rank 1 on \S+ ended with exit code 7.*; this is its last state, "
+                                                     r"by its report; toprun status 999994 shows more$")
+        for_programs = self.toprun("top", "--json", "999994", cwd=folder, env={"PATH": "/nowhere"})
+        self.assertEqual((for_programs.code, for_programs.out), (1, ""), for_programs)
+
     def test_a_terminal_that_cannot(self):
         self.job()
         finished = self.run_to_end("script", "-qec", 

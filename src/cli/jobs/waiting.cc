@@ -113,9 +113,11 @@ std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
         *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now",
         is_delayed ? fmt::format(", not before {}{}", time_text(*waiting.not_before), wish) : "");
   }
-  return waiting.needs_room
-             ? "no start is planned yet: the scheduler plans only for the first jobs in the queue"
-             : "no start is planned yet";
+  if (waiting.needs_room) {
+    return "no start is planned yet: the scheduler plans only for the first jobs in the queue";
+  }
+  return waiting.reasons.empty() ? "no start is planned yet, and the engine has given no reason yet"
+                                 : "no start is planned yet";
 }
 
 Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& starts,

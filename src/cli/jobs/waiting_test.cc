@@ -53,6 +53,8 @@ TEST(WaitingJobs, AStartThatWasAskedForIsNoExpectation) {
             "it cannot start as it is: submit it again with other options, and end this job with "
             "toprun cancel 17"},
            {"Reason=Dependency StartTime=Unknown EligibleTime=Unknown", "no start is planned yet"},
+           {"Reason=None StartTime=Unknown EligibleTime=Unknown",
+            "no start is planned yet, and the engine has given no reason yet"},
        }) {
     EXPECT_EQ(start_of(one.record), one.start) << one.record;
   }

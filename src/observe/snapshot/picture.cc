@@ -238,7 +238,66 @@ bool fits_together(const Picture& picture) {
   });
 }
 
+bool is_loss(const model::Cause& cause) {
+  return cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
+}
+
+Picture::Rank& rank_at(Picture& picture, int rank) {
+  static Picture::Rank elsewhere;
+  const auto index = static_cast<std::size_t>(rank);
+  return rank >= 0 && index < picture.ranks.size() ? picture.ranks[index] : elsewhere;
+}
+
+void mark_the_failed(const model::AttemptRecord& last, Picture& picture) {
+  const std::optional<model::Cause>& cause = last.cause;
+  if (last.hang && !last.hang->over) {
+    for (const int rank : last.hang->verdict.suspects) {
+      rank_at(picture, rank).state = RankState::suspect;
+    }
+  }
+  if (!cause) return;
+  for (const Picture::Node& node : picture.nodes) {
+    if (!is_loss(*cause) || node.name.raw() != cause->node.raw()) continue;
+    for (std::size_t i = 0; i < node.ranks; ++i) {
+      picture.ranks[node.first_rank + i].state = RankState::lost;
+    }
+  }
+  if (!cause->rank || cause->kind == model::CauseKind::hang) return;
+  Picture::Rank& rank = rank_at(picture, *cause->rank);
+  const bool has_failed = cause->kind != model::CauseKind::ended_early;
+  rank.state = has_failed ? RankState::failed : RankState::done;
+  if (has_failed && !cause->signal) rank.code = cause->exit_code;
+  rank.lines = cause->last_output;
+  if (!rank.lines.empty()) rank.line = rank.lines.back();
+}
+
 }  // namespace
+
+Picture last_picture(const model::RunRecord& run, std::string_view id) {
+  const model::AttemptRecord& last = model::last_attempt(run);
+  Picture picture;
+  picture.run = run;
+  picture.id = std::string(id);
+  picture.stage = "over";
+  picture.now = run.ended;
+  picture.joined = static_cast<int>(last.nodes.size());
+  for (const model::NodeRecord& node : last.nodes) {
+    const std::size_t first = picture.ranks.size();
+    const auto ranks = static_cast<std::size_t>(std::max(node.nproc, 0));
+    Picture::Node& own = picture.nodes.emplace_back();
+    own.name = node.name;
+    own.location = node.location;
+    own.logs = node.logs;
+    own.first_rank = first;
+    own.ranks = ranks;
+    picture.ranks.resize(first + ranks);
+  }
+  for (Picture::Rank& rank : picture.ranks) {
+    rank.state = last.cause ? RankState::stopped : RankState::done;
+  }
+  mark_the_failed(last, picture);
+  return picture;
+}
 
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
                                            std::size_t end) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -77,5 +78,9 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
 
 // Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
 Result<Picture> picture_in(const nlohmann::json& object);
+
+// The last state of a run that has ended, as its report tells it: which rank failed first, and
+// which ranks were lost or in the hang. The report does not tell how each other rank ended.
+Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

@@ -184,6 +184,40 @@ TEST(Picture, AFailedRankHasItsCode) {
   EXPECT_EQ(read->ranks[2].code, std::nullopt);
 }
 
+TEST(Picture, OfAReportNamesOnlyWhatItTells) {
+  model::RunRecord run;
+  run.ended = WallTime(std::chrono::seconds(200));
+  model::AttemptRecord& last = run.attempts.emplace_back();
+  last.nodes = {{"n0", 0, 0, 2, "/r1/n0"}, {"n1", 1, 2, 2, "/r1/n1"}};
+  const auto states = [&] {
+    std::string letters;
+    for (const Picture::Rank& rank : last_picture(run, "17").ranks) {
+      letters += static_cast<char>(rank.state);
+    }
+    return letters;
+  };
+  EXPECT_EQ(states(), "dddd");
+  model::Cause& cause = last.cause.emplace();
+  cause.kind = model::CauseKind::exit;
+  cause.rank = 3;
+  cause.exit_code = 7;
+  cause.last_output = {"step 1", "boom"};
+  EXPECT_EQ(states(), "kkkf");
+  const Picture picture = last_picture(run, "17");
+  EXPECT_EQ(picture.ranks[3].code, 7);
+  EXPECT_EQ(picture.ranks[3].line.raw(), "boom");
+  EXPECT_EQ(picture.nodes[1].first_rank, 2u);
+  cause.rank = 99;  // of a file that somebody wrote
+  EXPECT_EQ(states(), "kkkk");
+  cause.kind = model::CauseKind::node_lost;
+  cause.rank.reset();
+  cause.node = "n1";
+  EXPECT_EQ(states(), "kkll");
+  cause.kind = model::CauseKind::hang;
+  last.hang.emplace().verdict.suspects = {1, -1, 4};
+  EXPECT_EQ(states(), "khkk");
+}
+
 TEST(Picture, FindsWhoSpokeLast) {
   Picture picture;
   picture.ranks.resize(4);

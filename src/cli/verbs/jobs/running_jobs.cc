@@ -318,6 +318,7 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
     auto waits = waiting_lines(*queue, found);
     std::string state = jobs::summary_of(jobs::known_job(*queue, found.back())).words;
     if (waits.empty()) return does_not_run(asking, state, id);
+    if (waits.size() > 1) state += fmt::format(": {}", trim(waits[1]));
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
   }
   auto tasks = running_tasks(found);

@@ -22,9 +22,13 @@
 #include "base/os/style.h"
 #include "base/text/error.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_summary.h"
+#include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
+#include "engines/queue.h"
 #include "observe/report/columns.h"
 #include "observe/top/frame.h"
 
@@ -365,15 +369,40 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
   return PictureFeed::once_begun(approach, environment);
 }
 
+// Of a job that has ended: its last state by its report, and how it ended. Else why `top` failed.
+Result<int> show_last_state(const std::string& id, const Environment& environment, Error why) {
+  const auto parsed = jobs::job_id_in(id);
+  if (!parsed) return std::unexpected(std::move(why));
+  const jobs::FoundQueue queue = engines::find_queue_of(*parsed, environment);
+  const auto all = jobs::find_known(*parsed, queue);
+  if (!all || all->size() != 1 || !all->front().report) return std::unexpected(std::move(why));
+  const jobs::KnownJob& known = all->front();
+  const model::RunRecord& run = known.report->run;
+  const bool has_ended = !known.job || engines::has_ended(known.job->state);
+  if (!has_ended || !model::reported_code(run) || model::last_attempt(run).nodes.empty()) {
+    return std::unexpected(std::move(why));
+  }
+  const Style style = style_of(STDOUT_FILENO, environment);
+  return print(text_of(top::whole(snapshot::last_picture(run, known.id), style)) +
+               fmt::format("the job has ended: {}; this is its last state, by its report; toprun "
+                           "status {} shows more\n",
+                           jobs::summary_of(known).words, id));
+}
+
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
   if (on_terminal) {
     auto watched = TRY(signals());
-    return look(feed_from_afar(id, call.environment), std::move(watched), call.environment);
+    auto feed = feed_from_afar(id, call.environment);
+    if (!feed) return show_last_state(id, call.environment, std::move(feed.error()));
+    return look(std::move(feed), std::move(watched), call.environment);
   }
   std::vector<std::string> words = {"top"};
   if (call.has(FlagId::json)) words.emplace_back("--json");
-  const auto command = TRY(command_beside_root(id, call.environment, asking_for(id), words));
-  return run_beside_root(command, call.environment);
+  auto command = command_beside_root(id, call.environment, asking_for(id), words);
+  if (!command && !call.has(FlagId::json)) {
+    return show_last_state(id, call.environment, std::move(command.error()));
+  }
+  return run_beside_root(TRY(std::move(command)), call.environment);
 }
 
 }  // namespace
