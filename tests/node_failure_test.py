@@ -2,7 +2,9 @@
 """What becomes of a submitted job when one of its nodes fails, on the virtual cluster's real Slurm."""
 
 import json
+import pathlib
 import re
+import time
 import unittest
 
 import support
@@ -34,6 +36,11 @@ class NodeFailure(SubmitCase):
     def power_off(self, host):
         self.cluster.power_off(host)
         self.addCleanup(self.cluster.power_on, host)
+
+    def set_slurmd_timeout(self, seconds):
+        conf = pathlib.Path(self.login("sh", "-c", "echo $SLURM_CONF").out.strip())
+        conf.write_text(re.sub(r"(?m)^SlurmdTimeout=.*$", f"SlurmdTimeout={seconds}", conf.read_text()))
+        self.assert_ok(self.login("scontrol", "reconfigure"))
 
     def wait_for_ranks(self, id, folder, pattern, count):
         self.wait_for_job(id, lambda: len(list(folder.glob(pattern))) == count, f"{count} of {pattern}",
@@ -92,6 +99,29 @@ class NodeFailure(SubmitCase):
         self.cluster.join(lost)
         (folder / "end").touch()
         self.wait_for_state(id, "COMPLETED", limit=60)  # six minutes if the keeper does not notice
+
+    def test_a_job_of_fixed_size_ends_where_srun_missed_the_end_of_a_node(self):
+        """The cut lasts longer than toprun's patience, and than slurmstepd tries to tell srun of its task's
+        end, but shorter than Slurm's patience: the step is gone, and srun would wait for ever."""
+        self.set_slurmd_timeout(300)
+        self.addCleanup(self.set_slurmd_timeout, 10)
+        folder = self.folder()
+        id = self.submitted("--nodes", "2", *shows("RANK", then="touch up.$RANK; sleep 120"), cwd=folder)
+        self.wait_for_ranks(id, folder, "up.*", 2)
+        first = self.job(id)["BatchHost"]
+        lost, = set(self.login("scontrol", "show", "hostnames", self.job(id)["NodeList"]).out.split()) - {first}
+        self.cluster.cut(lost)
+        cut = time.monotonic()
+        self.addCleanup(self.cluster.join, lost)
+        report = folder / f"logs/{id}/report.json"
+        self.wait_for_job(id, lambda: report.exists() and json.loads(report.read_text())["exit_code"] is not None,
+                          "the run has ended", 60)
+        time.sleep(max(0, cut + 35 - time.monotonic()))
+        self.cluster.join(lost)
+        job = self.wait_for_state(id, "FAILED", "PENDING", limit=60)
+        text = (folder / f"logs/bash.{id}.out").read_text()
+        self.assertEqual((job["JobState"], job["ExitCode"]), ("FAILED", "1:0"), text)
+        self.assertIn("toprun: the run has ended with exit code 1, but its step has not ended", text)
 
     def test_a_spare_takes_the_place_of_a_lost_node(self):
         folder = self.folder()

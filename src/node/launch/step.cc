@@ -66,9 +66,10 @@ void write_line(const Fd& pipe, const std::string& line) {
   [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
 }
 
-// Where a node may be lost, the engine's command may end with the code of its agent.
+// With several nodes, the engine's command may end with the code of a lost node's agent, or not at
+// all: of a node that was cut off for a while, srun never hears that its agent has ended.
 std::optional<link::ResultPost> post_for(const plan::Job& job) {
-  if (!job.goes_on_without_a_node()) return {};
+  if (!job.several_processes()) return {};
   auto post = link::ResultPost::open();
   if (!post) return {};
   return *std::move(post);
