@@ -153,7 +153,8 @@ for _ in range(steps):
     dist.all_reduce(torch.ones(4))
 if sys.argv[1] == "exit":
     os._exit(0)
-dist.destroy_process_group()
+if sys.argv[1] == "well":
+    dist.destroy_process_group()
 """
 
 
@@ -208,6 +209,24 @@ class EndedEarly(support.TestCase):
                 self.assertRegex(finished.err, r"(?m)^  next        do the ranks have different numbers of steps\?")
                 cause = json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
                 self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]), ("ended_early", 1, None))
+
+
+    def test_without_the_end_of_its_process_group_it_may_be_aborted(self):
+        """The same abort in the program's middle looks alike: both are said, and the exit code is the signal's."""
+        script = self.folder() / "uneven.py"
+        script.write_text(UNEVEN)
+        for _ in range(6):  # every other time: PyTorch's threads are still there when Python ends
+            finished = self.toprun("--nproc-per-node", 3, script, "open", limit=100,
+                                   env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1", **SHORT_GRACE})
+            if "terminate called without an active exception" in finished.err:
+                break
+            self.assertIn("had ended with 0 while", finished.err)
+        else:
+            self.skipTest("PyTorch ended its threads in time")
+        self.assertEqual(finished.code, 134, finished)
+        self.assertRegex(finished.err, r"(?m)^toprun: rank 1 on \S+ was killed by SIGABRT \(aborted\), perhaps as "
+                                       r"Python exited$")
+        self.assertRegex(finished.err, r"(?m)^  next +C\+\+ threads still ran .* different numbers of steps\?")
 
 
 MISMATCH = """

@@ -440,6 +440,13 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   }
   const bool has_exception =
       cause.kind == model::CauseKind::exit || model::is_at_exit_of_python(cause);
+  if (model::is_perhaps_at_exit_of_python(cause)) {
+    return "C++ threads still ran when Python exited, or native code crashed. If the rank's "
+           "program "
+           "had finished: do the ranks have different numbers of steps? Give all ranks the same "
+           "number of steps, and end the program with torch.distributed.destroy_process_group(). "
+           "If not, PYTHONFAULTHANDLER=1 shows the Python line that called the native code";
+  }
   if (cause.kind == model::CauseKind::signal && !has_exception) {
     return advice_for_signal(*cause.signal, cause.node);
   }

@@ -271,6 +271,31 @@ TEST(Report, AnAbortAfterAnUncaughtExceptionIsPythonSExit) {
   }
 }
 
+TEST(Report, AnAbortWithoutAnErrorMayBePythonSExit) {
+  model::WorkerExit exit = failed_exit();
+  exit.program = "/env/bin/python3";
+  exit.exception.clear();
+  exit.signal = SIGABRT;
+  exit.last_output = {"rank 3 step 4", "terminate called without an active exception"};
+  const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+  EXPECT_TRUE(
+      report.starts_with("toprun: rank 3 on n4 was killed by SIGABRT (aborted), perhaps as "
+                         "Python exited\n"))
+      << report;
+  EXPECT_TRUE(report.contains("do the ranks have different numbers of steps?")) << report;
+  EXPECT_TRUE(report.contains("PYTHONFAULTHANDLER=1")) << report;
+  // The line of another abort, a frame by faulthandler, and a program that is not Python.
+  std::array<model::WorkerExit, 3> others{exit, exit, exit};
+  others[0].last_output.back() = "terminate called after throwing an instance of 'c10::Error'";
+  others[1].last_output.push_back("  File \"/job/train.py\", line 15 in step");
+  others[2].program = "/job/train";
+  for (const model::WorkerExit& crashed : others) {
+    const std::string text = failure_report(model::cause_of(crashed), {}, "", {});
+    EXPECT_TRUE(text.starts_with("toprun: rank 3 on n4 was killed by SIGABRT (aborted)\n")) << text;
+    EXPECT_TRUE(text.contains("native code crashed")) << text;
+  }
+}
+
 TEST(Report, SaysWhatToDoAboutAPyTorchWithoutNccl) {
   model::WorkerExit exit = failed_exit();
   exit.exception = "RuntimeError: Distributed package doesn't have NCCL built in";

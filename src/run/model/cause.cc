@@ -188,6 +188,22 @@ bool is_at_exit_of_python(const Cause& cause) {
   return was_caught_nowhere(cause.message.raw(), output);
 }
 
+bool is_perhaps_at_exit_of_python(const Cause& cause) {
+  if (cause.kind != CauseKind::signal || cause.signal != SIGABRT) return false;
+  const std::string& program = cause.program.raw();
+  const std::string_view name =
+      std::string_view(program).substr(program.rfind('/') + 1);  // npos: 0
+  if (!name.starts_with("python") || !cause.message.empty()) return false;
+  const auto shows_python = [](const Outside& line) {  // a traceback, or that of faulthandler
+    return frame_in(line.raw()).has_value();
+  };
+  const auto is_of_terminate = [](const Outside& line) {
+    return line.raw() == "terminate called without an active exception";  // libstdc++
+  };
+  return std::ranges::any_of(cause.last_output, is_of_terminate) &&
+         std::ranges::none_of(cause.last_output, shows_python);
+}
+
 std::string sentence(const Cause& cause) {
   if (!cause.what.empty()) return cause.what.shown();
   const std::string at = on(cause.node);
@@ -199,8 +215,9 @@ std::string sentence(const Cause& cause) {
         return fmt::format("{} failed with {} (and {} as Python exited)", subject(cause),
                            type_of_exception(cause.message), signal_name(*cause.signal));
       }
-      return fmt::format("{} was killed by {}", subject(cause),
-                         signal_words(cause.signal.value_or(0)));
+      return fmt::format("{} was killed by {}{}", subject(cause),
+                         signal_words(cause.signal.value_or(0)),
+                         is_perhaps_at_exit_of_python(cause) ? ", perhaps as Python exited" : "");
     case CauseKind::node_lost:
       return cause.node.empty() ? "the root agent lost all other nodes"
                                 : subject(cause) + " was lost";

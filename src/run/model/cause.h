@@ -74,6 +74,10 @@ struct Cause {
 // Whether the signal came after an exception that had ended the rank's Python: native code that
 // still ran aborted or crashed as the interpreter exited. The exception is the cause.
 bool is_at_exit_of_python(const Cause& cause);
+// Whether a rank's Python that printed no error was aborted by std::terminate() without an
+// exception: so ends a Python that exits while threads of C++ still run. It is no proof that Python
+// exited.
+bool is_perhaps_at_exit_of_python(const Cause& cause);
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
