@@ -6,7 +6,7 @@
 #include "base/os/environment.h"
 #include "base/os/uncaught.h"
 #include "bench/gpu/nccl_backend.h"
-#include "bench/measure/tcp.h"
+#include "bench/measure/backend.h"
 #include "cli/benchmark/worker.h"
 
 // A rank of `toprun bench` that uses the GPU's libraries.

@@ -19,7 +19,7 @@
 #include "base/os/console.h"
 #include "base/os/environment.h"
 #include "base/os/uncaught.h"
-#include "bench/measure/tcp.h"
+#include "bench/measure/backend.h"
 #include "cli/benchmark/worker.h"
 #include "cli/verbs/run.h"
 #include "node/plan/packed_words.h"

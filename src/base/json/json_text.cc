@@ -1,6 +1,8 @@
 #include "base/json/json_text.h"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace toprun {
 namespace {
@@ -42,6 +44,23 @@ bool is_within(std::string_view json, const JsonLimits& limits) {
 }
 
 }  // namespace
+
+JsonWriter& JsonWriter::text(std::string_view text) {
+  constexpr auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, plain)) {
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  } else {
+    out_ += json_text(nlohmann::json(text));
+  }
+  return *this;
+}
+
+JsonWriter& JsonWriter::number(std::size_t value) {
+  out_ += fmt::format_int(value).c_str();
+  return *this;
+}
 
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key) {
   static const nlohmann::json none;

@@ -1,10 +1,10 @@
-#include "base/json/json_writer.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
 
 namespace toprun {
 namespace {

@@ -6,16 +6,13 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
-#include <vector>
 
 #include "base/os/files.h"
 #include "base/text/clock.h"

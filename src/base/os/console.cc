@@ -4,10 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "base/os/fd.h"

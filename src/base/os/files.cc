@@ -9,7 +9,6 @@
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
-#include "base/os/private_folder.h"
 #include "base/os/trust.h"
 
 namespace toprun {

@@ -9,8 +9,6 @@
 #include <deque>
 #include <mutex>
 #include <system_error>
-#include <thread>
-#include <utility>
 
 #include <boost/asio/post.hpp>
 

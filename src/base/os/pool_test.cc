@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>

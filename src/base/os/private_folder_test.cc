@@ -1,10 +1,9 @@
-#include "base/os/private_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "base/os/os_testing.h"
+#include "base/os/trust.h"
 
 namespace toprun {
 namespace {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <system_error>
 

@@ -14,7 +14,6 @@
 #include <mutex>
 #include <optional>
 
-#include "base/os/fd.h"
 #include "base/process/process_tree.h"
 
 namespace toprun::process {

@@ -17,11 +17,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
-#include <string_view>
 #include <thread>
 
-#include "base/os/fd.h"
 #include "base/process/child.h"
 #include "base/text/clock.h"
 #include "base/text/shown_line.h"

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/os/os_testing.h"

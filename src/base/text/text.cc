@@ -9,7 +9,6 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <vector>
 
 namespace toprun {
 namespace {
@@ -33,6 +32,36 @@ std::string_view take_digits(std::string_view& text) {
 std::string_view without_leading_zeros(std::string_view digits) {
   while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
   return digits;
+}
+
+void append_printable(std::string& out, const Character& character) {
+  if (is_harmless(character)) {
+    out += character.bytes;
+  } else if (character.bytes == "\n") {
+    out += "\\n";
+  } else if (character.bytes == "\t") {
+    out += "\\t";
+  } else {
+    for (const char c : character.bytes) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+}
+
+// Moves the printable ASCII at the start of the text to `out`: most of what is said is nothing
+// else.
+void move_plain(std::string_view& text, std::string& out) {
+  const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
+  const auto plain = static_cast<std::size_t>(end - text.begin());
+  out += text.substr(0, plain);
+  text.remove_prefix(plain);
+}
+
+// The length of the colour sequence at the start of the text, as in "\033[1;31m"; 0: none.
+std::size_t colour_bytes(std::string_view text) {
+  if (!text.starts_with("\033[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
 }  // namespace
@@ -223,40 +252,6 @@ bool is_printable(std::string_view text) {
     return byte < 0x20 || byte == 0x7f;
   });
 }
-
-namespace {
-
-void append_printable(std::string& out, const Character& character) {
-  if (is_harmless(character)) {
-    out += character.bytes;
-  } else if (character.bytes == "\n") {
-    out += "\\n";
-  } else if (character.bytes == "\t") {
-    out += "\\t";
-  } else {
-    for (const char c : character.bytes) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-}
-
-// Moves the printable ASCII at the start of the text to `out`: most of what is said is nothing
-// else.
-void move_plain(std::string_view& text, std::string& out) {
-  const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
-  const auto plain = static_cast<std::size_t>(end - text.begin());
-  out += text.substr(0, plain);
-  text.remove_prefix(plain);
-}
-
-// The length of the colour sequence at the start of the text, as in "\033[1;31m"; 0: none.
-std::size_t colour_bytes(std::string_view text) {
-  if (!text.starts_with("\033[")) return 0;
-  const std::size_t end = text.find_first_not_of("0123456789;", 2);
-  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
-}
-
-}  // namespace
 
 std::string printable(std::string_view text) {
   std::string out;

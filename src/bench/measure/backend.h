@@ -70,4 +70,8 @@ struct NamedBackend {
 // The memory for one rank's three buffers.
 std::uint64_t memory_of(bench::Collective collective, std::size_t part, std::size_t ranks);
 
+// Opens a backend that moves data between buffers in host memory over plain TCP sockets. The data
+// is divided among Request::stripes connections.
+Result<Opened> open_tcp(Group& group, const Environment& environment);
+
 }  // namespace toprun::measure

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/net/resolve.h"
-#include "base/os/private_folder.h"
+#include "base/os/trust.h"
 #include "base/text/text.h"
 
 namespace toprun::measure {

@@ -9,9 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-
-#include "base/net/address.h"
 
 namespace toprun::measure {
 namespace {

@@ -34,6 +34,32 @@ double microseconds_since(steady_clock::time_point began) {
   return std::chrono::duration<double, std::micro>(steady_clock::now() - began).count();
 }
 
+double gbps(std::uint64_t bytes, double microseconds) {
+  return static_cast<double>(bytes) * 8 / microseconds / 1e3;
+}
+
+std::string text_of(const Measured& measured) {
+  return fmt::format("{} {} {} {} {} {}", measured.a, measured.b, measured.gbps_ab,
+                     measured.gbps_ba, measured.latency_us, static_cast<int>(measured.state));
+}
+
+Measured measured_from(std::string_view text, std::size_t round) {
+  const auto fields = words(text);
+  const auto number = [&](std::size_t i) {
+    return i < fields.size() ? parse_double(fields[i]).value_or(0) : 0;
+  };
+  const auto state = number(5);
+  return {static_cast<std::size_t>(number(0)),
+          static_cast<std::size_t>(number(1)),
+          round,
+          number(2),
+          number(3),
+          number(4),
+          state == 0   ? State::measured
+          : state == 1 ? State::hung
+                       : State::failed};
+}
+
 }  // namespace
 
 PairLoad first_load(const PairTerms& terms) {
@@ -123,36 +149,6 @@ class PairPlay::Partner {
   Lane blank_;
   std::chrono::milliseconds limit_;
 };
-
-namespace {
-
-double gbps(std::uint64_t bytes, double microseconds) {
-  return static_cast<double>(bytes) * 8 / microseconds / 1e3;
-}
-
-std::string text_of(const Measured& measured) {
-  return fmt::format("{} {} {} {} {} {}", measured.a, measured.b, measured.gbps_ab,
-                     measured.gbps_ba, measured.latency_us, static_cast<int>(measured.state));
-}
-
-Measured measured_from(std::string_view text, std::size_t round) {
-  const auto fields = words(text);
-  const auto number = [&](std::size_t i) {
-    return i < fields.size() ? parse_double(fields[i]).value_or(0) : 0;
-  };
-  const auto state = number(5);
-  return {static_cast<std::size_t>(number(0)),
-          static_cast<std::size_t>(number(1)),
-          round,
-          number(2),
-          number(3),
-          number(4),
-          state == 0   ? State::measured
-          : state == 1 ? State::hung
-                       : State::failed};
-}
-
-}  // namespace
 
 std::string PairPlay::key(std::string_view name, std::size_t rank) const {
   return fmt::format("toprun.bench/{}/pairs/{}/{}/{}", group_.self.attempt, round_, name, rank);

@@ -1,6 +1,5 @@
 #include "bench/measure/schedule.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace toprun::measure {

@@ -1,7 +1,6 @@
-#include "bench/measure/tcp.h"
-
 #include <algorithm>
 
+#include "bench/measure/backend.h"
 #include "bench/measure/memory.h"
 
 namespace toprun::measure {

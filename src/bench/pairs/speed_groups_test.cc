@@ -1,8 +1,7 @@
-#include "bench/pairs/speed_groups.h"
-
 #include <gtest/gtest.h>
 
 #include "base/os/os_testing.h"
+#include "bench/pairs/distances.h"
 #include "bench/pairs/pair_verdict.h"
 #include "bench/pairs/pairs_testing.h"
 

@@ -1,8 +1,7 @@
-#include "bench/tables/anchors.h"
-
 #include <gtest/gtest.h>
 
 #include "bench/tables/compare.h"
+#include "bench/tables/figures.h"
 
 namespace toprun::bench {
 namespace {

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "bench/tables/anchors.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/live_table.h"
 #include "bench/tables/tables.h"

@@ -63,7 +63,7 @@ std::optional<std::string> what_counts(const Comparison& comparison);
 // The result that a report must reach. If the report does not reach this result, a script can stop.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
-  // end of the usual range for the series' GPUs (anchors.h).
+  // end of the usual range for the series' GPUs (figures.h).
   std::optional<double> busbw;
   double fail_below = 0.9;  // share of the expected busbw
 };

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <map>
 
+#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/json.h"

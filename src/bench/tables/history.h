@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/clock.h"
 #include "bench/tables/measurement.h"
 
 namespace toprun::bench {

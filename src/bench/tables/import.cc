@@ -1,9 +1,7 @@
 #include "bench/tables/import.h"
 
-#include <algorithm>
 #include <set>
 
-#include "base/text/text.h"
 #include "bench/tables/import_nccl_row.h"
 #include "bench/tables/json.h"
 

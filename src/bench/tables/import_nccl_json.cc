@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "base/text/text.h"
 #include "bench/tables/import.h"

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
 #include "base/text/text.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "base/text/text.h"
 #include "bench/tables/figures.h"
 
 namespace toprun::bench {

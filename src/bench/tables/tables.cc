@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/live_table.h"
-#include "bench/tables/measurement.h"
 
 namespace toprun::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
@@ -15,7 +15,6 @@
 #include "bench/pairs/distances.h"
 #include "bench/pairs/pair_verdict.h"
 #include "bench/pairs/second_look.h"
-#include "bench/pairs/speed_groups.h"
 #include "bench/tables/statistics.h"
 #include "cli/benchmark/plot.h"
 #include "cli/benchmark/request.h"

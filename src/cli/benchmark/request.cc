@@ -7,7 +7,7 @@
 
 #include "base/text/text.h"
 #include "bench/measure/cells.h"
-#include "bench/tables/anchors.h"
+#include "bench/tables/figures.h"
 #include "cli/options/flags.h"
 #include "cli/options/values.h"
 #include "observe/picture/picture_file.h"

@@ -18,7 +18,6 @@
 #include "bench/measure/cells.h"
 #include "bench/measure/join.h"
 #include "bench/measure/session.h"
-#include "bench/tables/anchors.h"
 #include "bench/tables/compare.h"
 #include "bench/tables/figures.h"
 #include "bench/tables/json.h"

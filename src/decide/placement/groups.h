@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "decide/placement/order.h"
 
 namespace toprun::placement {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "decide/cost/cost.h"
 

@@ -16,7 +16,7 @@
 #include "node/agent/received_signals.h"
 #include "node/agent/streams.h"
 #include "node/output/console.h"
-#include "node/worker/error_file.h"
+#include "node/worker/exit_evidence.h"
 #include "node/worker/keeper.h"
 
 namespace toprun::agent {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/os/timer.h"
-#include "node/agent/evidence/last_act.h"
 #include "node/agent/member.h"
 #include "node/prepare/probes/network_proof.h"
 #include "run/conductor/settings.h"
@@ -34,6 +33,17 @@ constexpr int least_news_of_a_pause = 8;
 
 milliseconds age(SteadyTime time, SteadyTime now) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
+}
+
+// In a hang, the ranks whose Python stack could not be read.
+std::vector<int> unread_ranks(const std::vector<hang::Group>& groups) {
+  std::vector<int> ranks;
+  for (const hang::Group& group : groups) {
+    const hang::Standing& standing = group.standing;
+    if (!standing.frames.empty() || standing.no_frames.empty()) continue;
+    ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -174,7 +184,7 @@ void Member::act(const run::LookAtWorkers& look) {
                     asks_nccl ? sight->connect_to_nccl(*asks_nccl) : nullptr};
       },
       for_attempt<Seen>(look.attempt, [this, look](Seen seen) {
-        if (look.is_hang) unread_ = evidence::unread_ranks(seen.groups);
+        if (look.is_hang) unread_ = unread_ranks(seen.groups);
         const int more = (seen.recorders.empty() ? 0 : 1) + (seen.nccl ? 1 : 0);
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
         if (!seen.recorders.empty()) ask_recorders(look, std::move(seen.recorders));

@@ -14,7 +14,6 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/os/console.h"
-#include "base/os/pool.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/process/child.h"

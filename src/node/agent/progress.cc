@@ -1,13 +1,14 @@
 #include "node/agent/progress.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <set>
-#include <string>
 #include <thread>
 
-#include "node/agent/evidence/last_act.h"
+#include "base/process/child.h"
 #include "node/agent/evidence/nccl_ras.h"
 
 namespace toprun::agent {
@@ -189,7 +190,13 @@ std::vector<ras::Finding> RankSight::reported_by_nccl(const Fd& connection,
 }
 
 void RankSight::abort_with_traceback(pid_t pid) const {
-  evidence::abort_with_traceback(pid);
+  rlimit core{};
+  if (pid <= 0 || ::prlimit(pid, RLIMIT_CORE, nullptr, &core) != 0) return;
+  if (core.rlim_cur == 0 && core.rlim_max >= 1) {
+    core.rlim_cur = 1;
+    ::prlimit(pid, RLIMIT_CORE, &core, nullptr);
+  }
+  process::signal_process(pid, SIGABRT);
 }
 
 }  // namespace toprun::agent

@@ -16,7 +16,6 @@
 #include "decide/hang/stillness.h"
 #include "decide/ras/status.h"
 #include "decide/recorder/summary.h"
-#include "machine/fabric/counters.h"
 #include "machine/stacks/inspect.h"
 #include "machine/stacks/proc.h"
 #include "node/agent/evidence/recorders.h"
@@ -95,7 +94,11 @@ class RankSight {
   virtual std::vector<ras::Finding> reported_by_nccl(const Fd& connection,
                                                      const std::vector<pid_t>& pids,
                                                      std::chrono::milliseconds limit) const;
-  // Makes a rank print its stack, because the stack could not be read from outside. Does not block.
+  // Makes a rank print its Python stack before it is killed, because the stack could not be read
+  // from outside. The function sends SIGABRT, which Python's faulthandler handles. The process
+  // writes no core file, unless its limit for core files allows it. If RLIMIT_CORE is 0, the
+  // function sets RLIMIT_CORE to 1, so that the kernel also pipes no core dump to a crash reporter
+  // (core(5)). Does not block.
   virtual void abort_with_traceback(pid_t pid) const;
 };
 

@@ -1,7 +1,6 @@
 #include "node/agent/ranks_meter.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/text/shown_line.h"
 #include "machine/meter/usage.h"

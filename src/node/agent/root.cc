@@ -7,21 +7,18 @@
 
 #include "base/net/address.h"
 #include "base/os/console.h"
-#include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
 #include "engines/queue.h"
 #include "node/agent/ending.h"
-#include "node/agent/publish/report_file.h"
 #include "node/link/channels.h"
 #include "node/plan/arrange.h"
 #include "node/prepare/probes/location_probes.h"
 #include "node/prepare/probes/preflight.h"
 #include "observe/report/report.h"
 #include "observe/web/address_file.h"
-#include "run/conductor/settings.h"
 
 namespace toprun::agent {
 namespace asio = boost::asio;

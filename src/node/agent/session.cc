@@ -18,7 +18,6 @@
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
-#include "node/agent/received_signals.h"
 #include "node/link/dial.h"
 #include "node/link/preamble.h"
 #include "node/plan/login_orders.h"

@@ -9,7 +9,6 @@
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "engines/gpus.h"
-#include "machine/fabric/settings.h"
 #include "node/agent/evidence/recorders.h"
 #include "node/agent/streams.h"
 #include "node/output/log_files.h"

@@ -22,7 +22,6 @@
 #include "node/launch/mpi_ranks.h"
 #include "node/launch/step.h"
 #include "node/plan/container_plan.h"
-#include "node/plan/job.h"
 #include "node/plan/kept_run.h"
 #include "node/plan/login_orders.h"
 #include "node/worker/keeper.h"

@@ -17,7 +17,6 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "engines/login/login.h"
-#include "node/worker/spawn/spawn.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;

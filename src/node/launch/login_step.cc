@@ -27,7 +27,6 @@
 #include "engines/login/login.h"
 #include "node/agent/inbox.h"
 #include "node/agent/session.h"
-#include "node/launch/login.h"
 #include "node/launch/login_place.h"
 #include "node/launch/step.h"
 #include "node/link/preamble.h"

@@ -26,7 +26,6 @@
 #include "engines/mpi/mpirun.h"
 #include "node/agent/ending.h"
 #include "node/agent/publish/report_file.h"
-#include "node/launch/step.h"
 #include "node/output/tail.h"
 #include "node/plan/arrange.h"
 #include "node/plan/container_plan.h"

@@ -23,7 +23,6 @@
 #include "engines/mpi/mpirun.h"
 #include "node/agent/publish/launch_line.h"
 #include "node/link/preamble.h"
-#include "node/link/result_post.h"
 #include "node/output/console.h"
 #include "node/output/lines.h"
 #include "node/plan/arrange.h"

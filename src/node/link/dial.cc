@@ -7,8 +7,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <utility>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -19,15 +24,54 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
-#include "node/link/race.h"
 
 namespace toprun::link {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
 namespace {
+
+// If the attempt at a better address takes longer, the attempt at the next address starts in
+// parallel (RFC 8305 section 5).
+constexpr milliseconds attempt_delay{250};
+
+// Runs the attempts 0 … count-1 in order. Each attempt starts when the previous attempt has failed
+// or `attempt_delay` has passed. The first success is the result. Other attempts that still run are
+// not stopped, so each attempt needs its own time limit. Nullopt: no attempt succeeded.
+template <class T>
+asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
+    asio::io_context& io, std::size_t count,
+    std::function<asio::awaitable<std::optional<T>>(std::size_t)> attempt) {
+  struct State {
+    explicit State(asio::io_context& context) : changed(context) {}
+    asio::steady_timer changed;
+    std::size_t running = 0;
+    bool failed = false;
+    std::optional<std::pair<std::size_t, T>> winner;
+  };
+  const auto state = std::make_shared<State>(io);
+  const auto one = [](std::shared_ptr<State> shared, std::size_t index,
+                      auto task) -> asio::awaitable<void> {
+    auto result = co_await task(index);
+    --shared->running;
+    shared->failed = !result;
+    if (result && !shared->winner) shared->winner.emplace(index, std::move(*result));
+    shared->changed.cancel();
+  };
+  for (std::size_t i = 0; i < count && !state->winner; ++i) {
+    ++state->running;
+    state->failed = false;
+    asio::co_spawn(io, one(state, i, attempt), asio::detached);
+    state->changed.expires_after(attempt_delay);
+    co_await state->changed.async_wait(use_nothrow_awaitable);
+  }
+  while (!state->winner && state->running > 0) {
+    state->changed.expires_at(steady_clock::time_point::max());
+    co_await state->changed.async_wait(use_nothrow_awaitable);
+  }
+  co_return std::move(state->winner);
+}
 
 constexpr milliseconds connect_limit{3'000};
 constexpr milliseconds resolve_limit{2'000};

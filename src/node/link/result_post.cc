@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/net/address.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "node/link/preamble.h"

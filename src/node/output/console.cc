@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +9,7 @@
 
 #include "base/os/console.h"
 #include "base/os/timer.h"
-#include "base/text/clock.h"
 #include "base/text/error.h"
-#include "node/output/lines.h"
 
 namespace toprun::output {
 namespace {

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pty.h>
-#include <unistd.h>
 
 #include <thread>
 
-#include "base/os/fd.h"
 #include "node/output/output_testing.h"
 
 namespace toprun::output {

@@ -10,8 +10,7 @@
 #include <cstdio>
 
 #include "base/os/console.h"
-#include "base/os/fd.h"
-#include "base/os/private_folder.h"
+#include "base/os/trust.h"
 
 namespace toprun::output {
 namespace {

@@ -7,13 +7,10 @@
 
 #include "base/os/timer.h"
 #include "base/process/child.h"
-#include "base/text/clock.h"
 #include "node/output/folding.h"
 #include "node/output/lines.h"
 #include "node/output/log_files.h"
-#include "node/output/pty.h"
-#include "node/output/readable.h"
-#include "node/output/tail.h"
+#include "node/output/worker_pipes.h"
 
 namespace toprun::output {
 namespace {

@@ -15,7 +15,6 @@
 #include "base/text/text.h"
 #include "node/output/output_testing.h"
 #include "node/output/relay.h"
-#include "node/output/tail.h"
 
 namespace toprun::output {
 namespace {

@@ -1,11 +1,11 @@
-#include "node/output/pty.h"
-
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+
+#include "node/output/worker_pipes.h"
 
 namespace toprun::output {
 namespace {

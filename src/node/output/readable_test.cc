@@ -1,7 +1,7 @@
-#include "node/output/readable.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include "node/output/worker_pipes.h"
 
 namespace toprun::output {
 namespace {

@@ -1,7 +1,6 @@
 #include "node/output/tail.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "base/text/shown_line.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <set>
 
-#include "base/os/files.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "node/plan/program.h"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <set>
 
-#include "base/net/address.h"
 #include "base/net/host_file.h"
 #include "base/net/resolve.h"
 #include "base/os/files.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +11,6 @@
 #include "base/json/json_text.h"
 #include "base/net/address.h"
 #include "base/os/files.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/pod.h"
 #include "engines/login/login.h"

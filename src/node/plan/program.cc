@@ -8,7 +8,6 @@
 #include <fstream>
 #include <vector>
 
-#include "base/process/command.h"
 #include "base/text/text.h"
 
 namespace toprun::plan {

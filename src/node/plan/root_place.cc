@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/net/address.h"
 #include "base/net/host_file.h"
 #include "base/net/resolve.h"
 #include "base/os/files.h"

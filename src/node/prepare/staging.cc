@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/mounts.h"
-#include "base/os/pool.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/text/clock.h"

@@ -10,7 +10,6 @@
 #include "base/process/frames.h"
 #include "base/text/text.h"
 #include "node/worker/environment.h"
-#include "node/worker/warm/parent.h"
 
 namespace toprun::prepare {
 namespace asio = boost::asio;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
@@ -14,7 +13,6 @@
 
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
-#include "node/agent/root.h"
 #include "node/rehearsal/play.h"
 #include "node/worker/workers.h"
 

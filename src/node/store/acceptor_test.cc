@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <string>
 #include <string_view>
 
 #include "base/net/address.h"

@@ -9,9 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/net/address.h"
-#include "node/store/protocol.h"
-
 namespace toprun::store {
 namespace {
 

@@ -3,10 +3,8 @@
 #include <sodium/crypto_shorthash.h>
 #include <sodium/randombytes.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 
 #include "node/store/protocol.h"
 

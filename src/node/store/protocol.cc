@@ -4,7 +4,6 @@
 
 #include <array>
 #include <bit>
-#include <string>
 
 namespace toprun::store {
 namespace {

@@ -1,7 +1,5 @@
 // Any bytes, cut in any way, must get the same replies as in one piece, and cost no more memory
 // than the limits allow.
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 
 #include "node/store/service.h"

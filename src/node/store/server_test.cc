@@ -11,7 +11,6 @@
 #include <ctime>
 #include <fstream>
 #include <future>
-#include <mutex>
 
 #include "base/net/address.h"
 #include "base/os/os_testing.h"

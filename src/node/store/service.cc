@@ -1,7 +1,6 @@
 #include "node/store/service.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "node/store/arrivals.h"
 

@@ -1,6 +1,6 @@
-#include "node/worker/error_file.h"
-
 #include <gtest/gtest.h>
+
+#include "node/worker/exit_evidence.h"
 
 namespace toprun::worker {
 namespace {

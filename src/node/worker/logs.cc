@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "base/os/private_folder.h"
+#include "base/os/trust.h"
 #include "node/worker/keeper.h"
 
 namespace toprun::worker {

@@ -1,6 +1,6 @@
-#include "node/worker/oom.h"
-
 #include <gtest/gtest.h>
+
+#include "node/worker/exit_evidence.h"
 
 namespace toprun::worker {
 namespace {

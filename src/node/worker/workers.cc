@@ -10,12 +10,11 @@
 
 #include "base/os/console.h"
 #include "base/os/files.h"
-#include "base/os/pool.h"
 #include "base/os/timer.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "node/output/tail.h"
-#include "node/worker/oom.h"
+#include "node/worker/exit_evidence.h"
 #include "node/worker/spawn/descendants.h"
 
 namespace toprun::worker {

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "node/worker/children.h"
 #include "node/worker/workers.h"
 
 namespace toprun::worker {

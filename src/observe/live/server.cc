@@ -11,8 +11,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/os/private_folder.h"
 #include "base/os/timer.h"
+#include "base/os/trust.h"
 #include "observe/live/folder.h"
 #include "observe/live/http.h"
 

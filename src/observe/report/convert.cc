@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "observe/report/outline.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "base/text/text.h"
 #include "decide/placement/groups.h"
 

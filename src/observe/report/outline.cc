@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json/json_writer.h"
+#include "base/json/json_text.h"
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
 

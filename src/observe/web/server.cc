@@ -13,8 +13,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/net/address.h"
-#include "base/os/private_folder.h"
 #include "base/os/timer.h"
+#include "base/os/trust.h"
 #include "base/text/text.h"
 #include "observe/live/http.h"
 #include "observe/web/files.h"

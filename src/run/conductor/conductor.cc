@@ -9,7 +9,6 @@
 #include "base/os/signals.h"
 #include "base/process/impatience.h"
 #include "base/text/text.h"
-#include "run/model/exit.h"
 
 namespace toprun::run {
 namespace {

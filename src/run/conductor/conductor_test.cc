@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "run/model/exit.h"
-
 namespace toprun::run {
 namespace {
 

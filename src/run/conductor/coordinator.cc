@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"

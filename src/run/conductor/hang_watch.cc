@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <utility>
 
 #include "run/conductor/coordinator.h"
 #include "run/conductor/settings.h"

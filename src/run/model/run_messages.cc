@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include <climits>

@@ -1,6 +1,5 @@
 // Fuzzes messages from an agent of the job, or from any process if there is no secret: reading must
 // not crash, and a message that was read must be readable after writing it again.
-#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <memory>
 
 namespace toprun::simulation {
 namespace {

@@ -1,6 +1,5 @@
 #include "run/simulation/world.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>

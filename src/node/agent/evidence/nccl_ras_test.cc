@@ -6,8 +6,6 @@
 #include <atomic>
 #include <thread>
 
-#include "base/os/fd.h"
-
 namespace toprun::evidence {
 namespace {
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/os/fd.h"
-#include "base/os/private_folder.h"
+#include "base/os/trust.h"
 
 namespace toprun::evidence {
 namespace {

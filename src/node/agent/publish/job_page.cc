@@ -9,7 +9,6 @@
 
 #include "base/os/console.h"
 #include "engines/slurm/variables.h"
-#include "node/agent/publish/job_picture.h"
 #include "observe/snapshot/metrics.h"
 
 namespace toprun::publish {

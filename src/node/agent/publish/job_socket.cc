@@ -10,7 +10,6 @@
 #include "base/os/timer.h"
 #include "base/text/clock.h"
 #include "engines/slurm/variables.h"
-#include "node/agent/publish/job_picture.h"
 #include "node/agent/publish/report_file.h"
 #include "observe/live/folder.h"
 #include "observe/snapshot/metrics.h"

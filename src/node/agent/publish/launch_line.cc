@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/os/style.h"
-#include "base/os/timer.h"
 #include "observe/report/report.h"
 
 namespace toprun::publish {

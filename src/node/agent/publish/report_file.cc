@@ -35,33 +35,6 @@ struct Versions {
   }
 };
 
-}  // namespace
-
-std::optional<model::Cause> cause_in(const run::Verdict& verdict) {
-  if (!verdict.kind) return std::nullopt;
-  const bool is_mismatch = verdict.kind == model::CauseKind::mismatch;
-  if (verdict.absent.empty() && verdict.exit) {
-    model::Cause cause = model::cause_of(*verdict.exit);
-    if (is_mismatch) {
-      cause.kind = *verdict.kind;
-      cause.message = verdict.message;
-    }
-    return cause;
-  }
-  model::Cause cause;
-  // If a single rank did not come, its last output shows where it may hang.
-  if (verdict.absent.size() == 1) cause = model::cause_of(verdict.absent.front());
-  cause.exit_code.reset();
-  cause.signal.reset();
-  cause.kind = *verdict.kind;
-  cause.node = verdict.node;
-  cause.meanwhile = verdict.meanwhile;
-  cause.message = verdict.message;
-  return cause;
-}
-
-namespace {
-
 model::Phases phases_of(const run::Phases& phases) {
   const auto since = [&](const std::optional<SteadyTime>& time) {
     std::optional<std::chrono::milliseconds> passed;
@@ -97,7 +70,33 @@ std::string title_of(const plan::Job& job) {
   return job.options.rdzv_id.is_set() ? job.options.rdzv_id.value : "";
 }
 
+// A file system that takes longer for a version while the run goes on gets no other.
+constexpr std::chrono::minutes version_limit{10};
+
 }  // namespace
+
+std::optional<model::Cause> cause_in(const run::Verdict& verdict) {
+  if (!verdict.kind) return std::nullopt;
+  const bool is_mismatch = verdict.kind == model::CauseKind::mismatch;
+  if (verdict.absent.empty() && verdict.exit) {
+    model::Cause cause = model::cause_of(*verdict.exit);
+    if (is_mismatch) {
+      cause.kind = *verdict.kind;
+      cause.message = verdict.message;
+    }
+    return cause;
+  }
+  model::Cause cause;
+  // If a single rank did not come, its last output shows where it may hang.
+  if (verdict.absent.size() == 1) cause = model::cause_of(verdict.absent.front());
+  cause.exit_code.reset();
+  cause.signal.reset();
+  cause.kind = *verdict.kind;
+  cause.node = verdict.node;
+  cause.meanwhile = verdict.meanwhile;
+  cause.message = verdict.message;
+  return cause;
+}
 
 model::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   model::RunRecord record;
@@ -140,13 +139,6 @@ struct ReportFile::State {
   std::optional<model::RunRecord> next;
   Timer rests;  // cancelled when nothing is being written any more
 };
-
-namespace {
-
-// A file system that takes longer for a version while the run goes on gets no other.
-constexpr std::chrono::minutes version_limit{10};
-
-}  // namespace
 
 ReportFile::ReportFile(Pool& pool, std::optional<std::string> path, bool again)
     : state_(std::make_shared<State>(pool, std::move(path), again)) {}

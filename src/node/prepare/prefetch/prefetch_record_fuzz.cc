@@ -1,4 +1,3 @@
-#include <cstdint>
 
 #include "node/prepare/prefetch/prefetch_record.h"
 

@@ -61,6 +61,20 @@ Result<void> all_located(const topology::Map& map, const topology::Request& requ
       "add these nodes to a topology file, and give this file with --topology FILE");
 }
 
+model::ProgramOutput ask(const Environment& environment) {
+  auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
+  if (!text) return {{}, text.error().line()};
+  if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
+    return {{}, "nvidia-smi's answer is too long or no plain text"};
+  }
+  return {*std::move(text), {}};
+}
+
+// A pattern with several parts ("switch.switch.node") has levels above the node.
+bool reported_by_slurm(const plan::Job& job) {
+  return job.place.location_pattern && job.place.location_pattern->contains('.');
+}
+
 }  // namespace
 
 Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job) {
@@ -80,19 +94,6 @@ struct NvlinkProbe::Asking {
   Timer over;
   std::optional<model::ProgramOutput> reported;
 };
-
-namespace {
-
-model::ProgramOutput ask(const Environment& environment) {
-  auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
-  if (!text) return {{}, text.error().line()};
-  if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
-    return {{}, "nvidia-smi's answer is too long or no plain text"};
-  }
-  return {*std::move(text), {}};
-}
-
-}  // namespace
 
 NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   if (!job.locates() || !topology::may_have_nvlink_domain()) return;
@@ -122,15 +123,6 @@ struct CloudProbe::Asking {
   asio::steady_timer over;
   std::optional<model::CloudPlace> place;
 };
-
-namespace {
-
-// A pattern with several parts ("switch.switch.node") has levels above the node.
-bool reported_by_slurm(const plan::Job& job) {
-  return job.place.location_pattern && job.place.location_pattern->contains('.');
-}
-
-}  // namespace
 
 CloudProbe::CloudProbe(asio::io_context& io, const plan::Job& job) {
   const std::string& topology = job.options.topology;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/os/timer.h"
-#include "engines/engine.h"
 
 namespace toprun::probes {
 

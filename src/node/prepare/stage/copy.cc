@@ -18,9 +18,6 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "node/prepare/stage/in_parallel.h"
-#include "node/prepare/stage/manifest.h"
-#include "node/prepare/stage/open_tree.h"
 #include "node/prepare/stage/scan.h"
 
 namespace toprun::stage {

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "node/link/preamble.h"
-#include "node/prepare/stage/serve.h"
 
 namespace toprun::stage {
 

@@ -14,7 +14,6 @@
 #include "base/os/os_testing.h"
 #include "node/link/preamble.h"
 #include "node/prepare/stage/scan.h"
-#include "node/prepare/stage/serve.h"
 #include "node/prepare/stage/stage_testing.h"
 
 namespace toprun::stage {

@@ -1,8 +1,6 @@
 // Fuzzes manifests from the network: reading must not crash, what was read must be written as the
 // same bytes, and no path may lead out of the folder.
-#include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "node/prepare/stage/manifest.h"
 

@@ -7,9 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
-
-#include "node/prepare/stage/manifest.h"
 
 namespace toprun::stage {
 namespace {

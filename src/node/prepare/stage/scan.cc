@@ -13,8 +13,6 @@
 #include <unordered_map>
 
 #include "base/text/clock.h"
-#include "node/prepare/stage/in_parallel.h"
-#include "node/prepare/stage/open_tree.h"
 
 namespace toprun::stage {
 namespace {

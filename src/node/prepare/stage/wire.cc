@@ -12,9 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/net/address.h"
-#include "node/prepare/stage/manifest.h"
-
 namespace toprun::stage {
 
 using std::chrono::milliseconds;

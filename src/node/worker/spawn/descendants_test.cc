@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <string>
-
 namespace toprun::spawn {
 namespace {
 

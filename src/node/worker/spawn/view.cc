@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 
-#include "base/os/fd.h"
 #include "base/process/child.h"
 
 namespace toprun::spawn {

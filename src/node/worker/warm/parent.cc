@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
-#include <vector>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -20,7 +18,6 @@
 #include "base/os/timer.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
-#include "base/process/frames.h"
 #include "base/text/text.h"
 #include "node/worker/spawn/descendants.h"
 
