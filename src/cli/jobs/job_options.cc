@@ -338,9 +338,8 @@ std::string report_note(const std::string& path) {
 Result<SubmitOptions> common_options(const options::Split& split, options::Command command,
                                      const Environment& environment) {
   SubmitOptions out;
-  auto done = add_slurm_options(out.request, split, command, environment);
-  if (done) done = add_raw_options(out.request, split, command);
-  if (!done) return std::unexpected(std::move(done.error()));
+  TRY(add_slurm_options(out.request, split, command, environment));
+  TRY(add_raw_options(out.request, split, command));
   out.dry_run = TRY(dry_run_of(split, command));
   out.verbose = is_given(split, options::FlagId::verbose);
   return out;

@@ -253,19 +253,18 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   options.option_variables = option_variables(environment);
   options.container = TRY(container_options(split, environment, draft.notes));
 
-  Result<void> valid = set_program(draft, split);
-  if (valid) valid = check_activation(options.activation);
-  if (valid) valid = check_stage(options);
-  if (valid) valid = apply_standalone(draft);
-  if (valid) valid = set_rendezvous(draft);
-  if (valid) valid = check_accelerate(options);
-  if (valid) valid = set_plan(options, draft.plan);
-  if (valid) valid = choose_hosts(options);
-  if (valid) valid = check_launcher(options);
-  if (valid) valid = check_pods(options);
-  if (valid) valid = check_node_rank(options);
-  if (valid) valid = check_ports(options);
-  if (!valid) return std::unexpected(std::move(valid.error()));
+  TRY(set_program(draft, split));
+  TRY(check_activation(options.activation));
+  TRY(check_stage(options));
+  TRY(apply_standalone(draft));
+  TRY(set_rendezvous(draft));
+  TRY(check_accelerate(options));
+  TRY(set_plan(options, draft.plan));
+  TRY(choose_hosts(options));
+  TRY(check_launcher(options));
+  TRY(check_pods(options));
+  TRY(check_node_rank(options));
+  TRY(check_ports(options));
   return RunOptions{std::move(options), std::move(draft.notes)};
 }
 

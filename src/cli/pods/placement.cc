@@ -150,11 +150,10 @@ Result<kubernetes::Toleration> parse_toleration(const Argument& argument) {
 Result<kubernetes::Placement> placement_of(const OptionReader& reader) {
   kubernetes::Placement out;
   out.placer = TRY(placer_of(reader));
-  auto done = set_name(out.queue, reader, "--queue");
-  if (done) done = set_name(out.priority_class, reader, "--priority-class");
-  if (done) done = set_nodes_allowed(out, reader);
-  if (done) done = set_together(out, reader);
-  if (!done) return std::unexpected(done.error());
+  TRY(set_name(out.queue, reader, "--queue"));
+  TRY(set_name(out.priority_class, reader, "--priority-class"));
+  TRY(set_nodes_allowed(out, reader));
+  TRY(set_together(out, reader));
   return out;
 }
 

@@ -111,9 +111,9 @@ Result<void> check_restricted(const Workload& job) {
 }
 
 Result<void> check_trainjob(const Workload& job) {
-  auto done = check_sizes(job);
-  if (done) done = check_variables(job);
-  return done ? check_runtime(job) : done;
+  TRY(check_sizes(job));
+  TRY(check_variables(job));
+  return check_runtime(job);
 }
 
 using nlohmann::json;
@@ -215,10 +215,9 @@ Result<std::vector<Operator>> find_operators(const Environment& environment,
 }
 
 Result<void> check(Operator which, const Workload& job) {
-  auto done = check_pools(job.placement);
-  if (done) done = check_restricted(job);
-  if (done && which == Operator::trainjob) done = check_trainjob(job);
-  if (!done) return done;
+  TRY(check_pools(job.placement));
+  TRY(check_restricted(job));
+  if (which == Operator::trainjob) TRY(check_trainjob(job));
   if (which != Operator::trainjob && !job.runtime.empty()) {
     return usage("--runtime " + job.runtime, "only a TrainJob uses a runtime",
                  "use --operator trainjob, or leave --runtime out");

@@ -177,10 +177,9 @@ Result<SetupOptions> setup_options(const Call& call) {
   out.requested.system_site_packages = call.has(FlagId::system_site_packages);
   out.requested.upgrade_pip = call.has(FlagId::upgrade_pip);
   out.force = call.has(FlagId::force);
-  auto done = take_imports(out, call);
-  if (done) done = take_horovod(out, call);
-  if (done) done = check_image(out);
-  if (!done) return std::unexpected(done.error());
+  TRY(take_imports(out, call));
+  TRY(take_horovod(out, call));
+  TRY(check_image(out));
   auto activation = TRY(options::activation_options(call.split, call.environment));
   out.activation.modules = std::move(activation.modules);
   out.activation.variables = std::move(activation.variables);
