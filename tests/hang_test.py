@@ -103,7 +103,7 @@ class Hangs(cluster.TestCase):
         root.says("toprun: a rank makes progress again", limit=30)
         support.wait_until(lambda: self.hang_in(report)["over"], 10, "the report tells that it is over")
         self.assertRegex(self.on("n0", TOPRUN, "status", report).out,
-                         r"(?m)^  hang       rank 3 on n1 is stopped.*, at \S+ \S+; over since \S+ \S+$")
+                         r"(?m)^  hang       rank 3 on n1 is stopped.*, noticed at \S+ \S+; over since \S+ \S+$")
         root.signal(signal.SIGINT)
         self.assertEqual([one.wait(60).code for one in (root, other)], [130, 130])
 
@@ -142,11 +142,11 @@ class Hangs(cluster.TestCase):
         where = rf"(?m)^  hang       rank 3 on n1 sleeps at train\.py:{line_of('sleeps')} in sleeps, and 3 ranks wait for it"
         asked = self.on("n0", TOPRUN, "status", report)
         self.assert_ok(asked)
-        self.assertRegex(asked.out, where + rf", at \S+ \S+; toprun stacks {report} shows the current stacks$")
+        self.assertRegex(asked.out, where + rf", noticed at \S+ \S+; toprun stacks {report} shows the current stacks$")
         root.signal(signal.SIGINT)
         for one in (root, other):
             self.assertEqual(one.wait(60).code, 130)
-        self.assertRegex(self.on("n0", TOPRUN, "status", report).out, where + r", at \S+ \S+$")
+        self.assertRegex(self.on("n0", TOPRUN, "status", report).out, where + r", noticed at \S+ \S+$")
 
 
 class Hanging(cluster.TestCase):

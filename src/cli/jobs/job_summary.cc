@@ -283,9 +283,12 @@ std::string words_of_running(const KnownJob& known, WallTime now) {
   const AttemptRecord* const last = last_attempt(known);
   if (last == nullptr || is_of_earlier_run(known)) return known.engine_words;
   if (const auto code = code_of_run(known)) {
-    return kind_of(*last) == CauseKind::interrupted
-               ? "its run was " + interruption_words(*code, ExitCode::shown)
-               : "its run has " + code_words(*code, ExitCode::shown);
+    const bool is_interrupted = kind_of(*last) == CauseKind::interrupted;
+    const auto ended = report_time(known);
+    return fmt::format("its run {}{}, exit code {}",
+                       is_interrupted ? "was " + interruption_words(*code, ExitCode::left_out)
+                                      : code_words(*code, ExitCode::left_out),
+                       ended ? " at " + moment_text(*ended, now) : "", *code);
   }
   if (last->hang && !last->hang->over && !last->ended) {
     return hang_words(*last->hang, "hangs", now);

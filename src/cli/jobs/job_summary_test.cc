@@ -235,9 +235,14 @@ TEST_F(TheJobTold, AForgottenRunThatASignalEndedHasNotFailed) {
     EXPECT_TRUE(what.is_over) << one.words;
     EXPECT_EQ(what.exit_code, model::reported_code(one.report.run));
     const KnownJob goes_on = known(job_of(JobState::running), "running", one.report);
-    EXPECT_TRUE(summary_now(goes_on).words.starts_with("its run was interrupted"))
+    EXPECT_EQ(summary_now(goes_on).words.find("its run was interrupted"), 0u)
+        << summary_now(goes_on).words;
+    EXPECT_TRUE(summary_now(goes_on).words.contains(" at 06:04:11, exit code"))
         << summary_now(goes_on).words;
   }
+  const auto failed =
+      known(job_of(JobState::running), "running", report_of(7, CauseKind::exit, "rank 0: x"));
+  EXPECT_EQ(summary_now(failed).words, "its run failed at 06:04:11, exit code 7");
   EXPECT_FALSE(
       summary_now(known(std::nullopt, "", report_of(75, CauseKind::requeued, "requeued"))).is_over);
   EXPECT_FALSE(summary_now(known(std::nullopt, "", report_of(std::nullopt))).is_over);

@@ -205,7 +205,7 @@ std::string phases_rows(const model::AttemptRecord& attempt) {
 std::string hang_text(const model::Hang& hang, std::string_view asked_as) {
   std::string text = printable(hang.verdict.what);
   const auto noticed = model::if_known(hang.noticed);
-  if (noticed) text += ", at " + time_text(*noticed);
+  if (noticed) text += ", noticed at " + time_text(*noticed);
   if (hang.over) {
     text += fmt::format("; over since {}", time_text(*hang.over));
   } else if (!asked_as.empty()) {
