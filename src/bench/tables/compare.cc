@@ -181,7 +181,7 @@ std::string_view change_text(Change change) {
     case Change::small:
       return "perhaps chance";
     case Change::unknown:
-      return "cannot tell";
+      return "cannot tell: no spread";
   }
   return {};
 }

@@ -164,9 +164,11 @@ TEST(Compare, RowsOfTheSameKindArePaired) {
   EXPECT_EQ(comparison_text(compare(before, after)),
             "all_reduce nccl rdma topology, 8 ranks on 2 nodes: busbw in GB/s\n"
             "     size  type      redop    before     after   ratio           95 %  change\n"
-            "      8 B  float     sum      100.00    100.00   1.000              -  cannot tell\n"
+            "      8 B  float     sum      100.00    100.00   1.000              -  cannot tell: "
+            "no spread\n"
             "      8 B  float     max      100.00     50.00   0.500              -  slower\n"
-            "      8 B  half      max      100.00    100.00   1.000              -  cannot tell\n"
+            "      8 B  half      max      100.00    100.00   1.000              -  cannot tell: "
+            "no spread\n"
             "only after: 8 B float min of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n");
 }
 

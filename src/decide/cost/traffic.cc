@@ -8,8 +8,6 @@
 namespace toprun::cost {
 namespace {
 
-constexpr double tokens_per_step = 4'194'304;
-constexpr double sequence_tokens = 4'096;
 constexpr double width_per_layer = 128;
 constexpr double activation_bytes = 2;
 constexpr double bytes_per_parameter = 4 + 2;  // gradient reduced, parameter gathered

@@ -30,6 +30,8 @@ struct Traffic {
 };
 
 inline constexpr double default_parameters = 70e9;
+inline constexpr double tokens_per_step = 4'194'304;  // 2²²
+inline constexpr double sequence_tokens = 4'096;
 
 // Parses "70B", "1.5T", "350M": the number of a model's parameters. Error (usage): another form.
 Result<double> parse_model(std::string_view text);

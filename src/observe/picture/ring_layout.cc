@@ -270,9 +270,13 @@ class Builder {
       const auto level = row == 0 ? std::nullopt : std::optional(row - 1);
       layout_.keys.push_back({{canvas_margin, y_ - 4}, {canvas_margin + sample, y_ - 4}, level});
       add_text(name_x, names[row], Style::plain);
-      if (!level) continue;
-      const placement::Crossings& ring = sketch_.ring[*level];
-      const std::vector<std::size_t> figures = {ring.given, ring.ordered, ring.minimum};
+      const placement::Crossings& ring = level ? sketch_.ring[*level] : sketch_.ring.back();
+      std::vector<std::size_t> figures = {ring.given, ring.ordered, ring.minimum};
+      // The other steps of a ring, which has as many as nodes. What is least is what leaves.
+      if (!level) {
+        if (sketch_.nodes < 2 || std::ranges::any_of(sketch_.steps, &Step::unknown)) continue;
+        figures = {sketch_.nodes - ring.given, sketch_.nodes - ring.ordered};
+      }
       for (std::size_t i = 0; i < figures.size(); ++i) {
         add_text(names_end + figure * static_cast<double>(i + 1), fmt::format("{}", figures[i]),
                  Style::detail, Text::Anchor::end);

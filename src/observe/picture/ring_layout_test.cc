@@ -294,6 +294,17 @@ TEST(RingSvg, IsOfBoundedSizeAndHasAllBoxes) {
   }
 }
 
+// A ring of eight nodes has eight steps: in two racks, two leave their rack and six do not.
+TEST(RingSvg, TheRowOfStepsThatStayHasFigures) {
+  const Sketch sketch = racks(8, 4, Order::topology);
+  const std::string svg = ring_svg(ring_layout(sketch, "topology order"));
+  const std::size_t at = svg.find("stay in their rack");
+  ASSERT_NE(at, svg.npos);
+  const std::string row = svg.substr(at, svg.find("leave their", at) - at);
+  EXPECT_TRUE(row.contains(fmt::format(">{}<", 8 - sketch.ring.back().given))) << row;
+  EXPECT_TRUE(row.contains(fmt::format(">{}<", 8 - sketch.ring.back().ordered))) << row;
+}
+
 TEST(RingSvg, ColoursTellLevelsApart) {
   const std::string svg = ring_svg(ring_layout(racks(8, 4, Order::topology), "topology order"));
   const auto lines = [&](const char* colour) {

@@ -106,6 +106,14 @@ bool has_unknown(const Frame& frame) {
       frame.inside, [](const Frame& inside) { return !inside.name || has_unknown(inside); });
 }
 
+// The step from the last box to the first leaves no domain of the outermost level.
+bool closes_around_a_domain(const Sketch& sketch) {
+  return !sketch.levels.empty() && std::ranges::any_of(sketch.steps, [&](const Step& step) {
+    const bool closes = step.to == 0 && step.from + 1 == sketch.units.size();
+    return closes && !step.unknown && step.crosses != std::optional<std::size_t>(0);
+  });
+}
+
 }  // namespace
 
 std::string level_words(const Sketch& sketch, std::size_t level) {
@@ -163,7 +171,13 @@ std::vector<std::string> notes_of(const Sketch& sketch) {
   std::vector<std::string> notes;
   if (sketch.levels.size() > 1) {
     notes.push_back(fmt::format(
-        "A step that leaves a {} leaves all domains inside it too, and has the outermost's colour.",
+        "A step that leaves its {0} also leaves the smaller domains in it; its line has the colour "
+        "of the {0}.",
+        level_words(sketch, 0)));
+  }
+  if (closes_around_a_domain(sketch)) {
+    notes.push_back(fmt::format(
+        "The line that closes the ring runs around all boxes; its step does not leave the {}.",
         level_words(sketch, 0)));
   }
   if (has_unknown(sketch.whole) || std::ranges::any_of(sketch.units, &Unit::unknown)) {

@@ -33,6 +33,23 @@ Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
   return terms;
 }
 
+// What the seconds rest on; empty: on bytes that the user has given.
+std::string assumptions(const placement::Plan& plan, const placement::GroupTable& table) {
+  std::vector<std::string> derived;
+  if (table.rows.empty()) return {};
+  for (const placement::GroupScore& score : table.rows.front().kinds) {
+    if (!plan.traffic.contains(score.kind)) derived.emplace_back(cost::name_of(score.kind));
+  }
+  if (derived.empty()) return {};
+  return fmt::format(
+      "the bytes of {}: of a model of {:g} billion parameters{}, {} tokens per step and at "
+      "least {} per replica,\n  with activations of 2 bytes (docs/guides/parallel.md); --traffic "
+      "KIND=BYTES sets measured bytes\n",
+      join(derived, ", "), plan.parameters.value_or(cost::default_parameters) / 1e9,
+      plan.parameters ? "" : " (the default of --model)", cost::tokens_per_step,
+      cost::sequence_tokens);
+}
+
 // The effect of the orders on parallel groups, below the table or inside the object.
 struct GroupParts {
   std::string text;
@@ -44,8 +61,8 @@ Result<GroupParts> group_parts(const options::PlanOptions& options, const Placed
   const auto plan = TRY(options::parse_plan(options));
   if (!plan.has_value()) return GroupParts{};
   auto table = TRY(placement::tabulate_groups(job.hosts, job.map, *plan));
-  return GroupParts{"\n" + placement::groups_text(table), placement::groups_json(table),
-                    std::move(table.warnings)};
+  return GroupParts{"\n" + placement::groups_text(table) + assumptions(*plan, table),
+                    placement::groups_json(table), std::move(table.warnings)};
 }
 
 }  // namespace

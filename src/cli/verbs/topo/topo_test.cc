@@ -445,6 +445,10 @@ TEST_F(Topo, KeepsTheCostliestTrafficNear) {
   EXPECT_EQ(score.code, 0) << score.err;
   EXPECT_NE(score.out.find("\nparallel  dp        16     2        0      0 "), std::string::npos)
       << score.out;
+  EXPECT_TRUE(score.out.contains(
+      "\nthe bytes of tp: of a model of 70 billion parameters (the default of --model), 4194304 "
+      "tokens per step and at least 4096 per replica,\n"))
+      << score.out;
   const auto json = nlohmann::json::parse(with({"score", "--json"}).out);
   EXPECT_EQ(json["parallel"]["orders"][3]["groups"][1]["spanning"]["rack"], 16);
   EXPECT_EQ(json["parallel"]["orders"][4]["groups"][1]["spanning"]["rack"], 0);
