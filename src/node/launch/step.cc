@@ -208,20 +208,20 @@ class Overdue {
 
   // `ending`: when an mpirun reported that it is ending.
   void expect(std::optional<SteadyTime> ending) {
-    if (ending && !kill_at_) kill_at_ = *ending + ending_patience;
+    if (ending) kill_by(*ending + ending_patience);
   }
   // The run has ended with this code.
   void expect_after_run(int exit_code) {
     if (run_code_) return;
     run_code_ = exit_code;
     terminate_at_ = std::chrono::steady_clock::now() + step_patience;
-    kill_at_ = *terminate_at_ + step_patience;
+    kill_by(*terminate_at_ + step_patience);
   }
   // When to look again, for poll(2).
   int patience_ms() const { return kill_at_ && !killed_ ? look_again_ms : -1; }
 
   void look(SteadyTime now) {
-    if (terminate_at_ && now > *terminate_at_) {
+    if (terminate_at_ && !killed_ && now > *terminate_at_) {
       terminate_at_.reset();
       say(
           fmt::format("the run has ended with exit code {}, but its step has not ended, perhaps "
@@ -239,6 +239,9 @@ class Overdue {
   }
 
  private:
+  // The earlier of two times counts.
+  void kill_by(SteadyTime time) { kill_at_ = std::min(kill_at_.value_or(time), time); }
+
   pid_t pid_;
   std::optional<int> run_code_;
   std::optional<SteadyTime> terminate_at_;
