@@ -13,6 +13,7 @@
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
+#include "machine/stacks/frame.h"
 #include "observe/report/columns.h"
 #include "run/model/cause.h"
 #include "run/model/exit.h"
@@ -140,6 +141,18 @@ std::string advice_for_build_of_pytorch(const model::Cause& cause) {
   return {};
 }
 
+// Whether the ImportError is about a module of the user's own, by the file that Python names:
+// "cannot import name 'f' from 'helper' (/job/helper.py)".
+bool is_of_own_module(std::string_view text) {
+  text = text.substr(0, text.find('\n'));
+  const std::size_t open = text.rfind('(');
+  if (!text.contains("cannot import name '") || open == text.npos || !text.ends_with(')')) {
+    return false;
+  }
+  const std::string_view file = text.substr(open + 1, text.size() - open - 2);
+  return file.starts_with('/') && !stacks::is_of_library(file);
+}
+
 // Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
 std::string advice_for_exception(const model::Cause& cause) {
   const std::string& text = cause.message.raw();
@@ -156,6 +169,11 @@ std::string advice_for_exception(const model::Cause& cause) {
         "{} does not find the module {}: install the module there, or choose another Python with "
         "--venv DIR or PYTHON_EXEC=PATH; for a module of your own, add its folder to PYTHONPATH",
         python.empty() ? "its Python" : python, printable(module));
+  }
+  if (type == "ImportError" && is_of_own_module(text)) {
+    std::string place = advice_for_traceback(cause);
+    if (!text.contains("partially initialized module")) return place;
+    return place + (place.empty() ? "" : ": ") + "the modules import each other in a circle";
   }
   if (type == "ImportError" && !python.empty()) {
     return fmt::format(
@@ -294,7 +312,14 @@ std::vector<std::string> last_lines(std::span<const Outside> output, std::size_t
   const auto rows = wrapped(std::exchange(lines.back(), ""), width, most_rows_of_the_last_line);
   lines.pop_back();
   lines.insert(lines.end(), rows.begin(), rows.end());
-  if (lines.size() > most_last_lines) lines.erase(lines.begin(), lines.end() - most_last_lines);
+  if (lines.size() <= most_last_lines) return lines;
+  // Why C++ aborted the rank stays: Python may still write what it has buffered.
+  const auto first = lines.end() - most_last_lines;
+  const auto why = std::find_if(lines.begin(), first, [](const std::string& line) {
+    return line.starts_with("terminate called ");
+  });
+  if (why != first) *first = *why;
+  lines.erase(lines.begin(), first);
   return lines;
 }
 

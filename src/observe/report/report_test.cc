@@ -271,6 +271,27 @@ TEST(Report, AnAbortAfterAnUncaughtExceptionIsPythonSExit) {
   }
 }
 
+TEST(Report, ANameThatAModuleOfTheUserSLacksIsNoMatterOfThePython) {
+  model::WorkerExit exit = failed_exit();
+  exit.program = "/env/bin/python3";
+  exit.last_output = {"  File \"/job/train.py\", line 1, in <module>"};
+  for (const auto& [text, next] : std::vector<std::pair<const char*, const char*>>{
+           {"ImportError: cannot import name 'f' from 'helper' (/job/helper.py)",
+            "  next        see /job/train.py, line 1\n"},
+           {"ImportError: cannot import name 'f' from partially initialized module 'helper' (most "
+            "likely due to a circular import) (/job/helper.py)",
+            "  next        see /job/train.py, line 1: the modules import each other in a circle\n"},
+           {"ImportError: cannot import name 'f' from 'torch' "
+            "(/env/lib/python3.11/site-packages/torch/__init__.py)",
+            "  next        the rank's Python was /env/bin/python3: choose another"},
+           {"ImportError: libcudart.so.12: cannot open shared object file",
+            "  next        the rank's Python was /env/bin/python3: choose another"}}) {
+    exit.exception = text;
+    const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+    EXPECT_TRUE(report.contains(next)) << report;
+  }
+}
+
 TEST(Report, AnAbortWithoutAnErrorMayBePythonSExit) {
   model::WorkerExit exit = failed_exit();
   exit.program = "/env/bin/python3";
@@ -284,6 +305,12 @@ TEST(Report, AnAbortWithoutAnErrorMayBePythonSExit) {
       << report;
   EXPECT_TRUE(report.contains("do the ranks have different numbers of steps?")) << report;
   EXPECT_TRUE(report.contains("PYTHONFAULTHANDLER=1")) << report;
+  model::WorkerExit flushed = exit;  // what Python had buffered comes behind
+  for (int step = 5; step < 20; ++step) flushed.last_output.push_back(fmt::format("step {}", step));
+  const std::string late = failure_report(model::cause_of(flushed), {}, "", {});
+  EXPECT_TRUE(late.contains("  last lines  terminate called without an active exception\n"))
+      << late;
+  EXPECT_TRUE(late.contains("              step 19\n")) << late;
   // The line of another abort, a frame by faulthandler, and a program that is not Python.
   std::array<model::WorkerExit, 3> others{exit, exit, exit};
   others[0].last_output.back() = "terminate called after throwing an instance of 'c10::Error'";

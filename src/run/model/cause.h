@@ -74,9 +74,8 @@ struct Cause {
 // Whether the signal came after an exception that had ended the rank's Python: native code that
 // still ran aborted or crashed as the interpreter exited. The exception is the cause.
 bool is_at_exit_of_python(const Cause& cause);
-// Whether a rank's Python that printed no error was aborted by std::terminate() without an
-// exception: so ends a Python that exits while threads of C++ still run. It is no proof that Python
-// exited.
+// Whether std::terminate() without an exception aborted a rank's Python that printed no error. This
+// happens when Python exits while C++ threads still run, and may also be a crash.
 bool is_perhaps_at_exit_of_python(const Cause& cause);
 
 // A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
