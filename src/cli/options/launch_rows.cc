@@ -432,8 +432,8 @@ constexpr std::array launch_flags = {
              Group::without_effect, check_event_log_handler,
              "toprun writes events to the file of --report instead", "null"),
 
-    of_one_call(torchrun(FlagId::unasked, "--logs-specs", 0, "NAME", "", Group::plugins,
-                         refuse_plugin,
+    of_one_call(torchrun(FlagId::unasked, "--logs-specs", 0, "default", "", Group::plugins,
+                         check_event_log_handler,
                          "--log-dir, --tee and --redirects decide where the output goes")),
 
 };
