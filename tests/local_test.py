@@ -114,6 +114,15 @@ class Environment(support.TestCase):
             finished = self.toprun(*dashes, script, *arguments, env=support.without_torch())
             self.assert_ok(finished)
             self.assertEqual(finished.out, f"{arguments}\n")
+            self.assertIn("toprun: --nnodes comes after the script, so it belongs to the script; write options of toprun "
+                          "before the script\n", finished.err)
+        finished = self.toprun(script, "--", "--nnodes", "2", env=support.without_torch())
+        self.assertNotIn("comes after", finished.err)
+
+    def test_a_variable_that_is_not_set_is_told(self):
+        finished = self.toprun("-e", "NOPE_TOKEN", *SH, "true")
+        self.assert_ok(finished)
+        self.assertIn("toprun: -e NOPE_TOKEN: the variable is not set here, so the ranks do not get it\n", finished.err)
 
     def test_limits_mask_and_descriptors_are_inherited(self):
         show = "ulimit -n; umask; ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign)' /proc/self/status"

@@ -93,10 +93,36 @@ class Submit(SubmitCase):
         self.assertRegex(finished.err, r"toprun: Slurm: Job \d+ to start at .* partition main")
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
-    def test_a_dry_run_behind_the_script_is_the_scripts(self):
+    def test_a_refused_value_says_where_it_comes_from(self):
+        folder = self.folder()
+        (folder / "toprun.toml").write_text('\npartition = "gpu"\n')
+        nodes = self.folder()
+        (nodes / "toprun.toml").write_text("nodes = 9\n")
+        for cwd, env, pattern in [
+            (folder, {}, r"--partition gpu \(\S*toprun.toml:2\): this cluster has main, urgent; .*"),
+            (nodes, {}, r"--nodes 9 \(\S*toprun.toml:1\): partition main has 4; .*"),
+            (self.folder(), {"SBATCH_PARTITION": "foo"},
+             r"--partition foo \(SBATCH_PARTITION\): this cluster has main, urgent; .*"),
+        ]:
+            with self.subTest(pattern):
+                finished = self.submit("--no-python", "true", cwd=cwd, env=env)
+                self.assertEqual(finished.code, 2, finished)
+                self.assert_one_line(finished, pattern)
+
+    def test_a_dry_run_behind_the_script_submits_nothing(self):
+        folder = self.folder()
+        (folder / "a.py").write_text("")
+        finished = self.submit("a.py", "-N", "2", "--dry-run", cwd=folder)
+        self.assertEqual(finished.code, 2, finished)
+        self.assert_one_line(finished, "--dry-run: it comes after the script, so it belongs to the script; write it "
+                                       "before the script .* write -- before the script's options")
+        self.assertEqual(self.login("squeue", "--noheader").out, "")
+        self.submitted("a.py", "--", "--dry-run", cwd=folder)
+
+    def test_a_dry_run_behind_a_program_is_the_programs(self):
         finished = self.submit("--no-python", "true", "--dry-run", cwd=self.folder())
         self.assert_ok(finished)
-        self.assertIn("toprun: --dry-run comes after the script, so it is passed to the script, "
+        self.assertIn("toprun: --dry-run comes after the program, so it is passed to the program, "
                       "and toprun submits the job", finished.err)
         self.assertEqual(self.wait_for_state(finished.out.strip(), "COMPLETED")["JobState"], "COMPLETED")
 
@@ -273,8 +299,10 @@ class Submit(SubmitCase):
             (["--contiguous"], 2, r"--contiguous: has no effect here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
             (["--time", "soon"], 2, r"--time soon: must be a time, as 90 \(minutes\), 1:30:00 or 2-12:00:00"),
-            (["--time", "1:2:3:4"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
-                                       r"to infinite.*"),
+            (["--time", "1:2:3:4"], 2, r"--time 1:2:3:4: must be a time, as .*"),
+            (["--array", "5-1"], 2, r"--array 5-1: must be task numbers, each range from low to high, as .*"),
+            (["-w", "n[0-1]", "-x", "n1,n2"], 2, r"--nodelist n\[0-1\] and --exclude n1,n2: both name n1; .*"),
+            (["-e", "NOPE_TOKEN"], 2, r"-e NOPE_TOKEN: the variable is not set here; export the variable, .*"),
             (["--array", "0-100000"], 1, r"Slurm refuses the job: Invalid job array specification; this cluster "
                                          r"takes task numbers up to \d+ \(MaxArraySize .*"),
             (["--chdir", "nowhere"], 2, r"--chdir nowhere: No such file or directory; .*"),
@@ -287,19 +315,23 @@ class Submit(SubmitCase):
 
     def test_it_says_what_slurm_would_not_say(self):
         for words, said in [
-            (["-e", "UNSET_TOKEN"], "toprun: -e UNSET_TOKEN: the variable is not set here, so the job does not get it\n"),
+            (["-e", "UNSET_NAME"], "toprun: -e UNSET_NAME: the variable is not set here, so the job does not get it\n"),
             (["--output", "/nonexist/dir/%j.out"],
              "toprun: --output /nonexist/dir/%j.out: there is no folder /nonexist/dir/ on this host; if the same "
              "holds on the job's first node, Slurm ends the job without a message: make the folder first\n"),
             (["--output", "x.%j.out"], None),
+            (["-m", "nosuch.module"], "does not find the module nosuch, neither in this folder nor elsewhere: the job "
+                                      "fails, unless its nodes have it\n"),
+            (["-m", "json.tool"], None),
         ]:
             with self.subTest(words):
-                finished = self.submit(*words, "--dry-run", "--no-python", "true", cwd=self.folder())
+                program = [] if "-m" in words else ["--no-python", "true"]
+                finished = self.submit("--dry-run", *words, *program, cwd=self.folder())
                 self.assert_ok(finished)
                 if said:
                     self.assertIn(said, finished.err)
                 else:
-                    self.assertNotIn("folder", finished.err)
+                    self.assertNotRegex(finished.err, "there is no folder|does not find")
 
     def test_the_pages_token_is_in_no_output(self):
         folder = self.folder()

@@ -77,6 +77,51 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
   }
 }
 
+// One of the processes of a launch, whose starter or first process tells.
+bool is_one_of_several(const Environment& environment) {
+  const bool is_ours = std::ranges::any_of(environment.variables(), [](const auto& variable) {
+    return variable.first == "TOPRUN_STEP" || variable.first == "TOPRUN_ATTEMPT" ||
+           variable.first.starts_with("TOPRUN_LOGIN_");
+  });
+  return is_ours ||
+         std::ranges::any_of(
+             std::array{"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"},
+             [&](const char* name) { return environment.non_empty(name).value_or("0") != "0"; });
+}
+
+// Options that only a launcher has, in a script's arguments, where the launcher does not read them.
+std::string note_of_options_behind(const options::Split& split) {
+  constexpr std::array names = {"--nproc-per-node", "--nnodes", "--rdzv-endpoint", "--rdzv-backend",
+                                "--max-restarts"};
+  std::vector<std::string> found;
+  for (const std::string& word : split.arguments) {
+    if (word == "--") break;
+    std::string name = word.substr(0, word.find('='));
+    std::ranges::replace(name, '_', '-');
+    if (std::ranges::find(names, name) != names.end()) found.push_back(word);
+  }
+  if (found.empty()) return {};
+  const bool is_one = found.size() == 1;
+  return fmt::format(
+      "{} {} after the script, so {} to the script; write options of toprun before the script",
+      printable(join(found, ", ")), is_one ? "comes" : "come",
+      is_one ? "it belongs" : "they belong");
+}
+
+// What the command line probably did not mean.
+void say_doubts(const options::Split& split, const std::vector<std::string>& argv,
+                plan::Program program, const Environment& environment) {
+  const std::string note =
+      is_behind_dashes(split, argv) ? std::string() : note_of_options_behind(split);
+  if (!note.empty() && program != plan::Program::executable) say(note);
+  for (const options::ParsedOption& option : split.options) {
+    const bool is_name = option.flag->id == options::FlagId::env && !option.value.contains('=');
+    if (!is_name || environment.has(option.value)) continue;
+    say(fmt::format("-e {}: the variable is not set here, so the ranks do not get it",
+                    printable(option.value)));
+  }
+}
+
 Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
                    const Environment& environment) {
   TRY(check_script_is_no_verb(split));
@@ -89,19 +134,9 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
   auto parsed = TRY(options::run_options(whole.split, words, whole.environment, is_file));
   TRY(options::complete(parsed.options.container, whole.environment, parsed.notes));
   for (const std::string& note : parsed.notes) say(note);
+  if (!is_one_of_several(environment))
+    say_doubts(whole.split, argv, parsed.options.program, whole.environment);
   return launch::launch(parsed.options, whole.environment);
-}
-
-// One of the processes of a launch, whose starter or first process tells.
-bool is_one_of_several(const Environment& environment) {
-  const bool is_ours = std::ranges::any_of(environment.variables(), [](const auto& variable) {
-    return variable.first == "TOPRUN_STEP" || variable.first == "TOPRUN_ATTEMPT" ||
-           variable.first.starts_with("TOPRUN_LOGIN_");
-  });
-  return is_ours ||
-         std::ranges::any_of(
-             std::array{"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"},
-             [&](const char* name) { return environment.non_empty(name).value_or("0") != "0"; });
 }
 
 // Completion shows its own text only.
@@ -116,6 +151,11 @@ void warn_of_variables(const std::vector<std::string>& argv, const Environment& 
 }
 
 }  // namespace
+
+bool is_behind_dashes(const options::Split& split, const std::vector<std::string>& words) {
+  const std::size_t behind = split.arguments.size() + 1;
+  return !split.arguments.empty() && words.size() > behind && words[words.size() - behind] == "--";
+}
 
 bool is_file(const std::string& path) {
   std::error_code error;

@@ -4,11 +4,16 @@
 #include <vector>
 
 #include "base/os/environment.h"
+#include "cli/options/split.h"
 
 namespace toprun::cli {
 
 // `toprun [run]`: runs the launch and returns its exit code.
 int run(const std::vector<std::string>& argv, const Environment& environment);
+
+// Whether `words`, the command line, have a "--" between the script and its arguments, which the
+// split has removed: then the arguments are the script's without doubt.
+bool is_behind_dashes(const options::Split& split, const std::vector<std::string>& words);
 
 // Whether the path is a file, a pipe or a device; false for a folder. run_options() and
 // submit_options() use this function.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "engines/slurm/script.h"
 
@@ -78,6 +79,12 @@ std::string partition_words(const JobRequest& job, const std::vector<NodeKind>& 
   return "partition " + (partition != nullptr ? *partition->value : kinds.front().partition);
 }
 
+// "--partition gpu"; where the user did not type it, with the place: "… (toprun.toml:3)".
+std::string label_of(const JobOption& option, std::string_view value) {
+  const std::string place = option.reason.empty() ? "" : fmt::format(" ({})", option.reason);
+  return fmt::format("{} {}{}", option.name, value, place);
+}
+
 Result<void> check_partitions(const JobRequest& job, const SlurmFacts& facts) {
   const JobOption* given = job.find("--partition");
   const std::vector<std::string> known = facts.partitions();
@@ -85,8 +92,7 @@ Result<void> check_partitions(const JobRequest& job, const SlurmFacts& facts) {
   for (const std::string_view name : split(*given->value, ',')) {
     if (std::ranges::find(known, name) != known.end()) continue;
     const auto near = did_you_mean(name, known);
-    return usage(fmt::format("--partition {}", name),
-                 fmt::format("this cluster has {}", join(known, ", ")),
+    return usage(label_of(*given, name), fmt::format("this cluster has {}", join(known, ", ")),
                  near ? fmt::format("did you mean {}?", *near) : "choose one of them");
   }
   return {};
@@ -103,7 +109,7 @@ bool has_partition(const SlurmFacts& facts, std::int64_t nodes, int gpus) {
 
 // By the option that the user gave: --nodes may be derived from --nnodes.
 std::string nodes_label(const JobOption& nodes) {
-  if (nodes.reason != "--nnodes") return fmt::format("--nodes {}", *nodes.value);
+  if (nodes.reason != "--nnodes") return label_of(nodes, *nodes.value);
   std::string range = *nodes.value;
   std::ranges::replace(range, '-', ':');
   return "--nnodes " + range;
@@ -165,9 +171,26 @@ Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kind
     text = kind.time_limit;
   }
   if (!requested || *requested <= longest) return {};
-  return usage(fmt::format("--time {}", *time->value),
+  return usage(label_of(*time, *time->value),
                fmt::format("{} allows at most {}", partition_words(job, kinds), text),
                "request less time, or choose another partition");
+}
+
+// A node that both lists name makes the job impossible.
+Result<void> check_node_lists(const JobRequest& job) {
+  const JobOption* const wanted = job.find("--nodelist");
+  const JobOption* const unwanted = job.find("--exclude");
+  if (wanted == nullptr || unwanted == nullptr) return {};
+  const auto nodes = hosts::expand_hostlist(wanted->value.value_or(""));
+  const auto others = hosts::expand_hostlist(unwanted->value.value_or(""));
+  if (!nodes || !others) return {};  // a file, or a form that Slurm judges
+  for (const std::string& node : *nodes) {
+    if (std::ranges::find(*others, node) == others->end()) continue;
+    return usage(fmt::format("{} and {}", label_of(*wanted, *wanted->value),
+                             label_of(*unwanted, *unwanted->value)),
+                 fmt::format("both name {}", node), "name the node in only one of them");
+  }
+  return {};
 }
 
 // sbatch(1), --contiguous.
@@ -228,8 +251,7 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   const auto requested = parse_int(cpus->value.value_or(""));
   const int most = std::ranges::max(kinds, {}, &NodeKind::cpus).cpus;
   if (!requested || *requested <= most) return {};
-  const std::string reason = cpus->reason.empty() ? "" : fmt::format(" ({})", cpus->reason);
-  return usage(fmt::format("{} {}{}", cpus->name, *requested, reason),
+  return usage(label_of(*cpus, *cpus->value),
                fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most),
                "request more nodes with fewer CPUs on each node");
 }
@@ -350,6 +372,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
                           std::vector<std::string>& notes) {
   if (auto known = check_partitions(job, facts); !known) return known;
   if (auto useful = check_contiguous(job, facts); !useful) return useful;
+  if (auto possible = check_node_lists(job); !possible) return possible;
   const std::vector<NodeKind> kinds = kinds_for(job, facts);
   if (purpose == Purpose::setup) {
     add(job, "--nodes", "1", "an environment is built on one node");

@@ -46,7 +46,19 @@ bool is_size(std::string_view value) {
 // Minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S.
 bool is_time(std::string_view value) {
   const std::string word = lower(value);
-  return word == "infinite" || word == "unlimited" || is_of_digits_and("-:", value);
+  if (word == "infinite" || word == "unlimited") return true;
+  const std::size_t dash = value.find('-');
+  const bool has_days = dash != std::string_view::npos;
+  const auto parts = split(value.substr(has_days ? dash + 1 : 0), ':');
+  return parts.size() <= 3 && (!has_days || is_number(value.substr(0, dash))) &&
+         std::ranges::all_of(parts, is_number);
+}
+
+// Whether the first number is not higher than the second.
+bool ascends(std::string_view first, std::string_view last) {
+  const auto from = parse_int(first);
+  const auto to = parse_int(last);
+  return !from || !to || *from <= *to;
 }
 
 // 0-9, 1,3,5-7, 0-15:4, and at most so many at once: 0-9%2.
@@ -58,9 +70,9 @@ bool is_of_tasks(std::string_view value) {
     const std::size_t colon = part.find(':');
     if (dash == std::string_view::npos) return is_number(part);
     const bool has_step = colon != std::string_view::npos && colon > dash;
-    return is_number(part.substr(0, dash)) &&
-           is_number(part.substr(dash + 1, has_step ? colon - dash - 1 : part.npos)) &&
-           (!has_step || is_number(part.substr(colon + 1)));
+    const auto last = part.substr(dash + 1, has_step ? colon - dash - 1 : part.npos);
+    return is_number(part.substr(0, dash)) && is_number(last) &&
+           ascends(part.substr(0, dash), last) && (!has_step || is_number(part.substr(colon + 1)));
   });
 }
 
@@ -89,7 +101,8 @@ constexpr std::array forms = {
     Form{"--mail-type", is_of_events,
          "must be events, as END,FAIL, of NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, "
          "STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50, ARRAY_TASKS"},
-    Form{"--array", is_of_tasks, "must be task numbers, as 0-9, 1,3,5-7 or 0-9%2 (2 at once)"},
+    Form{"--array", is_of_tasks,
+         "must be task numbers, each range from low to high, as 0-9, 1,3,5-7 or 0-9%2 (2 at once)"},
     Form{"--time", is_time, "must be a time, as 90 (minutes), 1:30:00 or 2-12:00:00"},
 };
 

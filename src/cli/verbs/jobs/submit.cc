@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/os/mounts.h"
+#include "base/process/command.h"
+#include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/config/config.h"
 #include "cli/jobs/job_options.h"
@@ -132,17 +135,44 @@ Result<options::Split> without_secret_env(options::Split split, std::vector<std:
   return split;
 }
 
-// A variable that -e NAME names and that is not set here: the job does not get it.
-std::vector<std::string> notes_on_unset(const options::Split& split,
-                                        const Environment& environment) {
+// A variable that -e NAME names and that is not set here: the job does not get it. Without a secret
+// it would fail only when it begins.
+Result<std::vector<std::string>> notes_on_unset(const options::Split& split,
+                                                const Environment& environment) {
   std::vector<std::string> notes;
   for (const options::ParsedOption& option : split.options) {
     const bool is_name = option.flag->id == options::FlagId::env && !option.value.contains('=');
     if (!is_name || environment.has(option.value)) continue;
+    if (is_secret_name(option.value) && option.origin.empty()) {
+      return usage("-e " + printable(option.value), "the variable is not set here",
+                   "export the variable, or leave the option out");
+    }
     notes.push_back(fmt::format("-e {}: the variable is not set here, so the job does not get it",
                                 printable(option.value)));
   }
   return notes;
+}
+
+// Of -m MODULE, if the Python that the job would find here does not find the module: the Python of
+// the job's nodes may be another. Empty: it is found, or this cannot be known here.
+std::string note_on_module(const plan::Options& run, const Environment& environment) {
+  constexpr std::chrono::seconds limit{5};
+  constexpr int exit_absent = 3;
+  const bool is_brought = !run.activation.empty() || !run.container.empty();
+  if (run.program != plan::Program::module || is_brought) return {};
+  const std::string package = run.script.substr(0, run.script.find('.'));
+  const auto python = plan::choose_python("", environment, hosts::host_name());
+  if (!python) return {};
+  const auto looked = process::run({python->path, "-c",
+                                    "import importlib.util, sys; sys.path[0] = ''; "
+                                    "sys.exit(0 if importlib.util.find_spec(sys.argv[1]) else 3)",
+                                    package},
+                                   environment, limit);
+  if (!looked || looked->code != exit_absent) return {};
+  return fmt::format(
+      "-m {}: on this host {} does not find the module {}, neither in this folder "
+      "nor elsewhere: the job fails, unless its nodes have it",
+      printable(run.script), python->path, printable(package));
 }
 
 // Slurm makes no folders for --output and --error: such a job fails without a message. The job's
@@ -203,15 +233,18 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
+  if (std::string note = note_on_module(options->run, environment); !note.empty()) {
+    options->notes.push_back(std::move(note));
+  }
   if (const auto paths = jobs::make_paths_absolute(options->request); !paths) {
     return give_up(paths.error());
   }
   if (const auto fine = check_output_folders(options->request, options->notes); !fine) {
     return give_up(fine.error());
   }
-  for (std::string& note : notes_on_unset(argument, environment)) {
-    options->notes.push_back(std::move(note));
-  }
+  auto unset = notes_on_unset(argument, environment);
+  if (!unset) return give_up(unset.error());
+  std::ranges::move(*unset, std::back_inserter(options->notes));
   const Environment clean = jobs::submission_environment(environment);
   if (const auto limit = engines::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
@@ -231,13 +264,27 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());
 }
 
-void say_whose_dry_run(const options::Split& split) {
+// A user who types --dry-run wants to submit nothing. For a program that is not Python, "--" would
+// change its arguments.
+Result<void> check_whose_dry_run(const options::Split& split,
+                                 const std::vector<std::string>& words) {
   const bool is_given = std::ranges::any_of(split.options, [](const options::ParsedOption& option) {
     return option.flag->id == options::FlagId::job_dry_run;
   });
-  if (is_given || std::ranges::find(split.arguments, "--dry-run") == split.arguments.end()) return;
-  say("--dry-run comes after the script, so it is passed to the script, and toprun submits the "
-      "job; before the script, it only shows what would be submitted");
+  const auto end = std::ranges::find(split.arguments, "--");
+  if (is_given || std::find(split.arguments.begin(), end, "--dry-run") == end) return {};
+  if (is_behind_dashes(split, words)) return {};
+  const bool is_executable = std::ranges::any_of(
+      split.options,
+      [](const options::ParsedOption& option) { return option.flag->name == "--no-python"; });
+  if (!is_executable) {
+    return usage("--dry-run", "it comes after the script, so it belongs to the script",
+                 "write it before the script to submit nothing; if the script needs it, write -- "
+                 "before the script's options");
+  }
+  say("--dry-run comes after the program, so it is passed to the program, and toprun submits the "
+      "job; before the program, it only shows what would be submitted");
+  return {};
 }
 
 }  // namespace
@@ -245,7 +292,7 @@ void say_whose_dry_run(const options::Split& split) {
 Result<int> run_submit(const options::Call& call) {
   options::Split split = call.split;
   TRY(check_script_is_no_verb(split));
-  say_whose_dry_run(split);
+  TRY(check_whose_dry_run(split, call.words));
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
   const auto engine = engine_of(split, environment);
