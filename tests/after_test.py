@@ -163,6 +163,20 @@ class After(SubmitCase):
         self.assertEqual(finished.code, 69, finished)
         self.assertRegex(finished.err.splitlines()[-1],
                          rf"toprun: job \d+: not started: job {id} failed, exit code 1: (pip install|venv).* on host n")
+        self.assertEqual(finished.err.splitlines()[-1].count(" on host n"), 1)
+
+    def test_a_setup_that_fails_says_why(self):
+        """Its reason is one line above in the job's output, which --wait does not show."""
+        folder = self.folder()
+        failed = self.begin(*self.cluster.on("ctl", TOPRUN, "setup", "--wait", "--venv", "env", "--python",
+                                             shutil.which("python3"), "./no-such-package"), cwd=folder).wait(90)
+        self.assertEqual(failed.code, 1, failed)
+        id = failed.out.strip()
+        self.assertRegex(failed.err.splitlines()[-1],
+                         rf"toprun: job {id}: failed, exit code 1: (pip install|venv).* on host n")
+        self.wait_until_forgotten(id)
+        recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
+        self.assertRegex(recent.out, rf"(?m)^ *{id} .* 1 +failed: (pip install|venv)", recent)
 
     def test_the_last_line_is_the_cause(self):
         """srun adds a line of its own for each node, innocent ones included."""

@@ -622,6 +622,25 @@ class WithoutAnEngine(support.TestCase):
                 self.assertEqual(finished.code, 1, finished)
                 self.assert_one_line(finished, "found neither Slurm nor Run:AI nor Kubernetes: squeue, scontrol, runai and kubectl are not in PATH; .*")
 
+    def test_a_job_that_never_began_is_among_the_recent_ones(self):
+        """It has no end of its own: by that it came behind 20 others, and was not listed."""
+        folder = self.folder()
+        for number in range(22):
+            kept = folder / f"logs/{100 + number}"
+            kept.mkdir(parents=True)
+            end = f"2026-11-28T05:{number:02}:00.000Z"
+            (kept / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": 1, "updated": end,
+                                                          "ended": end, "attempts": [{"attempt": 0, "nodes": []}]}))
+        kept = folder / "logs/130"
+        kept.mkdir()
+        (kept / "job.sbatch").write_text("#!/bin/bash\n#SBATCH --dependency=afterok:121\n")
+        (kept / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada","name":"b"}\n')
+        finished = self.toprun("jobs", "--recent", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(finished)
+        rows = finished.out.splitlines()[1:]
+        self.assertEqual(len(rows), 20, finished)
+        self.assertRegex(rows[0], r"^ *130 +b +- +69 +not started: job 121 failed")
+
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
         kept = folder / "999991"
@@ -657,8 +676,8 @@ class WithoutAnEngine(support.TestCase):
         kubectl = folder / "kubectl"
         for said, line in {
                 "The connection to the server localhost:8080 was refused - did you specify the right host or port?":
-                    r"job abc: Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job with this name "
-                    r"\(The .*\); give a number from squeue, or log in to the cluster or set KUBECONFIG",
+                    r"job abc: Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job with this name; "
+                    r"give a number from squeue, or log in to the cluster or set KUBECONFIG",
                 "Unable to connect to the server: no route to host":
                     r"cannot find out whether job abc exists: kubectl get .*: Unable to connect .*"}.items():
             kubectl.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
@@ -673,7 +692,7 @@ class WithoutAnEngine(support.TestCase):
         finished = self.run_without("cluster")
         self.assert_ok(finished)
         self.assertRegex(finished.out, r"(?m)^\$HOME")
-        self.assertRegex(finished.out, "(?m)^.*this node only")
+        self.assertRegex(finished.out, r"(?m)^.*local disk \(perhaps exported\)")
 
 
 if __name__ == "__main__":

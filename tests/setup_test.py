@@ -99,7 +99,7 @@ class Local(support.TestCase):
         mark = self.work / "env/mark"
         mark.touch()
         self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it already exists, "
-                          r"built on \S+ at \S+ with demo==1.2, which this command line does not name; --force "
+                          r"built on \S+ at \S+ \S+ with demo==1.2, which this command line does not name; --force "
                           "builds it again as this command line says", code=2)
         (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
         again = self.setup("--venv", "env", "-r", "requirements.txt")

@@ -301,7 +301,11 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line) {
   const auto program = find_program(argv.front(), environment);
-  if (!program) return fail("cannot run " + argv.front(), "no such program in PATH");
+  if (!program) {
+    const bool is_path = argv.front().contains('/');
+    return fail("cannot run " + argv.front(),
+                is_path ? "there is no such program" : "no such program in PATH");
+  }
   auto pipe = TRY(make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int output = pipe.write.get();

@@ -173,6 +173,9 @@ std::string end_words(const KnownJob& known, WallTime beside, ExitCode shown) {
 // Why it ended, behind the words for how; empty: they say all.
 std::string why_words(const KnownJob& known, WallTime beside) {
   if (is_of_earlier_run(known)) return {};
+  if (known.job && has_built(known) && known.setup->state == setup::State::failed) {
+    return ": " + printable(known.setup->why);
+  }
   if (const model::Hang* const hang = hang_at_end(known)) {
     return ", " + hang_words(*hang, "it had hung", beside);
   }
@@ -201,7 +204,9 @@ std::optional<int> reported_code(const KnownJob& known) {
   if (never_started(known)) return engines::exit_not_started;
   const auto code = code_of_run(known);
   if (code && !is_of_earlier_run(known)) return code;
-  if (!known.job && has_built(known) && known.setup->state == setup::State::complete) return 0;
+  if (!known.job && has_built(known)) {
+    return known.setup->state == setup::State::complete ? 0 : exit_failure;
+  }
   return known.job ? exit_code_of(*known.job) : std::nullopt;
 }
 

@@ -88,8 +88,10 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
     if (exit_code_of(job).value_or(0) != 0) words = ending_of(queue, job, setups).words;
   }
-  const std::string why = why_not_built(text, setups);
-  return fmt::format("job {} {}{}{}", printable(text), words, why.empty() ? "" : ": ", why);
+  const std::string why = printable(why_not_built(text, setups));
+  const bool is_said = why.empty() || words.contains(why);
+  return fmt::format("job {} {}{}{}", printable(text), words, is_said ? "" : ": ",
+                     is_said ? "" : why);
 }
 
 }  // namespace

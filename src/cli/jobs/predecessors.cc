@@ -259,7 +259,9 @@ Result<AwaitedSetup> after_setup(const options::Split& split, const Environment&
   for (const auto& [path, record] : builds) {
     const auto job = TRY(awaited_job(record, environment));
     if (job.empty()) {
-      out.note = "--after setup: toprun setup has already finished, at " + record.ended;
+      const auto ended = time_in(record.ended);
+      out.note = fmt::format("--after setup: toprun setup has already finished, at {}",
+                             ended ? time_text(*ended) : record.ended);
     } else {
       out.split.options.push_back(option);
       out.split.options.back().value = job;

@@ -24,8 +24,15 @@ constexpr std::size_t widest_recent_name = 24;
 
 EndedJob ended_job(const KnownJob& known) {
   JobSummary what = summary_of(known);
-  return {known.id,       std::move(what.name),  what.ended,
-          what.exit_code, std::move(what.words), std::move(what.words_beside_code)};
+  const auto& submitted = known.story.submitted;
+  const auto latest = what.ended || !submitted ? what.ended : std::optional(submitted->at);
+  return {known.id,
+          std::move(what.name),
+          what.ended,
+          latest,
+          what.exit_code,
+          std::move(what.words),
+          std::move(what.words_beside_code)};
 }
 
 EndedJob known_to_engine(const engines::Queue& queue, const Job& job,
@@ -64,7 +71,7 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
     if (auto job = by_its_files(found)) all.push_back(*std::move(job));
   }
   std::ranges::stable_sort(all, [](const EndedJob& a, const EndedJob& b) {
-    return a.ended != b.ended ? a.ended > b.ended : natural_less(b.id, a.id);
+    return a.latest != b.latest ? a.latest > b.latest : natural_less(b.id, a.id);
   });
   if (all.size() > most) all.resize(most);
   return all;

@@ -15,6 +15,9 @@ struct EndedJob {
   std::string id;
   std::string name;  // empty: unknown
   std::optional<WallTime> ended;
+  // Its end; for a job without a known end, as one that never began, its submission. By this time
+  // the jobs are sorted.
+  std::optional<WallTime> latest;
   std::optional<int> exit_code;
   std::string how;              // the cause, or else the engine's description; may be empty
   std::string how_beside_code;  // `how` without the job's exit code

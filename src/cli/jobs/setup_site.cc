@@ -42,8 +42,9 @@ Result<void> check_unknown(const std::string& built) {
 
 Result<Site> compare(const std::string& built, const Record& known,
                      const std::vector<std::string>& asked) {
-  const std::string why =
-      fmt::format("it already exists, built on {} at {}", known.host, known.ended);
+  const auto ended = time_in(known.ended);
+  const std::string why = fmt::format("it already exists, built on {} at {}", known.host,
+                                      ended ? time_text(*ended) : known.ended);
   if (known.asked.empty()) return taken(built, why, "--force builds it again");
   const std::string others = setup::contents_differences(known.asked, asked);
   if (others.empty()) return Site::finished;

@@ -79,6 +79,20 @@ std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now)
                      duration_text(std::max(*first->ended - now, WallTime::duration(0))));
 }
 
+// Slurm plans as if a job without a time limit ended after 365 days (job_mgr.c: YEAR_SECONDS).
+constexpr std::chrono::hours end_of_unlimited{24 * 365};
+constexpr std::chrono::hours no_plan = end_of_unlimited / 2;
+
+// "job 48 on n0", a job that holds nodes of its partition without a time limit. Empty: none does.
+std::string without_limit(const Job& job, const std::vector<Job>& all) {
+  const auto found = std::ranges::find_if(all, [&](const Job& other) {
+    return other.state == JobState::running && same_queue(other, job) && !other.limit &&
+           !other.limit_of_partition;
+  });
+  if (found == all.end()) return {};
+  return fmt::format("job {} on {}", printable(found->id), printable(found->node_list));
+}
+
 bool waits_for_room(const std::string& reason) {
   return reason == "Resources" || reason == "Priority";
 }
@@ -106,6 +120,9 @@ std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
   if (is_delayed && waiting.start.value_or(*waiting.not_before) <= *waiting.not_before) {
     return fmt::format("not before {}, in {}{}", time_text(*waiting.not_before),
                        duration_text(*waiting.not_before - now), wish);
+  }
+  if (!waiting.unlimited.empty()) {
+    return fmt::format("unknown: {} has no time limit", waiting.unlimited);
   }
   if (waiting.start) {
     return fmt::format(
@@ -144,6 +161,10 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
     out.reasons.push_back(place_text(*job.ahead));
   }
   if (!out.needs_room) return out;
+  if (out.start && *out.start - now > no_plan) {
+    out.unlimited = without_limit(job, all);
+    if (!out.unlimited.empty()) out.start.reset();
+  }
   out.ahead = jobs_ahead(job, all);
   if (out.ahead) out.reasons.push_back(ahead_text(*out.ahead));
   if (std::string end = first_end(job, all, now); !end.empty()) {

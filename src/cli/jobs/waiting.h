@@ -18,7 +18,9 @@ struct Waiting {
   std::optional<std::int64_t> ahead;   // number of waiting jobs before it
   std::optional<WallTime> start;       // expected by the engine
   std::optional<WallTime> not_before;  // earliest possible start
-  bool was_requeued = false;           // true: not_before comes from the engine, not from --begin
+  std::string unlimited;  // "job 48 on n0": a running job without a time limit, after whose assumed
+                          // end (365 days) the engine plans the start; then `start` is unset
+  bool was_requeued = false;  // true: not_before comes from the engine, not from --begin
 };
 
 // Returns an empty Waiting for a job that does not wait. `starts` is the result of Queue::starts(),

@@ -146,7 +146,9 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
   std::vector<std::vector<std::string>> rows = {
       {"USE", "PATH", "FREE", "SIZE", "QUOTA USED", "TYPE", "SEEN BY"}};
   for (const FileSystem& place : places) {
-    const std::string seen = !place.shared ? "?" : *place.shared ? "all nodes" : "this node only";
+    const std::string seen = !place.shared   ? "?"
+                             : *place.shared ? "all nodes"
+                                             : "local disk (perhaps exported)";
     const std::string type = place.type.empty() ? "?" : printable(place.type);
     if (place.space) {
       rows.push_back({place.use, printable(place.path),

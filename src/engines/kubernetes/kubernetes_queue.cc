@@ -61,9 +61,8 @@ Error not_found(const JobId& id, const Error& refusal) {
   const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
   return {"job " + id.text,
-          fmt::format("Slurm's job ids are numbers, and kubectl knows no cluster here that could "
-                      "have a job with this name ({})",
-                      refusal->why),
+          "Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job "
+          "with this name",
           "give a number from squeue, or log in to the cluster or set KUBECONFIG", exit_failure};
 }
 

@@ -72,13 +72,13 @@ Result<int> print_jobs(const Call& call) {
   std::vector<std::string> status;
   for (const engines::Job& job : jobs->jobs)
     status.push_back(status_of(*queue, job, live_statuses));
-  const int code = print(
-      jobs::jobs_table(*queue, jobs->jobs, status, style_of(STDOUT_FILENO, call.environment)));
   if (jobs->jobs.empty() && !call.has(FlagId::all)) {
     say("none of your jobs waits or runs; --all shows all users' jobs, and toprun status ID shows "
         "a job that has ended");
+    return 0;
   }
-  return code;
+  return print(
+      jobs::jobs_table(*queue, jobs->jobs, status, style_of(STDOUT_FILENO, call.environment)));
 }
 
 Result<int> print_recent(const Call& call) {

@@ -81,6 +81,10 @@ class VenvBuild {
       auto python = TRY(plan::choose_python("", environment, record_.host));
       requested_.python = python.path;
     }
+    if (!process::find_program(requested_.python, environment)) {
+      return fail("--python " + requested_.python,
+                  fmt::format("there is no such program on host {}", record_.host));
+    }
     record_.base_python = requested_.python;
     return {};
   }
