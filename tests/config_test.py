@@ -196,7 +196,7 @@ class Local(support.TestCase):
                           "nproc-per-node = 2\n[profile.three]\nnproc-per-node = 3\n")
         self.assertEqual(len(self.ranks()), 2)
         self.assertEqual(len(self.ranks("--profile", "three")), 3)
-        self.assertIn(f"profile two, by {self.project}/toprun.toml:1, among three, two\n",
+        self.assertIn(f"profile two, chosen by {self.project}/toprun.toml:1; the files have three, two\n",
                       self.call("config", "show").out)
         self.assertEqual(len(self.ranks(env={"TOPRUN_PROFILE": "three"})), 3)
         finished = self.call("--profile", "tow", "--no-python", "true")

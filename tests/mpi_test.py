@@ -293,6 +293,8 @@ class ViaMpirun(MpiCase):
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["rank"], cause["signal"], cause["exit_code"]), ("signal", 2, 9, None))
         self.assertRegex(finished.err, r"\ntoprun: rank 2 on n[01] was killed by SIGKILL\n")
+        self.assertRegex(finished.err, r"\ntoprun: 20.* → .*: 4 ranks on 2 nodes, rank 2 on n[01] was killed by SIGKILL, "
+                                       r"exit code \d+\n")
         self.assertRegex(self.launch("status", report).out,
                          r"\n  attempt 0  rank 2 on n[01] was killed by SIGKILL\n")
 
@@ -305,7 +307,8 @@ class ViaMpirun(MpiCase):
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["what"]), ("launcher", "toprun failed"))
         self.assertIn("a host's name is unknown", cause["message"])
-        self.assertEqual(finished.err.count("toprun: ") - finished.err.count("toprun: warning"), 1, finished)
+        said = finished.err.count("toprun: ") - finished.err.count("toprun: warning")
+        self.assertEqual(said, 2, f"the cause and the last line: {finished}")
         self.assertIn("a host's name is unknown", finished.err)
 
     def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):

@@ -175,16 +175,18 @@ TEST(Detect, NotesWhatOthersMustDo) {
     Hints hints;
     const char* note;
   };
-  for (const auto& [what, environment, hints, note] : std::vector<Case>{
-           {"no meeting point", laptop, by_hand(2, ""),
-            "--nnodes 2 without --rdzv-endpoint or --master-addr: the other nodes' toprun must be "
-            "started on this host"},
-           {"srun forgotten", batch_script, by_hand(4, "--rdzv-endpoint"),
-            "this toprun starts one node of 4 and waits for the others; to start all nodes, drop "
-            "--rdzv-endpoint and --node-rank"},
-           {"all said", laptop, by_hand(2, "--rdzv-endpoint"), ""},
-           {"all said in Slurm", one_each, by_hand(4, "--rdzv-endpoint"), ""},
-       }) {
+  for (
+      const auto& [what, environment, hints, note] : std::vector<Case>{
+          {"no meeting point", laptop, by_hand(2, ""),
+           "--nnodes 2 without --rdzv-endpoint or --master-addr: toprun waits for the other nodes' "
+           "toprun on this same host; for other hosts, give each --rdzv-endpoint HOST:PORT, or use "
+           "--hosts"},
+          {"srun forgotten", batch_script, by_hand(4, "--rdzv-endpoint"),
+           "this toprun starts one node of 4 and waits for the others; to start all nodes, drop "
+           "--rdzv-endpoint and --node-rank"},
+          {"all said", laptop, by_hand(2, "--rdzv-endpoint"), ""},
+          {"all said in Slurm", one_each, by_hand(4, "--rdzv-endpoint"), ""},
+      }) {
     const auto found = detect(environment, hints);
     ASSERT_TRUE(found) << what << ": " << found.error().line();
     EXPECT_EQ(found->notes.empty() ? "" : found->notes[0], note) << what;

@@ -184,9 +184,11 @@ Result<std::optional<Allocation>> ManualEngine::detect(const Environment& enviro
     allocation = std::move(**found);
   } else if (hints.endpoint_source.empty()) {
     allocation.notes.push_back(
-        fmt::format("{} {} without --rdzv-endpoint or --master-addr: the other nodes' toprun must "
-                    "be started on this host",
-                    hints.nnodes_source, *hints.nnodes));
+        fmt::format("{} {}{} without --rdzv-endpoint or --master-addr: toprun waits for the other "
+                    "nodes' toprun on this same host; for other hosts, give each "
+                    "--rdzv-endpoint HOST:PORT, or use --hosts",
+                    hints.nnodes_source,
+                    hints.min_nodes ? fmt::format("{}:", *hints.min_nodes) : "", *hints.nnodes));
   }
   take_user_index(allocation, hints);
   TRY(check_index(allocation));

@@ -79,8 +79,10 @@ class Collector {
       if (!slots) {
         return usage(
             fmt::format("{}: \"{}\"", place, word),
-            item.slots->empty()
-                ? std::string("the number of processes after the ':' is missing")
+            item.slots->empty() ? std::string("the number of processes after the ':' is missing")
+            : parse_int(*item.slots)
+                ? fmt::format("the number of processes after the ':' must be from 1 to {}",
+                              max_host_slots)
                 : std::string("the text after the ':' is not a number of processes"),
             fmt::format(
                 "write HOST:N with N from 1 to {}; ports and users belong in ssh's configuration",

@@ -49,7 +49,7 @@ TEST(HostFile, HostsOptionErrors) {
        "--hosts, item 3: host a is listed twice: the host is already listed at --hosts, item 1"},
       {"n[1-3],n2:4", "--hosts, item 2: host n2 is listed twice"},
       {"me@a,you@a", "--hosts, item 2: host a is listed twice"},
-      {"a:0", "--hosts, item 1: \"a:0\": the text after the ':' is not a number of processes"},
+      {"a:0", "--hosts, item 1: \"a:0\": the number of processes after the ':' must be from 1 to "},
       {"a:ssh", "\"a:ssh\": the text after the ':' is not a number of processes"},
       {"a:100001", "with N from 1 to 100000"},
       {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},

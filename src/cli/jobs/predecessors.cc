@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/setup_site.h"

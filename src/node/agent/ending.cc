@@ -61,7 +61,8 @@ std::string advice_on_idle_nodes(const plan::Job& job) {
 }
 
 // What lets a job go on without a lost node; empty for ranks in place, which are not restarted.
-std::string advice_on_loss(const plan::Job& job) {
+// `attempt`: the number of the last one, which is at least the number of restarts.
+std::string advice_on_loss(const plan::Job& job, int attempt) {
   if (job.place.stance == engines::Stance::in_place) return {};
   const bool lacks_restarts = !job.replaces_nodes();
   if (lacks_restarts) {
@@ -77,6 +78,14 @@ std::string advice_on_loss(const plan::Job& job) {
     return fmt::format(
         "{}; --max-restarts N lets the job wait for a node that replaces the lost node", fewer);
   }
+  // With restarts left, only a node was lacking.
+  if (job.has_spares() && attempt < job.options.max_restarts) {
+    const std::size_t all = job.place.nodes.size();
+    const std::size_t spares = all - static_cast<std::size_t>(job.nnodes);
+    return fmt::format(
+        "{}; or give more than {} {}: {} already in use or lost", fewer, all, nodes_word(job),
+        spares == 1 ? std::string("the only spare is") : fmt::format("the {} spares are", spares));
+  }
   return fmt::format(
       "{}; or give more {} than --nnodes {}{}: the additional ones wait as spares, and replace a "
       "lost node",
@@ -90,7 +99,7 @@ std::string next_after_loss(const plan::Job& job, const run::AttemptCourse& atte
       cause.kind == model::CauseKind::node_lost || cause.kind == model::CauseKind::agent_lost;
   if (!is_loss) return {};
   if (cause.node.empty()) return "look at the network of the root's host first";
-  if (follows == Follows::nothing) return advice_on_loss(job);
+  if (follows == Follows::nothing) return advice_on_loss(job, attempt.number);
   std::set<std::string> hosts;
   for (const model::NodeRecord& node : attempt.nodes) hosts.insert(node.name.raw());
   // The verdict does not know which of the two is at fault if the lost one was silent.
@@ -113,6 +122,11 @@ std::string next_after_signal(const plan::Job& job, const model::Cause& cause, i
   if (!is_from_outside) return {};
   if (const auto id = engines::slurm::own_job_id(job.environment)) {
     return fmt::format("toprun status {} shows whether a user cancelled the job", *id);
+  }
+  if (job.place.engine == engines::EngineKind::mpi) {
+    return "mpirun probably ended this agent, because another process of mpirun failed: see "
+           "mpirun's "
+           "own message";
   }
   return signal == SIGHUP
              ? "SIGHUP mostly comes from a closed terminal: nohup, tmux and toprun submit keep a "

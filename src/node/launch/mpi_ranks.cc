@@ -30,6 +30,7 @@
 #include "node/plan/arrange.h"
 #include "node/plan/container_plan.h"
 #include "node/plan/login_orders.h"
+#include "observe/report/report.h"
 #include "run/model/exit.h"
 
 namespace toprun::launch {
@@ -253,6 +254,7 @@ class MpiReport {
     model::AttemptRecord& attempt = record_.attempts.back();
     attempt.ended = record_.ended;
     attempt.cause = std::move(cause);
+    say_block(report::last_line(record_));
     boost::asio::co_spawn(io_, file_.finish(record_), boost::asio::detached);
     io_.run();
   }

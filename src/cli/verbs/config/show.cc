@@ -79,8 +79,8 @@ std::string profile_text(const ShownConfig& shown) {
   const std::string known = printable(join(names, ", "));
   if (!shown.profile)
     return fmt::format("no profile is used; --profile NAME chooses: {}\n\n", known);
-  return fmt::format("profile {}, by {}, among {}\n\n", printable(shown.profile->name),
-                     printable(shown.profile->source), known);
+  return fmt::format("profile {}, chosen by {}; the files have {}\n\n",
+                     printable(shown.profile->name), printable(shown.profile->source), known);
 }
 
 bool is_about_config(const options::Flag& flag) {
