@@ -30,8 +30,8 @@
 
 #include "base/os/environment.h"
 #include "base/os/fd.h"
-#include "base/text/text.h"
 #include "base/os/uncaught.h"
+#include "base/text/text.h"
 #include "base/text/version.h"
 #include "node/link/dial.h"
 #include "run/conductor/node_part.h"
@@ -121,8 +121,7 @@ class Load {
  public:
   explicit Load(Wanted what)
       : wanted(std::move(what)),
-        secret(link::Secret::given(
-            Environment::from(::environ).get("TOPRUN_SECRET").value_or(""))),
+        secret(link::Secret::given(Environment::from(::environ).get("TOPRUN_SECRET").value_or(""))),
         next_(io),
         overdue_(io, limit) {}
 
@@ -189,8 +188,8 @@ class Load {
       co_return join;
     };
     const link::RootAddress where{"127.0.0.1", {wanted.port}, false, {}, wanted.agents};
-    auto joined = co_await link::join_root(pool_, where, agent.identity(), secret, {}, limit,
-                                                 make_join);
+    auto joined =
+        co_await link::join_root(pool_, where, agent.identity(), secret, {}, limit, make_join);
     if (!joined) ::die(joined.error().line());
     agent.begin(std::move(*joined));
   }
@@ -234,8 +233,7 @@ class Load {
 Agent::Agent(Load& load, int rank)
     : load_(load),
       rank_(rank),
-      identity_{std::string(version), link::job_hash(load.wanted.job),
-                link::new_agent_id()} {}
+      identity_{std::string(version), link::job_hash(load.wanted.job), link::new_agent_id()} {}
 
 model::Join Agent::join() const {
   model::Join join;
