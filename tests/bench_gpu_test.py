@@ -134,10 +134,12 @@ class Nccl(support.TestCase):
     def test_how_many_iterations(self):
         """Those that are timed, and the one that is checked, in two buffers and in one."""
         for words, warmups, timed, checked in (
-                ([], 1, 20, 0), (["-w", "0"], 0, 20, 0), (["-w", "5", "-n", "3"], 5, 3, 0), (["-n", "3", "-c", "1"], 1, 3, 1),
+                (["-n", "20"], 1, 20, 0), (["-w", "0", "-n", "1"], 0, 1, 0), (["-w", "5", "-n", "3"], 5, 3, 0),
+                (["-n", "3", "-c", "1"], 1, 3, 1),
                 (["--preset", "all_reduce_bench"], 2, 5, 0)):
             with self.subTest(words):
                 self.assertEqual(self.all_reduces(*words), warmups + 2 * (timed + checked))
+        self.assertGreater(self.all_reduces(), 1 + 2 * 20, "50 ms of iterations, unless -n says how many")
 
     def test_the_environments_wheel_is_found(self):
         environment = self.folder()

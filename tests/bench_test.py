@@ -185,8 +185,8 @@ class Here(support.TestCase):
                 self.assertEqual(len(done.err.splitlines()), 1, done)
 
     def test_what_only_the_started_job_tells(self):
-        for words, said in [(["--ranks", "3"], "--ranks 3: the job has 2"),
-                            (["--nodes", "2"], "--nodes 2: the job has 1"),
+        for words, said in [(["--ranks", "3"], "--ranks 3: the job has 2 ranks"),
+                            (["--nodes", "2"], "--nodes 2: the job has 1 node"),
                             (["-r", "2"], "--root 2: the job has ranks 0 to 1"),
                             (["-b", "90000G"], "measure smaller sizes")]:
             with self.subTest(words=words):

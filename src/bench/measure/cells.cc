@@ -59,13 +59,14 @@ Result<std::vector<Ranks>> subsets(const Request& request, std::span<const Peer>
   std::vector<Ranks> found;
   for (const std::size_t count : request.nodes) {
     if (count == 0 || count > nodes.size()) {
-      return usage(fmt::format("--nodes {}", count), fmt::format("the job has {}", nodes.size()));
+      return usage(fmt::format("--nodes {}", count),
+                   "the job has " + counted(nodes.size(), "node"));
     }
     found.push_back(joined({nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(count)}));
   }
   for (const std::size_t count : request.ranks) {
     if (count == 0 || count > all.size()) {
-      return usage(fmt::format("--ranks {}", count), fmt::format("the job has {}", all.size()));
+      return usage(fmt::format("--ranks {}", count), "the job has " + counted(all.size(), "rank"));
     }
     found.emplace_back(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
   }

@@ -89,7 +89,7 @@ TEST(Cells, TheFirstNodesOrRanks) {
   EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"))),
             "topology 1: 0 1\ntopology 3: 0 1 2 3 4 5\ntopology 2: 0 1 2\n");
   request.nodes = {4};
-  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"))), "--nodes 4: the job has 3");
+  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"))), "--nodes 4: the job has 3 nodes");
 }
 
 }  // namespace

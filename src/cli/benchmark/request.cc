@@ -68,10 +68,9 @@ void apply(std::string_view preset, const Call& call, Request& request) {
     request.min_bytes = request.max_bytes = its_bytes;
   }
   if (!call.has(FlagId::warmups)) request.warmups = 2;
-  if (!call.has(FlagId::iterations)) {
-    request.iterations = 5;
-    request.least_time = {};
-  }
+  if (call.has(FlagId::iterations)) return;
+  request.iterations = 5;
+  request.least_time = {};
 }
 
 Result<void> check(const Request& request) {
@@ -206,6 +205,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (!call.has(FlagId::min_bytes)) {
     measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
   }
+  if (call.has(FlagId::iterations)) measured.least_time = {};
   apply(call.text(FlagId::preset).value_or(""), call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
   TRY(check_range(call, measured));

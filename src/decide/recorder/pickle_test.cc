@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/os/os_testing.h"
 #include "decide/recorder/recorder_testing.h"
 
 namespace toprun::recorder {
@@ -92,6 +93,7 @@ TEST(Pickle, RefusesWhatIsNoData) {
 }
 
 TEST(Pickle, IsBounded) {
+  if (emulated()) GTEST_SKIP() << "tens of MB, for which an emulator takes minutes";
   // Lists in lists, and a list of two copies of the one before, fifty times.
   EXPECT_EQ(
       parse_pickle("\x80\x02" + std::string(1'000, ']') + std::string(999, 'a') + ".").error()->why,

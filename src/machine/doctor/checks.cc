@@ -234,13 +234,14 @@ Findings own_settings(const Facts& facts) {
 
 Findings own_name(const Facts& facts) {
   if (!facts.network.own_name_leads_astray) return {};
-  const std::string where =
-      facts.own_name_leads_to.empty() ? "nowhere" : "to " + facts.own_name_leads_to;
-  return {
-      found(Severity::warning,
-            fmt::format("the host's name resolves {}, none of its addresses on a network", where),
-            "make /etc/hosts or DNS resolve it to an address of the host's network; until then "
-            "toprun sets GLOO_SOCKET_IFNAME in jobs of several nodes")};
+  const std::string& led = facts.own_name_leads_to;
+  return {found(Severity::warning,
+                led.empty() ? "the host's name does not resolve"
+                            : fmt::format("the host's name resolves to {}, which is not one of its "
+                                          "addresses on a network",
+                                          led),
+                "make /etc/hosts or DNS resolve it to an address of the host's network; until then "
+                "toprun sets GLOO_SOCKET_IFNAME in jobs of several nodes")};
 }
 
 Findings temporary_folder(const Facts& facts) {

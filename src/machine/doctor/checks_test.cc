@@ -119,7 +119,8 @@ TEST(Checks, EachFindsItsOwn) {
          f.network.own_name_leads_astray = true;
          f.own_name_leads_to = "127.0.1.1";
        },
-       "warning own-name: the host's name resolves to 127.0.1.1, none of its addresses on a "
+       "warning own-name: the host's name resolves to 127.0.1.1, which is not one of its addresses "
+       "on a "
        "network\n"},
       {[](Facts& f) { f.resources.shm_free_bytes = 3 << 20; },
        "error shared-memory: /dev/shm has 64 MiB or less left (3 MiB): data loaders and NCCL need "

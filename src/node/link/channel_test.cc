@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/os/os_testing.h"
 #include "node/link/link_testing.h"
 
 namespace toprun::link {
@@ -46,6 +47,7 @@ struct Pair {
 };
 
 TEST(Channel, WhatTheSocketDoesNotTakeAtOnceArrives) {
+  if (emulated()) GTEST_SKIP() << "tens of MB, for which an emulator takes minutes";
   Pair pair;
   const std::string text(1u << 20, 'x');
   for (int i = 0; i < 4; ++i) pair.ends[0]->send({{"n", i}, {"text", text}});

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/os/os_testing.h"
+
 namespace toprun::model {
 namespace {
 
@@ -177,6 +179,7 @@ TEST(Exit, TravelsAsJson) {
 }
 
 TEST(Exit, OfAnotherHostHasItsBounds) {
+  if (emulated()) GTEST_SKIP() << "tens of MB, for which an emulator takes minutes";
   WorkerExit sent;
   sent.exit_code = 70'000;
   sent.signal = -3;
