@@ -176,6 +176,15 @@ std::size_t Domains::shared(std::size_t a, std::size_t b) const {
   return static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
 }
 
+bool Domains::has_pairs(std::size_t shared, std::size_t count) const {
+  for (std::size_t a = 0; a < nodes(); ++a) {
+    for (std::size_t b = a + 1; b < nodes() && count > 0; ++b) {
+      if (this->shared(a, b) == shared) --count;
+    }
+  }
+  return count == 0;
+}
+
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured) {
   const Domains domains(cluster);
   std::map<int, Pairs> by_steps;

@@ -43,6 +43,8 @@ class Domains {
   std::span<const std::size_t> of(std::size_t node) const { return of_[node]; }
   // The number of domains that two nodes share.
   std::size_t shared(std::size_t a, std::size_t b) const;
+  // Whether the nodes of at least `count` pairs share so many domains.
+  bool has_pairs(std::size_t shared, std::size_t count) const;
 
  private:
   std::vector<Domain> domains_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "bench/tables/statistics.h"
@@ -13,6 +14,9 @@ using Check = SecondPlan::Check;
 using Nodes = std::vector<std::size_t>;
 
 using Results = std::vector<std::vector<const Measured*>>;  // by round
+
+// Rounds of controls that show how much healthy pairs vary.
+constexpr std::size_t fewest_controls = 3;
 
 bool is_whole(const Check& check, std::size_t played) {
   const auto was_played = [&](std::size_t round) { return round < played; };
@@ -61,6 +65,22 @@ double usual_pace(const Check& check, const Results& results, const Finding& fin
   return same_nodes ? in_unit(finding.usual, figure) : 0;
 }
 
+// The pace of the slowest control round but one, each by the median of its pairs' slower
+// directions: one control may be disturbed. No limit if the controls are fewer than three.
+double slow_control(const Check& check, const Results& results, Figure figure) {
+  std::vector<double> rounds;
+  for (const std::size_t round : check.control) {
+    std::vector<double> slower;
+    for (const Measured* pair : results[round]) {
+      slower.push_back(std::min(pace(*pair, 0, figure), pace(*pair, 1, figure)));
+    }
+    if (!slower.empty()) rounds.push_back(bench::median(std::move(slower)));
+  }
+  if (rounds.size() < fewest_controls) return std::numeric_limits<double>::infinity();
+  std::ranges::nth_element(rounds, rounds.begin() + 1);
+  return rounds[1];
+}
+
 // The suspect's paces in its best round: what is broken is slow in each. The pairs of a domain
 // share its uplink, some of them unevenly, so that the median of a round's pairs counts.
 Paces best_round(const Check& check, const Results& results, std::optional<std::size_t> node,
@@ -88,7 +108,8 @@ Answer answer(const Check& check, const Results& results, const Finding& finding
   out.usual = usual_pace(check, results, finding, node, figure);
   // What gave no result needs nothing to be compared with: any result clears it.
   const bool gave_none = finding.reached == 0 && finding.hung + finding.failed > 0;
-  const double slow_below = out.usual > 0 ? out.usual * (1 - thresholds.least_shortfall)
+  const double slow_below = out.usual > 0 ? std::min(out.usual * (1 - thresholds.least_shortfall),
+                                                     slow_control(check, results, figure))
                                           : std::numeric_limits<double>::min();
   for (const std::size_t round : check.suspect) {
     for (const Measured* pair : results[round]) {
@@ -230,7 +251,7 @@ Confirmed SecondLook::found() const {
     judge(suspects_[i].finding, answers_[i], figure_, is_left_[i], out);
   }
   // Of doubts that were not confirmed there is nothing to say.
-  Confirmed doubts{out.bad, {}, {}, {}};
+  Confirmed doubts{out.bad, {}, {}, {}, {}};
   for (std::size_t i = findings_; i < suspects_.size(); ++i) {
     Finding pair = suspects_[i].finding;
     const auto is_bad = [&](std::size_t node) { return names_node(doubts.bad, node); };
@@ -241,7 +262,26 @@ Confirmed SecondLook::found() const {
     judge(pair, answers_[i], figure_, is_left_[i], doubts);
   }
   out.bad = std::move(doubts.bad);
+  withdraw_majorities(out);
   return out;
+}
+
+void SecondLook::withdraw_majorities(Confirmed& found) const {
+  const auto is_slow_pair = [](const Finding& finding) {
+    return finding.kind == Kind::pair && finding.reached > 0;
+  };
+  std::map<std::size_t, std::size_t> slow;  // by the number of shared domains
+  for (const Finding& finding : found.bad) {
+    if (is_slow_pair(finding)) ++slow[finding.shared];
+  }
+  for (const auto& [shared, count] : slow) {
+    if (domains_.has_pairs(shared, 2 * count)) continue;
+    const auto rest = std::ranges::stable_partition(found.bad, [&](const Finding& finding) {
+      return !is_slow_pair(finding) || finding.shared != shared;
+    });
+    found.most.insert(found.most.end(), rest.begin(), rest.end());
+    found.bad.erase(rest.begin(), rest.end());
+  }
 }
 
 }  // namespace toprun::pairs

@@ -15,6 +15,8 @@ struct Confirmed {
   std::vector<Finding> cleared;
   std::vector<Finding> open;  // not decided, because there were no comparable pairs
   std::vector<Finding> left;  // not measured again, because time ran out
+  // Slower than their controls, as are most pairs at this distance: the controls may be fast.
+  std::vector<Finding> most;
 };
 
 // The answer of one pass to one question.
@@ -61,6 +63,8 @@ class SecondLook {
   // cleared. Questions about suspects without comparable pairs are asked again, if there are
   // comparable nodes now.
   std::vector<Question> unanswered(bool others_are_cleared) const;
+  // Moves pairs from `bad` to `most` if more than half of the pairs at their distance are in `bad`.
+  void withdraw_majorities(Confirmed& found) const;
 
   Domains domains_;
   Figure figure_;

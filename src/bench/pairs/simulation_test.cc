@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <ranges>
+
 #include "base/os/os_testing.h"
 #include "bench/pairs/pair_verdict.h"
 #include "bench/pairs/pairs_testing.h"
@@ -243,6 +246,46 @@ TEST(SecondLook, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
     const Confirmed confirmed = look_again(cluster, verdict);
     EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n1") << seed;
     EXPECT_TRUE(confirmed.open.empty()) << seed;
+  }
+}
+
+// Three of four pairs inside racks are slower than the fourth: that one may be fast, as two virtual
+// hosts on one processor are.
+TEST(SecondLook, MostPairsAtADistanceAreNotSlow) {
+  for (const std::size_t suspects : {2uz, 3uz}) {
+    Simulation cluster(4, 8, 1, 0.05, 1);
+    cluster.faults.link = Pair{0, 1};
+    cluster.faults.link_ab = cluster.faults.link_ba = 5;
+    Verdict verdict;
+    for (const auto& [a, b] :
+         std::array{Pair{2, 3}, Pair{4, 5}, Pair{6, 7}} | std::views::take(suspects)) {
+      verdict.findings.push_back(Finding{Kind::pair, Way::both, {a, b}, {}, 1});
+      verdict.findings.back().reached = Simulation::host_gbps;
+    }
+    const Confirmed confirmed = look_again(cluster, verdict);
+    EXPECT_EQ(confirmed.bad.size(), 0u);
+    EXPECT_EQ(confirmed.most.size(), suspects == 3 ? 3u : 0u);
+  }
+}
+
+// Both the suspects and their controls vary by half: a suspect is slower only if even the slower
+// controls are faster.
+TEST(SecondLook, AsSlowAsAControlIsNotSlow) {
+  Simulation cluster(4, 8, 1, 0.01, 1);
+  Verdict verdict;
+  verdict.findings = {{Kind::between, Way::in, {}, {{"r2"}, {"r3"}}, 0}};
+  const auto of_suspects = [](const Measured& pair) { return pair.a >= 4; };
+  for (const std::size_t slow_controls : {1uz, 2uz}) {
+    std::size_t slowed = 0;
+    const Confirmed confirmed =
+        look_again(cluster, verdict, [&](std::size_t, std::vector<Measured>& measured) {
+          for (Measured& pair : measured) {
+            const bool is_slow = of_suspects(pair) || slowed < 2 * slow_controls;
+            if (!of_suspects(pair) && is_slow) ++slowed;
+            if (is_slow) pair.gbps_ab = pair.gbps_ba = of_suspects(pair) ? 50 : 40;
+          }
+        });
+    EXPECT_EQ(confirmed.bad.size(), slow_controls == 1 ? 1u : 0u);
   }
 }
 

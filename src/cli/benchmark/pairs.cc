@@ -189,6 +189,8 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
   }
   add_unconfirmed(cluster, confirmed.open, "there is nothing to compare it with", said);
   add_unconfirmed(cluster, confirmed.left, "there was no time left to measure it again", said);
+  add_unconfirmed(cluster, confirmed.most,
+                  "most pairs at this distance are as slow, so perhaps the others are fast", said);
   said.bad_hosts = pairs::excluded(cluster, confirmed.bad);
   return said;
 }
