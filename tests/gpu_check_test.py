@@ -2,6 +2,7 @@
 """tools/gpu_check without a GPU: its rehearsal, and that a check that fails or hangs stops no other."""
 
 import json
+import os
 import pathlib
 import signal
 import sys
@@ -38,7 +39,8 @@ class GpuCheck(support.TestCase):
         run, folder = self.begin_check("--budget", str(BUDGET_S))
         done = run.wait(BUDGET_S + 60)
         report, found = self.report(folder)
-        self.assertEqual(done.code, 0, f"{done}\n{(folder / 'report.md').read_text()}")
+        differs = [one for one in found.values() if one["verdict"] == "differs"]
+        self.assertEqual(done.code, 0, f"{differs}\n{done}\n{(folder / 'report.md').read_text()}")
         self.assertEqual(report["counts"]["differs"], 0)
         not_run = {name for name, one in found.items() if one["verdict"] == "not run"}
         self.assertLessEqual(not_run, NEEDS_A_GPU | NEEDS_STAND_INS, report)
@@ -96,6 +98,13 @@ class GpuCheck(support.TestCase):
         self.assertEqual(done.code, 0, done)
         self.assertEqual(found["count"]["verdict"], "ok")
         self.assertEqual(found["ddp-1"]["seen"], f"no Python with torch: {python}: no torch here")
+
+    def test_a_program_may_be_named_from_the_current_folder(self):
+        run, folder = self.begin_check("--only", "killed", toprun=os.path.relpath(support.TOPRUN),
+                                       python=os.path.relpath(support.python()))
+        done = run.wait(60)
+        _, found = self.report(folder)
+        self.assertEqual((done.code, found["killed"]["verdict"]), (0, "ok"), found)
 
     def test_no_program(self):
         run, _ = self.begin_check(toprun="/nowhere/toprun")

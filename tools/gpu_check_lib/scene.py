@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import secrets
 import shlex
@@ -20,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RANKS = HERE / "ranks.py"
 # Ranks on one GPU are hosts of their own to NCCL, so they talk over sockets: through the loopback interface.
 OVER_SOCKETS = {"NCCL_IB_DISABLE": "1", "NCCL_SOCKET_IFNAME": "=lo"}
+PORTS = 15000, 32768
 LEAST_END_S, MOST_END_S = 10, 45  # for a run to end, whatever is left of the time
 RECORDS = {"TORCH_FR_BUFFER_SIZE": "2000", "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "1"}
 
@@ -116,9 +118,12 @@ class Scene:
 
 
 def free_port():
-    with contextlib.closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that is free on all addresses, and below those from which Linux takes ports for outgoing connections."""
+    while True:
+        port = random.randrange(*PORTS)
+        with contextlib.closing(socket.socket()) as one, contextlib.suppress(OSError):
+            one.bind(("", port))
+            return port
 
 
 def shown(words, env=()):

@@ -33,6 +33,11 @@ TOGETHER = {
 CHECKS = {**ALONE, **TOGETHER}
 
 
+def program(word):
+    """A path from the current folder, as the checks run in folders of their own; a bare name is looked up in PATH."""
+    return os.path.abspath(word) if "/" in word else word
+
+
 def arguments(words):
     parser = argparse.ArgumentParser(prog="gpu_check", description=(
         "Tries toprun with a real GPU, NCCL and CUDA, and writes report.md, report.json and the evidence into a folder. "
@@ -40,8 +45,8 @@ def arguments(words):
         "and leaves nothing running. The exit code is 0 if nothing differs, 1 if something does, 2 if it could not begin."))
     parser.add_argument("folder", help="the report and the evidence go there; it is made")
     here = pathlib.Path(__file__).resolve().parents[2]
-    parser.add_argument("--toprun", default=os.environ.get("TOPRUN", str(here / "build/release/toprun")))
-    parser.add_argument("--python", default=os.environ.get("PYTHON", ""), help="a Python with torch (default: found)")
+    parser.add_argument("--toprun", type=program, default=os.environ.get("TOPRUN", str(here / "build/release/toprun")))
+    parser.add_argument("--python", type=program, default=os.environ.get("PYTHON", ""), help="a Python with torch (default: found)")
     parser.add_argument("--rehearse", action="store_true", help="without a GPU: Gloo and stand-ins in its place")
     parser.add_argument("--only", metavar="CHECK,...", help=f"of {', '.join(CHECKS)}")
     parser.add_argument("--budget", metavar="SECONDS", type=int, default=BUDGET_S, help="for all checks (%(default)s)")
