@@ -12,9 +12,13 @@ constexpr std::size_t date_length = std::string_view("2026-11-22 ").size();
 
 }  // namespace
 
+std::chrono::milliseconds since_1970(WallTime time) {
+  return std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
+}
+
 std::string rfc3339(WallTime time) {
   using namespace std::chrono;
-  const auto milliseconds_total = floor<milliseconds>(time.time_since_epoch());
+  const auto milliseconds_total = since_1970(time);
   const auto seconds_total = floor<seconds>(milliseconds_total);
   const std::time_t t = seconds_total.count();
   std::tm utc{};

@@ -10,6 +10,7 @@ namespace toprun {
 using SteadyTime = std::chrono::steady_clock::time_point;
 using WallTime = std::chrono::system_clock::time_point;
 
+std::chrono::milliseconds since_1970(WallTime time);
 // RFC 3339 in UTC with milliseconds: 2026-11-21T09:53:42.250Z.
 std::string rfc3339(WallTime time);
 // Parses a time in RFC 3339, with or without a fraction of a second; nullopt: the text has another

@@ -396,6 +396,11 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   if (theirs->version != identity_.version) {
     for (const Feature& feature : features) me.features.emplace_back(feature.name);
   }
+  if (me.evidence) {
+    model::Evidence seen = *me.evidence;
+    seen.clock = since_1970(std::chrono::system_clock::now());
+    me.evidence = std::move(seen);
+  }
   const nlohmann::json join = me;
   channel->write_first({}, join);
   line = co_await read_line(channel, patience_.handshake);

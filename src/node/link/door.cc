@@ -8,6 +8,7 @@
 
 #include "base/net/address.h"
 #include "base/os/console.h"
+#include "base/text/clock.h"
 #include "base/text/version.h"
 
 namespace toprun::link {
@@ -157,6 +158,11 @@ void Door::admit(Visitor visitor, Channel& channel, const std::string& member_ve
     return dismiss(visitor, channel);
   }
   join->version = member_version;
+  if (join->evidence) {
+    model::Evidence heard = *join->evidence;
+    heard.clock_behind = since_1970(std::chrono::system_clock::now()) - heard.clock;
+    join->evidence = std::move(heard);
+  }
   const auto refused = decisions_.admit(*join);
   channel.write_first(std::string(agreed_line),
                       refused ? model::refusal(*refused) : model::welcome());

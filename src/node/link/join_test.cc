@@ -117,6 +117,20 @@ TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
   EXPECT_FALSE(root.admitted.back().kube);
 }
 
+TEST(Joining, TheRootComparesItsClockWithTheMembers) {
+  asio::io_context io;
+  TestRoot root(io, 1);
+  model::Join join = join_as("a");
+  join.evidence = model::Evidence();
+  const auto before = since_1970(std::chrono::system_clock::now());
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
+  const auto& arrived = root.admitted.back().evidence;
+  ASSERT_TRUE(arrived);
+  EXPECT_GE(arrived->clock, before);
+  EXPECT_GE(arrived->clock_behind, 0ms);
+  EXPECT_LT(arrived->clock_behind, hang_limit);
+}
+
 TEST(Joining, AProperEndIsNotALoss) {
   asio::io_context io;
   TestRoot root(io, 2);

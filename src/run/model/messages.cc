@@ -12,11 +12,6 @@
 namespace toprun::model {
 namespace {
 
-std::int64_t wall_clock_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
 template <class Fields>
 void describe_addresses(Fields& fields, auto& all, std::size_t most) {
   fields.value("addresses", all);
@@ -38,8 +33,7 @@ void describe_part(Fields& fields, OneOf<Evidence> auto& evidence) {
   fields.value("script_error", evidence.script_error);
   fields.value("python", evidence.python);
   fields.value("torch", evidence.torch);
-  std::int64_t sent = wall_clock_ms() - evidence.clock_behind.count();
-  fields.value("clock_ms", sent);
+  fields.number("clock_ms", evidence.clock, 0, latest_clock.count());
   fields.known("idle_accelerate_config", evidence.idle_accelerate_config);
   fields.known("shm_free_bytes", evidence.resources.shm_free_bytes);
   fields.known("open_files", evidence.resources.open_files);
@@ -51,9 +45,6 @@ void describe_part(Fields& fields, OneOf<Evidence> auto& evidence) {
   fields.known("machine", evidence.machine);
   fields.unusual("mistakes", evidence.mistakes, std::vector<std::string>());
   if constexpr (Fields::reads) {
-    // Unsigned, so that an invalid number cannot overflow.
-    evidence.clock_behind = std::chrono::milliseconds(static_cast<std::int64_t>(
-        static_cast<std::uint64_t>(wall_clock_ms()) - static_cast<std::uint64_t>(sent)));
     if (evidence.mistakes.size() > most_mistakes) evidence.mistakes.resize(most_mistakes);
   }
 }

@@ -66,7 +66,9 @@ struct Evidence {
   std::string torch;         // "2.13.0+cpu"
   // accelerate's settings file. The launcher of accelerate would apply this file; toprun does not.
   std::optional<std::string> idle_accelerate_config;
-  std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's
+  // The sender's clock since 1970, when it sends the message. 0 … latest_clock.
+  std::chrono::milliseconds clock{0};
+  std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's; not sent
   doctor::Resources resources;
   std::optional<std::string> network;  // "8 RoCE ports of 400 Gb/s"
   std::optional<std::string> nccl;     // "2.27.3", of the Python environment
@@ -74,6 +76,7 @@ struct Evidence {
   std::vector<std::string> mistakes;   // wrong network settings (fabric::mistakes)
 };
 inline constexpr std::size_t most_mistakes = 4;
+inline constexpr std::chrono::milliseconds latest_clock{253'402'300'800'000};  // the year 10000
 
 // The node's location as its cloud's metadata service returned it (topology::CloudEvidence).
 struct CloudPlace {
@@ -213,7 +216,6 @@ concept OneOf = (std::same_as<std::remove_const_t<T>, Messages> || ...);
 template <class T>
 concept Described = OneOf<T, PodMachine, Evidence, CloudPlace, ProgramOutput, KubeNode, Join,
                           StoreAddress, StagePart, Assignment>;
-// Both functions read the wall clock, for Evidence::clock_behind.
 template <class T>
 void to_json(nlohmann::json& json, const T& message) requires Described<T>;
 template <class T>
