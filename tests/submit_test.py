@@ -207,6 +207,26 @@ class Submit(SubmitCase):
             for words in ("n0: rank", "n1: rank"):
                 self.assertEqual([line for line in shown if line.startswith(words)],
                                  [line for line in expected if line.startswith(words)])
+        ends = self.login(TOPRUN, "logs", "--tail", "3", id, cwd=folder)
+        self.assert_ok(ends)
+        last = [f"{host}: {line}" for host in ("n0", "n1") for line in (folder / id / f"{host}.out").read_text().splitlines()[-3:]]
+        self.assertEqual(sorted(ends.out.splitlines()), sorted([*last, "equal", "after", "rest"]))
+
+    def test_follow_from_the_last_lines_on(self):
+        folder = self.folder()
+        go_on = folder / "go-on"
+        id = self.submitted("--nodes", "2", "--nodelist", "n0,n1", "--nproc-per-node", "1", "--no-python", "sh", "-c",
+                            "seq 5; echo ready; until test -e go-on; do sleep 0.1; done; seq 6 8", cwd=folder)
+        printed = [folder / "logs" / id / f"n{node}.out" for node in range(2)]
+        wait_for(lambda: all(path.exists() and "ready" in path.read_text() for path in printed), "both print")
+        run = self.begin(*self.cluster.on("ctl", TOPRUN, "logs", "-f", "-n", "2", id), cwd=folder)
+        run.prints("(?s)ready.*ready")
+        go_on.touch()
+        done = run.wait(30)
+        self.assert_ok(done)
+        for node in range(2):
+            own = [line for line in done.out.splitlines() if line.startswith(f"n{node}: ") and "toprun:" not in line]
+            self.assertEqual(own, [f"n{node}: {text}" for text in ("5", "ready", "6", "7", "8")])
 
     def test_follow_shows_the_output_and_gives_the_exit_code(self):
         finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(

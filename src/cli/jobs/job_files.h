@@ -77,6 +77,7 @@ std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 struct LogChoice {
   std::optional<int> rank;
   std::string node;
+  std::optional<std::size_t> last_lines = {};  // of each file
 
   bool takes_all() const { return !rank && node.empty(); }
 };

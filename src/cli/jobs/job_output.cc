@@ -23,6 +23,8 @@ using std::chrono::steady_clock;
 // may show later.
 constexpr std::chrono::seconds twin_limit{3};
 
+constexpr std::string_view cannot_show = "the output cannot be shown";
+
 // A folder of toprun's is there before the job prints; that of an array's task only from its start.
 bool is_ours(const JobFiles& files, const Job& job) {
   const fs::path folder = files.folder;
@@ -90,30 +92,37 @@ void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
 
 Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {
   look_for_files(jobs, watch);
+  const bool is_first_look = !first_look_ended_;
   bool news = false;
   std::string text;
   for (const std::string& path : order_) {
     LogTail& tail = tails_.at(path);
+    LastLines last(is_first_look ? choice_.last_lines : std::nullopt);
     while (tail.read_new(text)) {
       news = true;
-      if (print_bytes(text) != 0) return fail("the output cannot be shown");
+      if (print_bytes(last.add(std::move(text))) != 0) return fail(cannot_show);
     }
+    if (print_bytes(last.take()) != 0) return fail(cannot_show);
   }
+  if (is_first_look) first_look_ended_ = steady_clock::now();
   TRY(show_remainders(steady_clock::now() - twin_limit));
   return news;
 }
 
 Result<void> JobOutput::show_rests() {
   for (const std::string& path : order_) {
-    if (print_bytes(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
+    if (print_bytes(tails_.at(path).rest()) != 0) return fail(cannot_show);
   }
   return show_remainders(SteadyTime::max());
 }
 
 Result<void> JobOutput::show_remainders(SteadyTime until) {
   for (auto& [id, remainder] : remainders_) {
-    if (print_bytes(remainder.take(until)) != 0) return fail("the output cannot be shown");
+    LastLines last(old_remainders_shown_ ? std::nullopt : choice_.last_lines);
+    if (print_bytes(last.add(remainder.take(until))) != 0) return fail(cannot_show);
+    if (print_bytes(last.take()) != 0) return fail(cannot_show);
   }
+  if (until >= first_look_ended_) old_remainders_shown_ = true;
   return {};
 }
 

@@ -64,6 +64,9 @@ class JobOutput {
   std::map<std::string, LogTail> tails_;         // by path
   std::vector<std::string> order_;               // in the order in which the files were found
   std::map<std::string, Remainder> remainders_;  // by job
+  // Only what was printed before the first look is cut to LogChoice::last_lines.
+  std::optional<SteadyTime> first_look_ended_;
+  bool old_remainders_shown_ = false;
   std::optional<Error> trouble_;
   std::optional<Error> refusal_;
 };

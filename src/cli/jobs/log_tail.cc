@@ -72,6 +72,24 @@ std::string LogTail::rest() {
   return shown_line(std::exchange(begun_, {}));
 }
 
+std::string LastLines::add(std::string text) {
+  if (!most_) return text;
+  held_ += text;
+  if (held_.size() < bytes_at_once) return {};
+  held_ = take();
+  return {};
+}
+
+std::string LastLines::take() {
+  std::size_t begin = held_.size();
+  for (std::size_t left = most_.value_or(0); left > 0 && begin > 0; --left) {
+    const std::size_t end = begin - 1;  // the line's last byte
+    const std::size_t before = end == 0 ? std::string::npos : held_.rfind('\n', end - 1);
+    begin = before == std::string::npos ? 0 : before + 1;
+  }
+  return std::exchange(held_, {}).substr(begin);
+}
+
 void Remainder::add_host_line(std::string_view line) {
   const std::size_t hash = hash_of(line);
   if (const auto known = older_.find(hash); known != older_.end()) {

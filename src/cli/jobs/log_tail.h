@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,6 +45,21 @@ class LogTail {
   std::uint64_t offset_ = 0;
   std::string begun_;  // an unfinished line
   bool ended_ = true;  // the last byte of the output was a line end
+};
+
+// Holds back all but the last lines of a text that arrives in parts.
+class LastLines {
+ public:
+  // nullopt: holds back no text.
+  explicit LastLines(std::optional<std::size_t> most) : most_(most) {}
+  // The text to show now: all of it if there is no limit, else none.
+  std::string add(std::string text);
+  // The last lines, at the end of the text.
+  std::string take();
+
+ private:
+  const std::optional<std::size_t> most_;
+  std::string held_;
 };
 
 // Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of

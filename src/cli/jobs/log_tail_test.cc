@@ -54,6 +54,40 @@ TEST(LogTail, LeavesOutWhatIsNotWanted) {
   EXPECT_EQ(tail.rest(), "");
 }
 
+TEST(LastLines, HoldsBackAllButTheLast) {
+  const struct {
+    std::optional<std::size_t> most;
+    std::vector<std::string> parts;
+    std::string shown;
+  } rows[] = {
+      {{}, {"a\nb", "\nc"}, "a\nb\nc"},
+      {2, {"a\nb\n", "c\n"}, "b\nc\n"},
+      {2, {"a\nb\nc"}, "b\nc"},
+      {1, {"a\n", "\n"}, "\n"},
+      {3, {"a\nb"}, "a\nb"},
+      {1, {"one line"}, "one line"},
+      {0, {"a\nb"}, ""},
+      {2, {}, ""},
+      {2, {"\n\n\n"}, "\n\n"},
+      {1, {"\n"}, "\n"},
+  };
+  for (const auto& row : rows) {
+    LastLines last(row.most);
+    std::string shown;
+    for (const std::string& part : row.parts) shown += last.add(part);
+    shown += last.take();
+    EXPECT_EQ(shown, row.shown) << testing::PrintToString(row.parts);
+  }
+}
+
+TEST(LastLines, HoldsNoMoreThanItsLines) {
+  LastLines last(1);
+  std::string part;
+  for (int i = 0; i < 1000; ++i) part += std::string(2000, 'x') + '\n';
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(last.add(part), "");
+  EXPECT_EQ(last.take(), std::string(2000, 'x') + '\n');
+}
+
 TEST(LogTail, StartsAgainWithAFileThatWasEmptiedOrReplaced) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "job.out";

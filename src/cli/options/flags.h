@@ -87,6 +87,7 @@ enum class FlagId {
   recent,
   rank,
   node,
+  last_lines,
   signal,
   requested_nodes,
   earlier_order,

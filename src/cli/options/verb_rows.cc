@@ -33,6 +33,8 @@ constexpr std::array verb_flags = {
     own(of(Command::logs), FlagId::rank, "--rank", 0, "RANK",
         "Show only this rank's files, which --redirects or --tee wrote"),
     own(of(Command::logs), FlagId::node, "--node", 0, "HOST", "Show only this host's output"),
+    own(of(Command::logs), FlagId::last_lines, "--tail", 'n', "N",
+        "Show only the last N lines of each file; with -f, then new lines too"),
     own(of(Command::stacks), FlagId::dumps, "--dumps", 0, "DIR",
         "Instead of a running job, read the dumps that PyTorch's flight recorder left in DIR after "
         "a time-out"),

@@ -87,21 +87,23 @@ std::string prefix_of(const jobs::LogFile& file, const Found& found,
 
 // Shows one file to its end; of the engine's file only lines that are in no host's file.
 int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
-         jobs::Remainder* remainder) {
+         jobs::Remainder* remainder, std::optional<std::size_t> last_lines) {
   jobs::LogTail::LineFilter filter;
   if (remainder != nullptr) {
     filter = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
   }
   jobs::LogTail tail(file.path, prefix, mixed, std::move(filter));
+  jobs::LastLines last(last_lines);
   const auto show_all = [&](std::string text) {
     if (remainder != nullptr) text += remainder->take(SteadyTime::max());
-    return print_bytes(text);
+    return print_bytes(last.add(std::move(text)));
   };
   std::string text;
   while (tail.read_new(text)) {
     if (const int code = show_all(text); code != 0) return code;
   }
-  return show_all(tail.rest());
+  if (const int code = show_all(tail.rest()); code != 0) return code;
+  return print_bytes(last.take());
 }
 
 std::vector<jobs::LogFile> in_order(std::vector<jobs::LogFile> files, const Found& found,
@@ -125,7 +127,9 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
     for (const jobs::LogFile& file : files) {
       const std::string prefix = prefix_of(file, found, options.choice);
       const bool each_once = mixed && options.choice.takes_all();
-      if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
+      const int code =
+          show(file, prefix, mixed, each_once ? &remainder : nullptr, options.choice.last_lines);
+      if (code != 0) {
         return fail("the rest of the output is not shown");
       }
       ++shown;
@@ -263,7 +267,18 @@ Result<LogsOptions> logs_options_of(const Call& call) {
     options.choice.rank = TRY(options::parse_number(*argument, 0, std::numeric_limits<int>::max()));
   }
   options.choice.node = call.text(FlagId::node).value_or("");
+  if (const auto argument = call.argument(FlagId::last_lines)) {
+    options.choice.last_lines = static_cast<std::size_t>(
+        TRY(options::parse_number(*argument, 0, std::numeric_limits<int>::max())));
+  }
   return options;
+}
+
+Result<void> refuse_last_lines(const LogsOptions& options, std::string why) {
+  if (!options.choice.last_lines) return {};
+  return usage("--tail", std::move(why),
+               fmt::format("use toprun logs {} | tail -n {}", jobs::id_word(options.id),
+                           *options.choice.last_lines));
 }
 
 // Of a job whose output the engine keeps.
@@ -272,6 +287,7 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
     return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
                  "leave --rank and --node out");
   }
+  TRY(refuse_last_lines(options, "the engine's own program shows the output of pods"));
   const auto keeps = pods::keeps_a_run(options.id, environment);
   if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
   return options.follow ? pods::follow_pods(options.id, {}, environment)
@@ -296,6 +312,7 @@ Result<int> run_logs(const options::Call& call) {
     return show_files(options, *job, call.environment);
   }
   if (const auto run = pods::parse_run_id(options.id)) {
+    TRY(refuse_last_lines(options, "the output of a run in pods is in the pod"));
     return *run ? pods::show_run(**run, options.follow, call.environment)
                 : std::unexpected(run->error());
   }
