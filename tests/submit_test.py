@@ -215,7 +215,7 @@ class Submit(SubmitCase):
     def test_follow_from_the_last_lines_on(self):
         folder = self.folder()
         go_on = folder / "go-on"
-        id = self.submitted("--nodes", "2", "--nodelist", "n0,n1", "--nproc-per-node", "1", "--no-python", "sh", "-c",
+        id = self.submitted("--nodelist", "n0,n1", "--nproc-per-node", "1", "--no-python", "sh", "-c",
                             "seq 5; echo ready; until test -e go-on; do sleep 0.1; done; seq 6 8", cwd=folder)
         printed = [folder / "logs" / id / f"n{node}.out" for node in range(2)]
         wait_for(lambda: all(path.exists() and "ready" in path.read_text() for path in printed), "both print")

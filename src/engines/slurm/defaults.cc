@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
@@ -206,6 +207,12 @@ Result<void> check_contiguous(const JobRequest& job, const SlurmFacts& facts) {
 
 void choose_nodes(JobRequest& job, const std::vector<NodeKind>& kinds) {
   if (says(job, "--nodes")) return;
+  const JobOption* named = job.find("--nodelist");
+  if (named != nullptr && named->value && !named->value->contains('/')) {  // not a file
+    const auto names = hosts::expand_hostlist(*named->value);
+    const std::size_t nodes = names ? std::set(names->begin(), names->end()).size() : 0;
+    if (nodes > 0) return add(job, "--nodes", fmt::format("{}", nodes), "as --nodelist names");
+  }
   const JobOption* gpus = job.find("--gpus");
   if (gpus == nullptr) return add(job, "--nodes", "1", "neither --nodes nor --nnodes is given");
   int most = 0;

@@ -115,6 +115,28 @@ TEST(SlurmDefaults, OfARangeOfNodesTheJobGetsAsManyAsThereAre) {
   }
 }
 
+// As for sbatch.
+TEST(SlurmDefaults, TheJobGetsTheNodesThatItNames) {
+  const struct {
+    std::vector<JobOption> options;
+    std::string_view nodes;
+  } rows[] = {
+      {{{"--nodelist", "n[0-2]", {}}}, "3"},
+      {{{"--nodelist", "n0,n1,n0", {}}}, "2"},
+      {{{"--nodelist", "n7", {}}}, "1"},
+      {{{"--nodelist", "n[0-1]", {}}, {"--nodes", "4", {}}}, "4"},
+      {{{"--nodelist", "./hosts.txt", {}}}, "1"},
+  };
+  for (const auto& row : rows) {
+    JobRequest job = job_of(row.options);
+    std::vector<std::string> notes;
+    ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+    EXPECT_EQ(job.find("--nodes")->value, row.nodes);
+    EXPECT_EQ(job.find("--nodes")->reason.contains("--nodelist"),
+              row.options.size() == 1 && !row.options[0].value->contains('/'));
+  }
+}
+
 TEST(SlurmDefaults, GpusThatNobodyAskedForAreMentioned) {
   JobRequest job = job_of({{"--partition", "gpu", {}}});
   std::vector<std::string> notes;
