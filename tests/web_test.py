@@ -650,7 +650,7 @@ class Report(web_cases.Windows):
         for name, code, why in (("x.json", 2, f"cannot read the report {folder}/x.json: its schema is not toprun.report/1"),
                                 ("empty.json", 2, f"cannot read the report {folder}/empty.json: it is empty"),
                                 ("cut.json", 2, f"cannot read the report {folder}/cut.json: it is not JSON, or .*"),
-                                ("none.json", 2, f"job id {folder}/none.json: there is no such file; .*")):
+                                ("none.json", 2, f"{folder}/none.json: there is no such file; .*")):
             with self.subTest(name):
                 finished = self.toprun("report", folder / name, "--html")
                 self.assertEqual((finished.code, finished.out), (code, ""), finished)

@@ -195,7 +195,7 @@ std::string progress_text(const engines::Progress& progress) {
 Result<engines::JobId> job_id_in(const std::string& word) {
   auto id = engines::parse_job_id(word);
   if (id || (!word.contains('/') && !word.ends_with(".json"))) return id;
-  const std::string what = fmt::format("job id {}", printable(word));
+  const std::string what = printable(word);
   if (!is_there(word)) {
     return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
   }

@@ -131,6 +131,13 @@ Result<void> set_grow(RunDraft& draft, const Flag& flag, const Argument& argumen
 
 Result<void> add_notify(RunDraft& draft, const Flag&, const Argument& argument) {
   auto target = TRY(not_empty(argument));
+  const std::string_view scheme = std::string_view(target).substr(0, target.find("://"));
+  const bool is_url = scheme.size() < target.size() && scheme.find_first_of(" /") == scheme.npos;
+  if (is_url && scheme != "http" && scheme != "https") {
+    return usage(fmt::format("{} {}://…", argument.source, printable(std::string(scheme))),
+                 "a URL for notifications begins with http:// or https://",
+                 "give such a URL, or a command");
+  }
   draft.options.notify.push_back(std::move(target));
   return {};
 }

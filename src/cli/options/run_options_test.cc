@@ -354,6 +354,7 @@ TEST(RunOptions, BadValues) {
       {"--duplicate-stderr-filters", {","}},
       {"--log-max-size", {"", "x", "-1", "99999999999G"}},
       {"--report", {""}},
+      {"--notify", {"", "ftp://h/x", "slack://u:p@h"}},
       {"--monitor-interval", {"", "x", "-1"}},
       {"--start-method", {"", "x", "-1", "99999999999"}},
       {"--event-log-handler", {"", "mine"}},

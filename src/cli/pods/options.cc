@@ -13,6 +13,7 @@
 #include "cli/pods/option_reader.h"
 #include "cli/pods/placement.h"
 #include "cli/pods/secrets.h"
+#include "cli/pods/unfit_options.h"
 #include "engines/kubernetes/kubectl.h"
 #include "engines/kubernetes/kubernetes_jobs.h"
 #include "engines/kubernetes/object_name.h"
@@ -37,83 +38,8 @@ constexpr int max_resource = 1'000'000;
 constexpr std::int64_t max_id = INT32_MAX;  // of Kubernetes' runAsUser
 constexpr const char* interactive_name = "interactive";
 
-// Options of a Slurm job that mean the same of a job of pods.
-constexpr std::array shared_options = {"--nodes", "--gpus-per-node", "--cpus-per-task", "--mem",
-                                       "--time",  "--job-name",      "--chdir"};
-
 bool is_given(const options::Split& split, FlagId id) {
   return std::ranges::any_of(split.options, [&](const auto& one) { return one.flag->id == id; });
-}
-
-// An option that these jobs do not have.
-struct Unfit {
-  std::string_view name;
-  bool on_kubernetes, on_runai;
-  std::string_view why;
-  std::string_view fix;
-};
-
-constexpr std::string_view by_toprun = "works only where toprun starts the container itself";
-constexpr std::string_view named_hosts =
-    "names hosts for ssh or mpirun, but the cluster chooses the nodes of this job";
-constexpr std::string_view by_mpirun = "works only with hosts, and mpirun does not start pods";
-constexpr std::string_view only_runai = "works only with --on runai";
-constexpr std::array unfit_options = {
-    Unfit{"--bind", true, true, by_toprun, "mount a claim with --pvc NAME:PATH"},
-    Unfit{"--environment", true, true, by_toprun, "use --container IMAGE"},
-    Unfit{"--container-runtime", true, true, by_toprun, "leave it out"},
-    Unfit{"--container-workdir", true, true, by_toprun, "use --chdir DIR"},
-    Unfit{"--container-env", true, true, by_toprun, "use -e NAME"},
-    Unfit{"--container-name", true, true, by_toprun, "leave it out"},
-    Unfit{"--container-root", true, true, by_toprun, "use --run-as 0"},
-    Unfit{"--writable", true, true, by_toprun, "leave it out"},
-    Unfit{"--no-gpu", true, true, by_toprun, "use --gpus-per-node 0"},
-    Unfit{"--hosts", true, true, named_hosts, "leave it out, or choose nodes with --node-pool"},
-    Unfit{"--hostfile", true, true, named_hosts, "leave it out, or choose nodes with --node-pool"},
-    Unfit{"--via", true, true, by_mpirun, "leave it out"},
-    Unfit{"--launcher", true, true, by_mpirun, "leave it out"},
-    Unfit{"--ranks-per-node", true, true, by_mpirun, "use --nproc-per-node"},
-    Unfit{"--node-rank", true, true,
-          "cannot be given, because the same command runs in every pod of the job",
-          "leave it out: the cluster sets the node ranks"},
-    Unfit{"--operator", false, true, "works only with --on kubernetes: Run:AI has its own operator",
-          "leave it out"},
-    Unfit{"--project", true, false, only_runai, "leave it out, or use --namespace"},
-    Unfit{"--runai-cli", true, false, only_runai, "leave it out"},
-};
-
-bool is_slurms(const options::Flag& flag) {
-  if (flag.id == FlagId::slurm_arg || flag.id == FlagId::after) return true;
-  return flag.id == FlagId::slurm_option &&
-         std::ranges::find(shared_options, flag.name) == shared_options.end();
-}
-
-std::optional<Unfit> why_unfit(const options::Flag& flag, bool on_runai) {
-  if (is_slurms(flag)) return Unfit{flag.name, true, true, "works only with Slurm", "leave it out"};
-  const auto row = std::ranges::find(unfit_options, flag.name, &Unfit::name);
-  if (row == unfit_options.end() || !(on_runai ? row->on_runai : row->on_kubernetes)) {
-    return std::nullopt;
-  }
-  return *row;
-}
-
-// An error where they are typed, else a note, because a project's file may serve several engines.
-// What is left of the options has none of them.
-Result<options::Split> without_unfit(options::Split split, bool on_runai,
-                                     std::vector<std::string>& notes) {
-  for (const options::ParsedOption& option : split.options) {
-    const auto unfit = why_unfit(*option.flag, on_runai);
-    if (!unfit) continue;
-    const std::string label = options::as_argument(option).label();
-    if (option.origin.empty()) {
-      return usage(label, std::string(unfit->why), std::string(unfit->fix));
-    }
-    notes.push_back(fmt::format("{} has no effect: it {}", label, unfit->why));
-  }
-  std::erase_if(split.options, [&](const options::ParsedOption& option) {
-    return why_unfit(*option.flag, on_runai).has_value();
-  });
-  return split;
 }
 
 Result<std::string> image_of(const plan::Options& run) {
