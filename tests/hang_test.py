@@ -49,13 +49,18 @@ class Hangs(cluster.TestCase):
             self.assertIn(f"train.py:{line_of(mark)}", finished[0].err)
         for one in pattern:
             self.assertRegex(finished[0].err, one)
+        return report
 
     def test_a_rank_that_sleeps(self):
         self.assert_named("sleeps", r"rank 3 on n1 sleeps at train\.py:\d+ in sleeps, and 3 ranks wait for it",
                           mark="sleeps")
 
     def test_another_order_of_collectives(self):
-        self.assert_named("order", "rank 3 on n1 waits in broadcast", mark="order")
+        report = self.assert_named("order", "rank 3 on n1 waits in broadcast", mark="order")
+        advice = self.hang_in(report)["next"]
+        self.assertTrue(advice.startswith("compare the calls of these ranks"), advice)
+        status = self.run_to_end(TOPRUN, "status", report)
+        self.assertIn("advice " + " ".join(advice.split()), " ".join(status.out.split()))
 
     def test_a_data_loader(self):
         self.assert_named("loads", r"in __getitem__", mark="in the worker")

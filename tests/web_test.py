@@ -572,13 +572,14 @@ class Report(web_cases.Windows):
         for over, begins, stage in ((None, r"No rank had made progress for 15 s when it was noticed, at \d\d:39:30: rank 2", "running, hangs"),
                                     ("2026-11-28T05:39:35Z", r"The ranks go on since \d\d:39:35\. No rank had made progress for 15 s when it was noticed, at "
                                      r"\d\d:39:30: rank 2", "running")):
-            hang["over"] = over
+            hang["over"], hang["next"] = over, "compare the calls"
             (folder / "report.json").write_text(json.dumps(report))
             self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))
             page = self.browser.page()
             page.open((folder / "page.html").as_uri())
             page.until("document.getElementById('link')?.textContent === 'report of the job'")
             self.assertRegex(page.text("hang-what"), f"^{begins}")
+            self.assertEqual(page.text("hang-next"), "Next: compare the calls")
             self.assertEqual(page.text("stage"), stage)
             self.assertRegex(page.text("facts"), r"for 1 min 40 s .* as of \d\d:39:40")
 

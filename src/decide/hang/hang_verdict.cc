@@ -308,6 +308,12 @@ bool is_on_several(const Verdict& verdict, const NodeOf& node_of) {
          });
 }
 
+std::string next_of(const Verdict& verdict) {
+  if (!verdict.evidence.empty() || !wait_in_different_calls(verdict)) return {};
+  return "compare the calls of these ranks up to these lines (is a collective in an `if` that only "
+         "some ranks enter?); TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call";
+}
+
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {
   const bool all = shown == Shown::all_stacks;
   const std::size_t most_groups = all ? most_groups_listed : most_groups_shown;
@@ -327,16 +333,17 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
     const GroupsOf rest(order.begin() + static_cast<std::ptrdiff_t>(most_groups), order.end());
     lines.push_back(fmt::format("{} in {} other places", number(count(rest)), rest.size()));
   }
-  if (all) return lines;
+  if (all) {
+    if (!verdict.unseen.empty()) {
+      lines.push_back(named(verdict.unseen, node_of) + ": no answer in time from there");
+    }
+    return lines;
+  }
   for (const Evidence& evidence : verdict.evidence) {
     const bool by_nccl = evidence.source == Evidence::Source::nccl;
     lines.push_back((by_nccl ? "NCCL: " : "flight recorder: ") + evidence.text);
   }
-  if (verdict.evidence.empty() && wait_in_different_calls(verdict)) {
-    lines.emplace_back(
-        "next: compare the calls of these ranks up to these lines (is a collective in an `if` that "
-        "only some ranks enter?); TORCH_DISTRIBUTED_DEBUG=DETAIL checks each call");
-  }
+  if (const std::string next = next_of(verdict); !next.empty()) lines.push_back("next: " + next);
   if (is_by_its_program(verdict)) return lines;
   if (auto nodes = suspected_nodes(verdict, node_of); is_on_several(verdict, node_of)) {
     const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";

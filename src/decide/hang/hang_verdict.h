@@ -48,6 +48,9 @@ void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& fin
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
 
+// What the user can do next; empty: no advice.
+std::string next_of(const Verdict& verdict);
+
 // The maximum number of lines in a verdict. A verdict shows only the suspects' stacks.
 inline constexpr std::size_t most_lines = 25;
 enum class Shown {

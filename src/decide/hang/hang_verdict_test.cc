@@ -112,6 +112,8 @@ TEST(Verdict, NodesThatDoNotAnswer) {
   const Verdict verdict = judge({{in("all_reduce", 88), ranks(0, 8)}}, {8, 9}, node_of);
   EXPECT_EQ(verdict.suspects, (std::vector{8, 9}));
   EXPECT_EQ(verdict.what, "n1 does not report where its ranks are (8-9), and 8 ranks wait");
+  EXPECT_EQ(lines_of(verdict, node_of, Shown::all_stacks).back(),
+            "rank 8 on n1, rank 9 on n1: no answer in time from there");
 }
 
 TEST(Verdict, TheUsersOwnLineIsShownBelowManyFramesOfALibrary) {

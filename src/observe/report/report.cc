@@ -241,7 +241,10 @@ std::string stopped_text(const Others& others) {
 std::string others_text(const Others& others) {
   std::vector<std::string> parts;
   if (others.alike > 0) parts.push_back(fmt::format("{} failed in the same way", others.alike));
-  if (others.failed > 0) parts.push_back(fmt::format("{} failed as a consequence", others.failed));
+  if (others.victims > 0) {
+    parts.push_back(fmt::format("{} failed as a consequence", others.victims));
+  }
+  if (others.failed > 0) parts.push_back(fmt::format("{} failed too", others.failed));
   if (others.other > 0) parts.push_back(fmt::format("{} failed with another error", others.other));
   if (others.stopped > 0) parts.push_back(stopped_text(others));
   if (others.ended > 0) parts.push_back(fmt::format("{} had ended with 0", others.ended));
@@ -436,7 +439,8 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
     if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
     if (is_alike_by_its_text(exit)) return &Others::alike;
     if (exit.ours) return &Others::stopped;
-    return has_another(exit) ? &Others::other : &Others::failed;
+    if (has_another(exit)) return &Others::other;
+    return model::tells_only_of_a_lost_peer(exit) ? &Others::victims : &Others::failed;
   };
   Others others;
   for (const model::WorkerExit& exit : exits) {

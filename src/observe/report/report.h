@@ -14,7 +14,7 @@ namespace toprun::report {
 
 // How the ranks other than the cause ended.
 struct Others {
-  int failed = 0;   // failed by themselves, after the cause
+  int failed = 0;   // failed by themselves after the cause, and did not say why
   int stopped = 0;  // stopped by toprun
   int ended = 0;    // with exit code 0
   int alike = 0;    // failed with the same exception as the cause
@@ -22,6 +22,7 @@ struct Others {
                     // does not report a lost peer
   int stopped_with_other = 0;  // stopped by toprun, after they had printed an exception as in
                                // `other`
+  int victims = 0;             // failed by themselves after the cause, because they had lost a peer
 };
 
 // `cause` is one of `exits`, or null.

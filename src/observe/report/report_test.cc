@@ -67,7 +67,7 @@ TEST(Report, FailureOfARank) {
             "  last lines  Traceback (most recent call last):\n"
             "                File \"t.py\", line 1\n"
             "              ValueError: boom\n"
-            "  others      2 failed as a consequence, 13 were stopped\n"
+            "  others      2 failed too, 13 were stopped\n"
             "  error file  /logs/e.json\n"
             "  logs        /logs/attempt_0/1/stderr.log on n4\n"
             "  next        see t.py, line 1\n");

@@ -78,6 +78,7 @@ void Coordinator::carry_out(HangWatch::Hung& hung) {
   const hang::NodeOf node_of = node_of_rank();
   for (const int rank : hung.verdict.suspects) hang.suspected.push_back(node_of(rank));
   const std::vector<std::string> nodes = hang::suspected_nodes(hung.verdict, node_of);
+  hang.next = hang::next_of(hung.verdict);
   hang.lines = hang::lines_of(hung.verdict, node_of);
   hang.verdict = std::move(hung.verdict);
   const std::string message = model::headline(hang);

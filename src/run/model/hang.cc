@@ -111,6 +111,7 @@ std::optional<Hang> hang_in(const json& object) {
   if (const auto after = number_at(object, "after_ms", longest_hang_ms)) {
     hang.after = std::chrono::milliseconds(*after);
   }
+  hang.next = text_at(object, "next");
   const json& alarm = member(object, "alarm");
   if (hang::Alarm read; hang::read_alarm_kind(text_at(alarm, "key"), read.kind)) {
     read.rank = int_at(alarm, "rank");
@@ -141,7 +142,8 @@ json hang_json(const std::optional<Hang>& hang) {
           {"suspects", std::move(suspects)},
           {"groups", groups_json(hang->verdict.groups, most_groups)},
           {"evidence", evidence_json(hang->verdict.evidence)},
-          {"unseen", or_null(ranges_text(unseen))}};
+          {"unseen", or_null(ranges_text(unseen))},
+          {"next", or_null(hang->next)}};
 }
 
 }  // namespace toprun::model

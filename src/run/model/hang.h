@@ -20,6 +20,7 @@ struct Hang {
   std::optional<hang::Alarm> alarm;    // alarm that revealed the hang; unset: there was no alarm
   hang::Verdict verdict;
   std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
+  std::string next;                    // hang::next_of()
   std::vector<std::string> lines;      // hang::lines_of()
   std::optional<WallTime> over;        // when a rank made progress again
 };

@@ -199,6 +199,8 @@ class Panel {
     setText($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}) ${group.text ?? group.place ?? group.doing}`)));
+    $('hang-next').hidden = !hang.next;
+    setText($('hang-next'), hang.next ? `Next: ${hang.next}` : '');
   }
 
   // What the first box says in full length is not said again.
