@@ -185,7 +185,7 @@ class OfOnesOwn(OneReport):
         self.assertIn("1 rank", self.ask("top", self.elsewhere(report)).out)
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(60).code, 130)
-        self.assert_one_line(self.ask("stacks", report), "cannot ask the job of .*: the job has ended")
+        self.assert_one_line(self.ask("stacks", report), "cannot ask the job of .*: the job has ended; toprun status .* shows how")
 
 
 if __name__ == "__main__":

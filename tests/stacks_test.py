@@ -95,7 +95,13 @@ class Stacks(support.TestCase):
         self.assertIn("in waits", self.stacks(program, report).out)
         run.signal(signal.SIGTERM)
         run.wait(60)
-        self.assert_one_line(self.stacks(program, report), f"cannot ask the job of {report}: the job has ended")
+        self.assert_one_line(self.stacks(program, report), f"cannot ask the job of {report}: the job has ended; toprun status {report} shows how")
+
+    def test_a_process_id_that_leads_no_job(self):
+        done = self.run_to_end(TOPRUN, "stacks", "4194304")
+        self.assertEqual(done.code, 1)
+        self.assert_one_line(done, "cannot tell where the ranks of job 4194304 are: no job of yours on .* has the process id "
+                                   "4194304, and .*")
 
     def test_of_several_one_has_to_be_named(self):
         program, run = self.running()
@@ -234,7 +240,13 @@ class Dumps(support.TestCase):
                 return pathlib.Path.touch, (folder / "touched",)
 
         (folder / "rank_0").write_bytes(pickle.dumps(Evil(), protocol=2))
-        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*/rank_0 is not a dump of .*")
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder),
+                             ".*: this folder contains no dump of .*/rank_0: .*")
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder / "rank_0"), "--dumps .*/rank_0: Not a directory; .*")
+        (folder / "empty.json").touch()
+        for verb in "status", "stacks", "report", "top":
+            done = self.run_to_end(TOPRUN, verb, folder / "empty.json")
+            self.assertEqual((done.code, done.err.count("it is empty\n")), (2, 1), done)
         self.assertFalse((folder / "touched").exists())
 
 

@@ -103,7 +103,10 @@ Result<JobReport> read_report_to_follow(const std::string& path, const std::stri
         "the report does not contain the host, process and start time of the job's root agent",
         "give the file that the job's --report names");
   }
-  if (model::reported_code(run)) return fail(what, "the job has ended");
+  if (model::reported_code(run)) {
+    return fail(what, "the job has ended",
+                fmt::format("toprun status {} shows how", shell_quote(std::span(&path, 1))));
+  }
   return report;
 }
 

@@ -234,6 +234,14 @@ Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::str
   return fail(asking.what, jobs::forgotten_text(forgotten.back(), &queue));
 }
 
+// A number may be a process id, which this host knows, or a job id, which the engine knows.
+std::unexpected<Error> found_nowhere(const std::string& id, const Asking& asking,
+                                     const Error& from_engine) {
+  if (!parse_int(id)) return std::unexpected(from_engine);
+  return fail(asking.what, fmt::format("no job of yours on {} has the process id {}, and {}",
+                                       hosts::host_name(), id, from_engine.line()));
+}
+
 }  // namespace
 
 // One line: of the other tasks their number.
@@ -311,12 +319,15 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
 
 Result<Approach> approach_root(const std::string& id, const Environment& environment,
                                const Asking& asking, const std::vector<std::string>& words) {
-  const auto queue = TRY(jobs::queue_of(id, environment));
-  const auto found = TRY(jobs_to_ask(*queue, id, asking));
+  const auto queue = jobs::queue_of(id, environment);
+  if (!queue) return found_nowhere(id, asking, queue.error());
+  const auto asked = jobs_to_ask(**queue, id, asking);
+  if (!asked) return found_nowhere(id, asking, asked.error());
+  const std::vector<Job>& found = *asked;
   const auto job = first_in(JobState::running, found);
   if (!job) {
-    auto waits = waiting_lines(*queue, found);
-    std::string state = jobs::summary_of(jobs::known_job(*queue, found.back())).words;
+    auto waits = waiting_lines(**queue, found);
+    std::string state = jobs::summary_of(jobs::known_job(**queue, found.back())).words;
     if (waits.empty()) return does_not_run(asking, state, id);
     if (waits.size() > 1) state += fmt::format(": {}", trim(waits[1]));
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
@@ -324,7 +335,7 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
   auto tasks = running_tasks(found);
   if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
   const auto self = TRY(process::own_path());
-  auto command = TRY(queue->command_beside_root(*job, self, words));
+  auto command = TRY((*queue)->command_beside_root(*job, self, words));
   return Approach{.waits = {},
                   .state = {},
                   .command = std::move(command),

@@ -66,7 +66,7 @@ Result<std::vector<fs::path>> candidates(const std::string& folder) {
       files.push_back(entry.path());
     }
   }
-  if (error == std::errc::no_such_file_or_directory) {
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
     return usage("--dumps " + folder, error.message(), "check the path");
   }
   if (error) return fail("cannot read " + folder, error.message());
@@ -114,8 +114,9 @@ Result<Dumps> read_dumps(const std::string& folder) {
   if (!dumps.by_rank.empty()) return dumps;
   if (!dumps.passed_over.empty()) {
     const PassedOver& first = dumps.passed_over.front();
-    return fail(first.file + " is not a dump of the flight recorder", first.why,
-                "no other file in this folder is one");
+    return usage(folder + ": this folder contains no dump of PyTorch's flight recorder",
+                 fmt::format("{}: {}", first.file, first.why),
+                 "the names of dumps end with a rank, as in comm_lib_trace_rank_17");
   }
   return usage(folder + ": this folder contains no dump of PyTorch's flight recorder",
                "the names of dumps end with a rank, as in comm_lib_trace_rank_17 or rank_17.json",

@@ -416,7 +416,9 @@ std::string run_times_text(const model::RunRecord& run) {
 
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
-  auto report = TRY(jobs::read_report(path));
+  auto found = jobs::read_report(path);
+  if (!found) return usage(found.error()->what, found.error()->why);
+  auto report = *std::move(found);
   if (!report) return fail("cannot read " + path, "the file is gone");
   if (call.has(FlagId::json)) return print_bytes(json_text(report->document, 2) + '\n');
   RootLook root = report->run.running_at ? look_at_root(path, call.environment) : RootLook();
