@@ -130,7 +130,8 @@ class Mistyped(support.TestCase):
 
     def test_what_is_nearly_a_verb_is_no_script(self):
         for words, meant in (("sumbit --nodes 2 train.py", "submit"), ("job", "jobs"),
-                             ("log 3", "logs"), ("stat 3", "status"), ("comp bash", "completion"), ("statsu 3", "status"), ("toppo order", "topo")):
+                             ("log 3", "logs"), ("stat 3", "status"), ("comp bash", "completion"), ("statsu 3", "status"), ("toppo order", "topo"),
+                             ("topology", "topo"), ("benchmark", "bench")):
             with self.subTest(words):
                 said = self.refused(*words.split())
                 self.assertIn("toprun has no verb with this name, and there is no such script here", said)

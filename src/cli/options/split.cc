@@ -122,12 +122,14 @@ std::string instead_of_slurms(std::string_view name, Command command) {
 // What kubectl, docker, mpirun, accelerate, deepspeed or PBS call an option, and toprun's name for
 // it.
 constexpr std::pair<std::string_view, std::string_view> names_elsewhere[] = {
+    {"-H", "--hosts"},
     {"--cpu", "--cpus-per-task"},
     {"--cpus", "--cpus-per-task"},
     {"--cwd", "--chdir"},
     {"--gpu", "--gpus-per-node"},
     {"--host", "--hosts"},
     {"--hosts-file", "--hostfile"},
+    {"--include", "--hosts"},
     {"--image", "--container"},
     {"--machine-rank", "--node-rank"},
     {"--machinefile", "--hostfile"},
@@ -147,12 +149,27 @@ constexpr std::pair<std::string_view, std::string_view> names_elsewhere[] = {
     {"--workers", "--nodes"},
 };
 
+// Options of accelerate and deepspeed that toprun does not have, and what to do instead.
+constexpr std::pair<std::string_view, std::string_view> ways_elsewhere[] = {
+    {"--deepspeed", "it is an option of the script: give it after the script"},
+    {"--dynamo-backend", "set -e ACCELERATE_DYNAMO_BACKEND=VALUE"},
+    {"--mixed-precision", "set -e ACCELERATE_MIXED_PRECISION=VALUE"},
+    {"--multi-gpu", "leave it out: toprun starts a rank for each GPU"},
+};
+
 // Empty: no such option, or the command does not have it.
 std::string instead_of_others(std::string_view name, Command command) {
   std::string word(name.substr(0, name.find('=')));
   std::ranges::replace(word, '_', '-');
-  if (word == "--num-processes" && (of(command) & starting) != 0) {
-    return "toprun counts the ranks of one node: give --nproc-per-node";
+  if ((of(command) & starting) != 0) {
+    const bool is_short = word == "-n" || (word.starts_with("-n") && is_digits(word.substr(2)));
+    if (is_short || word == "--num-processes" || word == "--ntasks" ||
+        word == "--ntasks-per-node") {
+      return "toprun counts the ranks of one node: give --nproc-per-node";
+    }
+    for (const auto& [elsewhere, way] : ways_elsewhere) {
+      if (word == elsewhere) return std::string(way);
+    }
   }
   for (const auto& [elsewhere, ours] : names_elsewhere) {
     if (word != elsewhere || find_flag(ours, command) == nullptr) continue;

@@ -209,6 +209,9 @@ Result<plan::Endpoint> parse_listening(const Argument& argument) {
   if (const auto port = number_in(text, 0, max_port)) {
     return plan::Endpoint{hosts::loopback().text(), port};
   }
+  if (is_digits(text)) {
+    return refuse(argument, fmt::format("the port is not a number from 0 to {}", max_port));
+  }
   auto place = parse_endpoint(argument);
   if (!place) return place;
   if (place->host == "localhost") place->host = hosts::loopback().text();

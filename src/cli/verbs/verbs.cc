@@ -183,12 +183,15 @@ Result<void> check_script_is_no_verb(const options::Split& split) {
 
 std::optional<std::string> nearest_verb(std::string_view name) {
   constexpr std::size_t least_letters = 2;
+  constexpr std::size_t least_letters_of_verb = 4;  // "topology", but not "runner"
   const std::vector<std::string> names = names_of("");
   if (auto near = did_you_mean(name, names)) return near;
   if (name.size() < least_letters) return std::nullopt;
-  const auto longer =
-      std::ranges::find_if(names, [&](const std::string& verb) { return verb.starts_with(name); });
-  return longer == names.end() ? std::nullopt : std::optional(*longer);
+  const auto related = std::ranges::find_if(names, [&](const std::string& verb) {
+    return verb.starts_with(name) ||
+           (verb.size() >= least_letters_of_verb && name.starts_with(verb));
+  });
+  return related == names.end() ? std::nullopt : std::optional(*related);
 }
 
 }  // namespace toprun::cli

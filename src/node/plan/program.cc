@@ -13,6 +13,8 @@
 namespace toprun::plan {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::array python_names = {"python3", "python"};
 
 std::string in_directory(std::string_view directory, std::string_view name) {
@@ -112,13 +114,13 @@ std::string advice_on(const std::string& script, std::string_view text) {
 
 std::string working_directory() {
   std::error_code error;
-  const auto directory = std::filesystem::current_path(error);
+  const auto directory = fs::current_path(error);
   return error ? "the working directory, which is gone" : directory.string();
 }
 
 // A path for messages; a relative one comes with its base directory.
 std::string with_base_folder(const std::string& path) {
-  if (std::filesystem::path(path).is_absolute()) return path;
+  if (fs::path(path).is_absolute()) return path;
   return fmt::format("{} in {}", path, working_directory());
 }
 
@@ -131,6 +133,19 @@ std::optional<std::string> advice_on_modules(const Options& options) {
   return fmt::format("if {} is to import it, write {}={}", option, option, word);
 }
 
+std::vector<std::string> scripts_beside(const std::string& script) {
+  constexpr std::size_t most_looked_at = 1000;  // a folder of data may have millions of files
+  const fs::path folder = fs::path(script).parent_path();
+  std::vector<std::string> names;
+  std::error_code error;
+  std::size_t looked_at = 0;
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+       !error && entry != end && looked_at < most_looked_at; entry.increment(error), ++looked_at) {
+    if (entry->path().extension() == ".py") names.push_back(entry->path().filename().string());
+  }
+  return names;
+}
+
 std::string advice_on_absent(const std::string& script) {
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
@@ -138,6 +153,10 @@ std::string advice_on_absent(const std::string& script) {
   if (script.contains('=') && !script.contains('/')) {
     return "an option before it may have lost its dashes or its value: `toprun -h` and `toprun "
            "submit -h` show the usage";
+  }
+  if (const auto meant =
+          did_you_mean(fs::path(script).filename().string(), scripts_beside(script))) {
+    return fmt::format("did you mean {}?", (fs::path(script).parent_path() / *meant).string());
   }
   return script.ends_with(".py") ? "check the path" : "`toprun -h` shows how to call toprun";
 }
@@ -155,24 +174,23 @@ Result<void> check_script(const Options& options, const Environment& environment
   const std::string& script = options.script;
   if (script == "-") return {};  // Python's name for standard input
   std::error_code error;
-  const auto status = std::filesystem::status(script, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
+  const auto status = fs::status(script, error);
+  if (status.type() == fs::file_type::not_found) {
     return usage(fmt::format("script {}", with_base_folder(script)), errno_text(ENOENT),
                  advice_on_modules(options).value_or(advice_on_absent(script)));
   }
-  if (status.type() == std::filesystem::file_type::none) {
+  if (status.type() == fs::file_type::none) {
     return usage(fmt::format("script {}", with_base_folder(script)), error.message(),
                  "check the path");
   }
   // Python runs a directory that holds a __main__.py.
-  if (std::filesystem::is_directory(status) &&
-      !std::filesystem::exists(std::filesystem::path(script) / "__main__.py", error)) {
+  if (fs::is_directory(status) && !fs::exists(fs::path(script) / "__main__.py", error)) {
     return usage(fmt::format("script {}", with_base_folder(script)),
                  "is a directory, and has no __main__.py",
                  advice_on_modules(options).value_or("name the file to run"));
   }
-  if (!std::filesystem::is_regular_file(status)) return {};  // to be read once, by Python
-  if (environment.non_empty("PYTHON_EXEC")) return {};       // whose scripts may be anything
+  if (!fs::is_regular_file(status)) return {};          // to be read once, by Python
+  if (environment.non_empty("PYTHON_EXEC")) return {};  // whose scripts may be anything
   // One that cannot be read is Python's to complain of.
   const std::string beginning = beginning_of(script);
   if (auto foreign = not_for_python(script, beginning)) return std::unexpected(*std::move(foreign));
@@ -187,11 +205,11 @@ Result<void> check_executable(const std::string& program, const Environment& env
                  "give the program's path, or leave out --no-python if this is a Python script");
   }
   std::error_code error;
-  const auto status = std::filesystem::status(program, error);
-  if (std::filesystem::is_directory(status)) {
+  const auto status = fs::status(program, error);
+  if (fs::is_directory(status)) {
     return usage(fmt::format("program {}", with_base_folder(program)), "is a directory");
   }
-  if (std::filesystem::exists(status)) {
+  if (fs::exists(status)) {
     return usage(
         fmt::format("program {}", with_base_folder(program)), "is not executable",
         fmt::format("chmod +x {}, or leave out --no-python if this is a Python script", program));

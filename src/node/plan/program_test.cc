@@ -56,7 +56,9 @@ TEST_F(ProgramTest, Scripts) {
             "script tool: is a script for sh, not for Python; to start the script as it is, write "
             "--no-python ./tool");
   EXPECT_EQ(check(Program::script, "trian.py"),
-            "script trian.py in DIR: No such file or directory; check the path");
+            "script trian.py in DIR: No such file or directory; did you mean train.py?");
+  EXPECT_EQ(check(Program::script, (folder_ / "train.pyy").string()),
+            "script DIR/train.pyy: No such file or directory; did you mean DIR/train.py?");
   EXPECT_EQ(check(Program::script, (folder_ / "x.py").string()),
             "script DIR/x.py: No such file or directory; check the path");
   EXPECT_EQ(check(Program::script, "package"),
@@ -94,7 +96,7 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
             "if --warm is to import it, write --warm=torch,numpy");
   EXPECT_EQ(advice("package", {"train.py"}), "if --warm is to import it, write --warm=package");
   EXPECT_EQ(advice("torch", {}), "`toprun -h` shows how to call toprun");
-  EXPECT_EQ(advice("trian.py", {"--epochs", "3"}), "check the path");
+  EXPECT_EQ(advice("trian.py", {"--epochs", "3"}), "did you mean train.py?");
   options.warm.reset();
   options.prefetch = {"torch"};
   EXPECT_EQ(advice("torch", {"train.py"}), "if --prefetch is to import it, write --prefetch=torch");
