@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -25,6 +26,11 @@ class Doctor(support.TestCase):
         root = self.folder()
         build(machines.Machine(root))
         return self.toprun("doctor", "--root", root, *options, env={"HOME": "/nowhere", **(env or {})})
+
+    def test_the_python_of_a_launch_is_among_all(self):
+        python = support.python()
+        done = self.toprun("doctor", "--all", env={"PYTHON_EXEC": python})
+        self.assertRegex(done.out, rf"(?m)^ok +python +Python 3\.\d+ \({re.escape(str(python))}\), PyTorch \d")
 
     def test_a_folder_without_a_machine_s_copy_is_not_a_healthy_machine(self):
         for words in (("doctor",), ("doctor", "--json"), ("net", "show"), ("net", "env")):
@@ -112,7 +118,7 @@ class Doctor(support.TestCase):
     def test_fix_tells_what_no_command_fixes(self):
         done = self.there(net_test.empty, "--fix", env={"NCCL_IB_HCA": "mlx5_0"})
         self.assertRegex(done.out, r"(?m)^# NCCL_IB_HCA=mlx5_0 .*no RDMA device\n"
-                                   r"# no command: correct or remove this setting where it is set")
+                                   r"# by hand: correct or remove this setting where it is set")
 
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")
@@ -121,7 +127,7 @@ class Doctor(support.TestCase):
 
     def test_all_shows_every_check(self):
         told = self.there(net_test.empty, "--all").out
-        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (13, 12))
+        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (14, 12))
         self.assertRegex(told, r"(?m)^--      gpudirect +no RDMA device$")
         self.assertRegex(told, r"(?m)^--      pcie-lanes +no RDMA device, no GPU$")
         self.assertRegex(told, r"(?m)^--      bonds +no bond$")

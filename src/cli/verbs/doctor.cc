@@ -61,7 +61,9 @@ OwnPlace own_place(const Environment& environment) {
 doctor::Installed installed(const options::Call& call, const std::string& host) {
   const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
   if (!python) return {};
-  return doctor::look_at_python(python->path, call.environment);
+  auto found = doctor::look_at_python(python->path, call.environment);
+  found.path = python->path;
+  return found;
 }
 
 Result<doctor::HostReport> examine_this_host(const options::Call& call) {

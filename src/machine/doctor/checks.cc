@@ -357,6 +357,17 @@ Findings shortage(const Facts& facts, const Need& need) {
   return {std::move(finding)};
 }
 
+// Only what is seen: PyTorch may lie where its version cannot be read, as of an editable install.
+Findings python(const Facts& facts) {
+  const Installed& installed = facts.installed;
+  if (installed.path.empty()) return {};
+  const std::string version = installed.python.empty() ? "" : " " + installed.python;
+  const std::string torch =
+      installed.torch.empty() ? "no PyTorch seen beside it" : "PyTorch " + installed.torch;
+  return {
+      found(Severity::ok, fmt::format("Python{} ({}), {}", version, installed.path, torch), "")};
+}
+
 constexpr std::array checks = {
     Check{"rdma-ports", "all RDMA ports are active", rdma_ports, Subject::rdma},
     Check{"rdma-gids", "every RoCE port has a GID that can be routed", rdma_gids, Subject::rdma},
@@ -377,6 +388,7 @@ constexpr std::array checks = {
     Check{"listen-backlog", "the host accepts many connections at once", backlog},
     Check{"connections", "the firewall can track more connections", connections},
     Check{"memory", "the cgroup has memory left", memory},
+    Check{"python", "no Python seen", python},
     Check{"clock", "the clock is synchronised", clock},
     Check{"gpus", "no GPU reports errors", gpus, Subject::gpus},
     Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric, Subject::gpus},

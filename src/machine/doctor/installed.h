@@ -13,6 +13,7 @@ struct Installed {
   std::string python;  // "3.11"
   std::string torch;   // "2.13.0+cpu"
   std::string nccl;    // "2.27.3", from the wheel beside torch or from the system's library
+  std::string path;    // of the program; only in doctor::Facts
 };
 
 // Finds the versions as follows:

@@ -60,7 +60,7 @@ std::string fix_of(const Finding& finding, const std::string& evidence,
   if (finding.severity == Severity::ok) return {};
   std::string text = fmt::format("# {}\n", printable(evidence));
   if (finding.commands.empty() && !finding.fix.empty()) {
-    text += fmt::format("# no command: {}\n", printable(finding.fix));
+    text += fmt::format("# by hand: {}\n", printable(finding.fix));
   }
   for (const std::string& command : finding.commands) {
     text += (hosts.empty() ? command : on_hosts(command, hosts)) + '\n';
