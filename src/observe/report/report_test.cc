@@ -707,12 +707,18 @@ TEST(Report, Json) {
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
       "network": [], "interrupted": null,
-      "cause": null}]})"));
+      "lost_nodes": [], "cause": null}]})"));
 
   run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
   EXPECT_EQ(model::report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
     {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
      "nccl": ["2.27.3"], "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
+
+  run.attempts[0].lost_nodes = {{"n2", run.ended, "it was silent"}};
+  const nlohmann::json with_loss = model::report_json(run);
+  EXPECT_EQ(with_loss["attempts"][0]["lost_nodes"], nlohmann::json::parse(R"([
+    {"node": "n2", "at": "2026-11-21T10:03:20.000Z", "why": "it was silent"}])"));
+  EXPECT_EQ(model::record_in(with_loss).attempts[0].lost_nodes[0].node, "n2");
 
   model::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom";

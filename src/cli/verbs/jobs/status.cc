@@ -227,13 +227,19 @@ std::string spares_rows(const model::RunRecord& run, bool job_has_ended) {
     out += row(counted(names.size(), "spare"), fmt::format("{} {}", hosts::short_list(names),
                                                            names.size() == 1 ? "waits" : "wait"));
   }
-  for (const model::LostSpare& spare : run.lost_spares) {
+  for (const model::LostNode& spare : run.lost_spares) {
     const auto known = model::if_known(spare.at);
     const std::string at = known ? " at " + time_text(*known) : "";
     const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
     out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
   }
   return out;
+}
+
+std::string lost_text(const model::LostNode& lost) {
+  const auto at = model::if_known(lost.at);
+  return fmt::format("{} was lost{}{}{}", lost.node, at ? " at " + time_text(*at) : "",
+                     lost.why.empty() ? "" : ": ", lost.why);
 }
 
 // `above`: the hang that is already shown.
@@ -257,8 +263,11 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   out += nodes_rows(last);
   out += spares_rows(run, job_has_ended);
   for (const model::AttemptRecord& attempt : run.attempts) {
-    if (!attempt.cause) continue;
-    out += row(fmt::format("attempt {}", attempt.attempt), cause_text(attempt, last.hang));
+    std::string label = fmt::format("attempt {}", attempt.attempt);
+    if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    for (const model::LostNode& lost : attempt.lost_nodes) {
+      out += row(std::exchange(label, ""), lost_text(lost));
+    }
   }
   if (last.cause && !runs) out += row("advice", last.cause->next.shown());
   return out;
