@@ -641,6 +641,28 @@ class WithoutAnEngine(support.TestCase):
         self.assertEqual(len(rows), 20, finished)
         self.assertRegex(rows[0], r"^ *130 +b +- +69 +not started: job 121 failed")
 
+    def test_the_output_of_a_forgotten_job_without_a_report_may_end_with_a_line_of_toprun(self):
+        folder = self.folder()
+        line = "script gone.py: No such file or directory"
+        (folder / "slurm-24.out").write_text(f"hello\ntoprun: {line}\n")
+        (folder / "logs/28").mkdir(parents=True)
+        (folder / "logs/28/story.jsonl").write_text(
+            '{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada","name":"b"}\n')
+        (folder / "logs/28/job.sbatch").write_text("#!/bin/bash\n")
+        for task in 0, 1:
+            (folder / f"logs/28_{task}").mkdir()
+            (folder / f"logs/28_{task}/report.json").write_text(
+                '{"schema": "toprun.report/1", "exit_code": 0, "attempts": []}')
+        told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(told)
+        words = f"it is not known how it ended; its output ends with: {line}"
+        self.assertIn(f"job 24: {words}", told.out)
+        listed = self.toprun("completion", "--words", "status", "2", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(listed)
+        self.assertIn(f"24\t{words}\n", listed.out)
+        self.assertIn("28\tarray with files of 2 tasks\n", listed.out)
+        self.assertIn("28_1\tb, ended with exit code 0\n", listed.out)
+
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
         kept = folder / "999991"

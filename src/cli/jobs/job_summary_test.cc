@@ -174,6 +174,20 @@ TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
   }
 }
 
+TEST_F(TheJobTold, WithoutAReportTheOutputsLastLineOfTopruns) {
+  KnownJob failed = known(job_of(JobState::failed), "failed, exit code 2", std::nullopt, "failed");
+  failed.last_line = "script gone.py: No such file or directory";
+  EXPECT_EQ(summary_now(failed).words,
+            "failed, exit code 2; its output ends with: script gone.py: No such file or directory");
+  EXPECT_EQ(summary_now(failed).words_beside_code,
+            "failed; its output ends with: script gone.py: No such file or directory");
+  failed.job.reset();
+  EXPECT_EQ(summary_now(failed).words,
+            "it is not known how it ended; its output ends with: script gone.py: No such file or "
+            "directory");
+  EXPECT_EQ(summary_now(cancelled(failed)).words, "cancelled by alice at 06:04:10");
+}
+
 TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
   EXPECT_EQ(summary_now(known(std::nullopt, "", std::nullopt)).words,
             "it is not known how it ended");
