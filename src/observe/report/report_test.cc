@@ -222,6 +222,16 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
        "the GPU had no memory left: use less memory per rank"},
       {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
        "the GPU had no memory left: use less memory per rank"},
+      {"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.78 GiB total)",
+       "python", "the GPU had no memory left: use less memory per rank"},
+      {"RuntimeError: CUDA error: out of memory", "python",
+       "the GPU had no memory left: use less memory per rank"},
+      {"my.StepFailed: step 3: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
+       "the GPU had no memory left: use less memory per rank"},
+      {"/env/bin/python3: Error while finding module specification for 'examples.pi.py' "
+       "(ModuleNotFoundError: __path__ attribute not found on 'examples.pi' while trying to find "
+       "'examples.pi.py'). Try using 'examples.pi' instead of 'examples.pi.py' as the module name.",
+       "/env/bin/python3", "-m takes the name of a module, not of a file: write -m examples.pi"},
   };
   for (const auto& [exception, program, advice] : cases) {
     model::WorkerExit exit = failed_exit();
@@ -235,6 +245,27 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
   model::WorkerExit said = failed_exit();
   said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
   EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
+TEST(Report, WhereAProgramThatEndedByItselfIsLookedAt) {
+  struct Case {
+    std::vector<std::string> last_output;
+    const char* logs;
+    const char* advice;
+  };
+  const Case cases[] = {
+      {{"bad step"}, "", "the program ended by itself with 7: look in it for what prints the last"},
+      {{"bad step"}, "/logs", "the program ended by itself with 7: look in it for what prints the"},
+      {{}, "/logs", "the program ended by itself with 7: look for the code that ends it with 7"},
+      {{}, "", "the rank printed nothing: look for the code that ends the rank with 7"},
+  };
+  for (const Case& one : cases) {
+    model::WorkerExit exit = failed_exit();
+    exit.last_output.clear();
+    for (const std::string& line : one.last_output) exit.last_output.emplace_back(line);
+    const std::string text = failure_report(model::cause_of(exit), {}, one.logs, {});
+    EXPECT_TRUE(text.contains(fmt::format("  next        {}", one.advice))) << text;
+  }
 }
 
 TEST(Report, AnAbortAfterAnUncaughtExceptionIsPythonSExit) {
