@@ -391,18 +391,6 @@ std::vector<std::string> changes_of(const model::RunRecord& run) {
   return changes;
 }
 
-// What went before the last attempt.
-std::string history_text(const model::RunRecord& run) {
-  std::vector<std::string> parts;
-  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
-  const std::vector<std::string> changes = changes_of(run);
-  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
-  if (others > 0 && !changes.empty()) {
-    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
-  }
-  return parts.empty() ? "" : " after " + join(parts, " and ");
-}
-
 // "rank 5 on n2, train.py:88 in step", for the first of those that keep the others waiting; empty:
 // no rank stands out.
 std::string whom_they_wait_for(const model::Hang& hang) {
@@ -578,6 +566,17 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
   block.whole_row("output", printable(node_log));
   block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
+}
+
+std::string history_text(const model::RunRecord& run) {
+  std::vector<std::string> parts;
+  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
+  const std::vector<std::string> changes = changes_of(run);
+  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
+  if (others > 0 && !changes.empty()) {
+    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
+  }
+  return parts.empty() ? "" : " after " + join(parts, " and ");
 }
 
 std::string last_line(const model::RunRecord& run) {
