@@ -663,6 +663,20 @@ class WithoutAnEngine(support.TestCase):
         self.assertIn("28\tarray with files of 2 tasks\n", listed.out)
         self.assertIn("28_1\tb, ended with exit code 0\n", listed.out)
 
+    def test_status_calls_the_advice_as_the_failure_report_does(self):
+        kept = self.folder() / "logs/24"
+        kept.mkdir(parents=True)
+        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3"}
+        (kept / "report.json").write_text(json.dumps({
+            "schema": "toprun.report/1", "exit_code": 1,
+            "attempts": [{"attempt": 0, "cause": cause,
+                          "lost_nodes": [{"node": "n2", "at": "2026-11-28T05:21:30.000Z", "why": "it was silent"}]}]}))
+        told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=kept.parent.parent)
+        self.assert_ok(told)
+        self.assertTrue(told.out.endswith("  next       see x.py, line 3\n             toprun logs 24\n"), told)
+        self.assertRegex(told.out, r"(?m)^  attempt 0  rank 0 on n0 ended with exit code 1\n"
+                                   r"             n2 was lost at .*: it was silent$")
+
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
         kept = folder / "999991"
