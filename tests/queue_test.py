@@ -150,6 +150,17 @@ class Waiting(Queue):
                                  "all its nodes are free")
         self.assert_refused(again, 1, f"job {self.running} has already ended: cancelled by a user")
 
+    def test_a_signal_that_slurm_refuses_because_the_job_is_ending(self):
+        folder = self.folder()
+        for program, text in (
+                ("scancel", "echo 'scancel: error: Kill job error on job id 19: Invalid job id specified' >&2; exit 1"),
+                *((each, f"{shutil.which(each)} \"$@\" | sed s/RUNNING/COMPLETING/g") for each in ("squeue", "scontrol"))):
+            (folder / program).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / program).chmod(0o755)
+        refused = self.toprun("cancel", "--signal", "KILL", self.running,
+                              env={"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assert_refused(refused, 1, rf"toprun: job {self.running} is already ending: .*Invalid job id specified")
+
     def test_a_job_that_slurm_refused_at_its_submission(self):
         folder = self.folder()
         self.assertEqual(self.login("sbatch", "-N1", "--mem=999999G", "-J", "toobig", "--wrap", "true", cwd=folder).code, 1)
