@@ -150,6 +150,17 @@ class Waiting(Queue):
                                  "all its nodes are free")
         self.assert_refused(again, 1, f"job {self.running} has already ended: cancelled by a user")
 
+    def test_a_signal_that_slurm_refuses_because_the_job_is_ending(self):
+        folder = self.folder()
+        for program, text in (
+                ("scancel", "echo 'scancel: error: Kill job error on job id 19: Invalid job id specified' >&2; exit 1"),
+                *((each, f"{shutil.which(each)} \"$@\" | sed s/RUNNING/COMPLETING/g") for each in ("squeue", "scontrol"))):
+            (folder / program).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / program).chmod(0o755)
+        refused = self.toprun("cancel", "--signal", "KILL", self.running,
+                              env={"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assert_refused(refused, 1, rf"toprun: job {self.running} is already ending: .*Invalid job id specified")
+
     def test_a_job_that_slurm_refused_at_its_submission(self):
         folder = self.folder()
         self.assertEqual(self.login("sbatch", "-N1", "--mem=999999G", "-J", "toobig", "--wrap", "true", cwd=folder).code, 1)
@@ -640,6 +651,42 @@ class WithoutAnEngine(support.TestCase):
         rows = finished.out.splitlines()[1:]
         self.assertEqual(len(rows), 20, finished)
         self.assertRegex(rows[0], r"^ *130 +b +- +69 +not started: job 121 failed")
+
+    def test_the_output_of_a_forgotten_job_without_a_report_may_end_with_a_line_of_toprun(self):
+        folder = self.folder()
+        line = "script gone.py: No such file or directory"
+        (folder / "slurm-24.out").write_text(f"hello\ntoprun: {line}\n")
+        (folder / "logs/28").mkdir(parents=True)
+        (folder / "logs/28/story.jsonl").write_text(
+            '{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada","name":"b"}\n')
+        (folder / "logs/28/job.sbatch").write_text("#!/bin/bash\n")
+        for task in 0, 1:
+            (folder / f"logs/28_{task}").mkdir()
+            (folder / f"logs/28_{task}/report.json").write_text(
+                '{"schema": "toprun.report/1", "exit_code": 0, "attempts": []}')
+        told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(told)
+        words = f"it is not known how it ended; its output ends with: {line}"
+        self.assertIn(f"job 24: {words}", told.out)
+        listed = self.toprun("completion", "--words", "status", "2", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(listed)
+        self.assertIn(f"24\t{words}\n", listed.out)
+        self.assertIn("28\tarray with files of 2 tasks\n", listed.out)
+        self.assertIn("28_1\tb, ended with exit code 0\n", listed.out)
+
+    def test_status_calls_the_advice_as_the_failure_report_does(self):
+        kept = self.folder() / "logs/24"
+        kept.mkdir(parents=True)
+        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3"}
+        (kept / "report.json").write_text(json.dumps({
+            "schema": "toprun.report/1", "exit_code": 1,
+            "attempts": [{"attempt": 0, "cause": cause,
+                          "lost_nodes": [{"node": "n2", "at": "2026-11-28T05:21:30.000Z", "why": "it was silent"}]}]}))
+        told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=kept.parent.parent)
+        self.assert_ok(told)
+        self.assertTrue(told.out.endswith("  next       see x.py, line 3\n             toprun logs 24\n"), told)
+        self.assertRegex(told.out, r"(?m)^  attempt 0  rank 0 on n0 ended with exit code 1\n"
+                                   r"             n2 was lost at .*: it was silent$")
 
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()

@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "cli/config/config.h"
+#include "node/plan/program.h"
 
 namespace toprun::jobs {
 namespace {
@@ -19,6 +20,12 @@ Result<SubmitOptions> shell(const std::vector<std::string>& words) {
   const auto split = options::split_verb(words, options::Command::shell);
   if (!split) return std::unexpected(split.error());
   return shell_options(*split, {});
+}
+
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> argv;
+  for (const std::string_view word : words(line)) argv.emplace_back(word);
+  return argv;
 }
 
 // A command line with what a file gives to it.
@@ -222,6 +229,43 @@ TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
           "the events that --mail-type lists, as in --mail-type END,FAIL"});
   EXPECT_TRUE(notes({"--mail-user", "ada@x.org", "--mail-type", "END", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "a.py"}).empty());
+}
+
+// The command that toprun suggests for a script of sbatch's is one that submit accepts.
+TEST(JobOptions, WhatABatchScriptRequestsIsAccepted) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"--job-name=batched --nodes=2 --ntasks-per-node=1 --gres=gpu:2",
+       "--job-name=batched --nodes=2 --gres=gpu:2"},
+      {"-N 2 -n 8 --parsable -Q -t10:00 -p gpu -A x -q y", "-N 2 -t10:00 -p gpu -A x -q y"},
+      {"--nodes 2 --ntasks 16 --exclusive --requeue", "--nodes 2 --exclusive --requeue"},
+      {"-G 4 -c 8 -C a -w n1 -x n2 -J j -D /x -b now -d afterok:1 -o o -a 0-1 -W",
+       "-G 4 -c 8 -C a -w n1 -x n2 -J j -D /x -b now -d afterok:1 -o o -a 0-1 -W"},
+      {"--gpus-per-node=8 --cpus-per-task=4 --mem=0 --time=1:00 --partition=p --account=a --qos=q "
+       "--constraint=c --reservation=r --nodelist=n1 --exclude=n2 --switches=1 --contiguous "
+       "--chdir=/x --begin=now --dependency=singleton --mail-type=END --mail-user=a@b --output=o "
+       "--error=e --array=0-1 --signal=USR1@60 --wait",
+       nullptr},
+      {"--gpus=4", nullptr},
+      {"--comment x --nice=5 --hold -H -L matlab -e err",
+       "--slurm-arg=--comment=x --slurm-arg=--nice=5 --slurm-arg=--hold --slurm-arg=-H "
+       "--slurm-arg=-Lmatlab --error=err"},
+  };
+  for (const auto& [requested, expected] : rows) {
+    const auto error = plan::not_for_python(
+        "job.sh", fmt::format("#!/bin/bash\n#SBATCH {}\nsrun true\n", requested));
+    ASSERT_TRUE(error) << requested;
+    const std::string line = error->line();
+    constexpr std::string_view before = "`toprun submit ";
+    const std::size_t begin = line.find(before);
+    ASSERT_NE(begin, std::string::npos) << line;
+    const std::string command = line.substr(begin + before.size());
+    EXPECT_EQ(command, fmt::format("{} SCRIPT`", expected != nullptr ? expected : requested));
+    const auto options = submit(words_of(command.substr(0, command.size() - 1)));
+    EXPECT_TRUE(options) << options.error().line();
+  }
+  const auto quoted =
+      plan::not_for_python("job.sh", "#!/bin/bash\n#SBATCH --comment=\"a b\"\nsrun true\n");
+  EXPECT_FALSE(quoted->line().contains("toprun submit")) << quoted->line();
 }
 
 }  // namespace

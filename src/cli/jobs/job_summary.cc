@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_words.h"
 #include "engines/queue.h"
+#include "observe/report/report.h"
 
 namespace toprun::jobs {
 namespace {
@@ -225,6 +226,20 @@ bool says_limit(const KnownJob& known) {
          kind_of(*last) == CauseKind::time_limit;
 }
 
+// A run that ended well may have lost a node before.
+bool has_ended_well(const KnownJob& known) {
+  const bool is_well_for_engine = !known.job || known.job->state == JobState::completed;
+  return code_of_run(known) == 0 && is_well_for_engine && !was_cancelled_by_us(known) &&
+         !is_of_earlier_run(known);
+}
+
+// Perhaps it is the reason; a batch script may also have failed after it.
+std::string last_line_words(const KnownJob& known) {
+  const bool is_known = known.last_line.empty() || was_cancelled_by_us(known) ||
+                        never_started(known) || has_built(known);
+  return is_known ? std::string() : fmt::format("; its output ends with: {}", known.last_line);
+}
+
 std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requested) {
   const ExitCode shown = cause_says_code(known) ? ExitCode::left_out : requested;
   std::string how = end_words(known, beside, shown);
@@ -232,13 +247,14 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requ
   if (says_limit(known) && how.starts_with(over_its_limit)) {
     how.replace(0, over_its_limit.size(), by_slurm);
   }
-  if (!how.empty()) return how + why;
+  if (has_ended_well(known)) return how + report::history_text(known.report->run) + why;
+  if (!how.empty()) return how + (why.empty() ? last_line_words(known) : why);
   if (!known.waited_for.empty()) {
     return fmt::format("it had not begun: it waited for job{} {}",
                        known.waited_for.size() == 1 ? "" : "s", join(known.waited_for, ", "));
   }
   std::string text = "it is not known how it ended";
-  if (!known.report) return text;
+  if (!known.report) return text + last_line_words(known);
   if (const auto updated = report_time(known)) {
     text += fmt::format("; {} at {}", code_of_run(known) ? "requeued" : "last heard of",
                         moment_text(*updated, beside));

@@ -174,6 +174,33 @@ TEST_F(TheJobTold, TheExitCodeIsSaidOnce) {
   }
 }
 
+TEST_F(TheJobTold, AJobThatLostANodeAndEndedWell) {
+  JobReport report = report_of(1, CauseKind::node_lost, "n2 was lost");
+  report.run.attempts[0].cause->node = "n2";
+  report.run.attempts.emplace_back();
+  report.run.exit_code = 0;
+  const KnownJob completed =
+      known(job_of(JobState::completed), "ended with exit code 0", report, "ended");
+  for (const KnownJob& job : {completed, known(std::nullopt, "", report)}) {
+    EXPECT_EQ(summary_now(job).words, "ended with exit code 0 after 1 new attempt (n2 was lost)");
+    EXPECT_EQ(summary_now(job).words_beside_code, "ended after 1 new attempt (n2 was lost)");
+  }
+}
+
+TEST_F(TheJobTold, WithoutAReportTheOutputsLastLineOfTopruns) {
+  KnownJob failed = known(job_of(JobState::failed), "failed, exit code 2", std::nullopt, "failed");
+  failed.last_line = "script gone.py: No such file or directory";
+  EXPECT_EQ(summary_now(failed).words,
+            "failed, exit code 2; its output ends with: script gone.py: No such file or directory");
+  EXPECT_EQ(summary_now(failed).words_beside_code,
+            "failed; its output ends with: script gone.py: No such file or directory");
+  failed.job.reset();
+  EXPECT_EQ(summary_now(failed).words,
+            "it is not known how it ended; its output ends with: script gone.py: No such file or "
+            "directory");
+  EXPECT_EQ(summary_now(cancelled(failed)).words, "cancelled by alice at 06:04:10");
+}
+
 TEST_F(TheJobTold, WhatDoesNotFollowIsNotSaid) {
   EXPECT_EQ(summary_now(known(std::nullopt, "", std::nullopt)).words,
             "it is not known how it ended");

@@ -12,6 +12,7 @@
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/job_story.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/live_status.h"
 #include "cli/jobs/predecessors.h"
 
 namespace toprun::jobs {
@@ -22,6 +23,8 @@ using engines::Job;
 Result<void> add_report(KnownJob& known) {
   if (!known.files) return {};
   known.report = TRY(read_report(known.files->report()));
+  const bool may_tell_more = !known.job || known.job->state == engines::JobState::failed;
+  if (!known.report && may_tell_more) known.last_line = own_line_at_end(*known.files);
   return {};
 }
 

@@ -34,6 +34,9 @@ struct KnownJob {
   // why it never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
   std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
+  // toprun's line at the end of the engine's file; only if nothing else tells why the job failed,
+  // or how it ended
+  Outside last_line;
   std::optional<setup::Record> setup;  // of a job of toprun setup: the record of its own build
 };
 

@@ -151,6 +151,22 @@ Outside last_line_in(const JobFiles& files) {
   return newest.empty() ? Outside() : last_line_of(end_of(newest));
 }
 
+Outside own_line_at_end(std::string_view end_of_file) {
+  std::string_view last;
+  for (const std::string_view line : split(end_of_file, '\n')) {
+    if (!trim(line).empty()) last = line;
+  }
+  if (!last.starts_with(own_mark)) return {};
+  return std::string(trim(last.substr(own_mark.size())));
+}
+
+Outside own_line_at_end(const JobFiles& files) {
+  for (const std::string& path : files.own | std::views::reverse) {  // stderr first
+    if (Outside line = own_line_at_end(end_of(path)); !line.empty()) return line;
+  }
+  return {};
+}
+
 std::string text_of(const LiveStatus& glance) {
   const bool just_runs = glance.words == "running";
   if (glance.line.empty() || !glance.words.starts_with("running")) return glance.words;

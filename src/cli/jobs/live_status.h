@@ -43,4 +43,10 @@ Outside last_line_in(const JobFiles& files);
 // lines. The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
+// The last line of the engine's own file, without toprun's mark, if toprun printed it. Empty if the
+// file ends with another line.
+Outside own_line_at_end(const JobFiles& files);
+// The same for `end_of_file`, which is the end of the engine's file. Pure.
+Outside own_line_at_end(std::string_view end_of_file);
+
 }  // namespace toprun::jobs

@@ -39,5 +39,17 @@ TEST(LiveStatus, TheLastLineIsThatOfARank) {
             std::string::npos);
 }
 
+TEST(LiveStatus, ToprunsLineAtTheEnd) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", ""},
+      {"toprun: script gone.py: No such file or directory\n",
+       "script gone.py: No such file or directory"},
+      {"step 1\ntoprun: all ended with 0\n\n", "all ended with 0"},
+      {"toprun: all ended with 0\nslurmstepd: error: x\n", ""},
+      {"toprun: the job failed\n  next        see train.py\n", ""},
+  };
+  for (const auto& [text, line] : cases) EXPECT_EQ(own_line_at_end(text).raw(), line) << text;
+}
+
 }  // namespace
 }  // namespace toprun::jobs

@@ -95,6 +95,58 @@ std::vector<std::string> sbatch_options(std::string_view text) {
   return options;
 }
 
+// sbatch's options that toprun submit has with the same names and letters.
+constexpr std::string_view letters_of_submit = "NGctpACqwxJDbdoaW";
+constexpr std::array names_of_submit = std::to_array<std::string_view>(
+    {"--nodes",    "--gpus-per-node", "--gpus",      "--gres",      "--cpus-per-task",
+     "--mem",      "--exclusive",     "--time",      "--partition", "--account",
+     "--qos",      "--constraint",    "--nodelist",  "--exclude",   "--reservation",
+     "--switches", "--contiguous",    "--job-name",  "--chdir",     "--begin",
+     "--array",    "--dependency",    "--mail-type", "--mail-user", "--output",
+     "--error",    "--signal",        "--requeue",   "--wait"});
+// How many tasks Slurm starts (under toprun submit, one per node), and the form of sbatch's answer.
+constexpr std::array not_for_submit = std::to_array<std::string_view>(
+    {"--ntasks", "--ntasks-per-node", "--ntasks-per-gpu", "--ntasks-per-core",
+     "--ntasks-per-socket", "--quiet", "--parsable", "--test-only", "-Q"});
+
+bool is_left_out(std::string_view name) {
+  return name.starts_with("-n") || std::ranges::find(not_for_submit, name) != not_for_submit.end();
+}
+
+bool is_of_submit(std::string_view name) {
+  if (!name.starts_with("--")) return name.size() > 1 && letters_of_submit.contains(name[1]);
+  return std::ranges::find(names_of_submit, name) != names_of_submit.end();
+}
+
+// The options for toprun submit that request what these options of sbatch request. Empty: a value
+// is quoted, or there is nothing left.
+std::vector<std::string> as_options_of_submit(const std::vector<std::string>& options) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& option = options[i];
+    if (option.find_first_of("\"'") != std::string::npos || !option.starts_with('-')) return {};
+    const std::string_view name = std::string_view(option).substr(0, option.find('='));
+    const bool has_value = i + 1 < options.size() && !options[i + 1].starts_with('-');
+    const std::string value = has_value ? options[++i] : std::string();
+    if (value.find_first_of("\"'") != std::string::npos) return {};
+    if (is_left_out(name)) continue;
+    if (option.starts_with("-e")) {  // toprun's letter for another option
+      out.push_back("--error=" + (has_value ? value : option.substr(2)));
+      continue;
+    }
+    const bool is_known = is_of_submit(name);
+    if (is_known) {
+      out.push_back(option);
+      if (has_value) out.push_back(value);
+    } else if (option.starts_with("--")) {
+      out.push_back(fmt::format("--slurm-arg={}{}{}", option, has_value ? "=" : "", value));
+    } else {
+      out.push_back(fmt::format("--slurm-arg={}{}", option, value));
+    }
+  }
+  return out;
+}
+
 std::string as_program(const std::string& script) {
   return script.contains('/') ? script : "./" + script;
 }
@@ -103,13 +155,14 @@ std::string advice_on(const std::string& script, std::string_view text) {
   std::string advice =
       fmt::format("to start the script as it is, write --no-python {}", as_program(script));
   const std::vector<std::string> options = sbatch_options(text);
-  if (!options.empty()) {
-    advice += fmt::format(
-        "; to submit the script as a separate job, run `sbatch {}`; to submit a Python script with "
-        "the same options, run `toprun submit {} SCRIPT`",
-        script, join(options, " "));
-  }
-  return advice;
+  if (options.empty()) return advice;
+  advice += fmt::format("; to submit the script as a separate job, run `sbatch {}`", script);
+  const std::vector<std::string> submits = as_options_of_submit(options);
+  if (submits.empty()) return advice;
+  return advice + fmt::format(
+                      "; to submit a Python script with the same options, run `toprun "
+                      "submit {} SCRIPT`",
+                      join(submits, " "));
 }
 
 std::string working_directory() {

@@ -153,6 +153,31 @@ bool is_of_own_module(std::string_view text) {
   return file.starts_with('/') && !stacks::is_of_library(file);
 }
 
+// PyTorch 1.13 has torch.cuda.OutOfMemoryError; before it the same error was a RuntimeError. An
+// error of the CUDA driver still is one, and an exception that wraps another contains its text.
+bool is_of_gpu_memory(std::string_view type, std::string_view text) {
+  if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) return true;
+  return text.contains("CUDA out of memory. Tried to allocate ") ||
+         text.contains("CUDA error: out of memory");
+}
+
+// "examples.pi" in what Python says of -m examples.pi.py. Empty: another error.
+std::string module_to_try(const model::Cause& cause) {
+  const auto in = [](const Outside& line) {
+    constexpr std::string_view before = "Try using '";
+    const std::string_view text = line.raw();
+    const std::size_t begin = text.find(before);
+    const bool is_it = text.contains("Error while finding module specification for '") &&
+                       begin != text.npos && text.contains("' as the module name.");
+    return is_it ? std::string(up_to(text.substr(begin + before.size()), "'")) : std::string();
+  };
+  if (std::string name = in(cause.message); !name.empty()) return name;
+  for (const Outside& line : cause.last_output) {
+    if (std::string name = in(line); !name.empty()) return name;
+  }
+  return {};
+}
+
 // Of an exception that says by its type what is missing: a module, or memory. Empty: it is another.
 std::string advice_for_exception(const model::Cause& cause) {
   const std::string& text = cause.message.raw();
@@ -163,6 +188,10 @@ std::string advice_for_exception(const model::Cause& cause) {
     return fmt::format(
         "-m runs a module, or a package that has a __main__: give such a name, as in -m {}.train",
         printable(module.substr(0, main)));
+  }
+  if (const std::string other = module_to_try(cause); !other.empty()) {
+    return fmt::format("-m takes the name of a module, not of a file: write -m {}",
+                       printable(other));
   }
   if (!module.empty()) {
     return fmt::format(
@@ -186,7 +215,7 @@ std::string advice_for_exception(const model::Cause& cause) {
   if (text.contains(": error: ") && message_contains(cause, "usage: ")) {
     return "correct the arguments after the script: the script refuses them on every rank";
   }
-  if (type.ends_with("OutOfMemoryError") && text.contains("CUDA out of memory")) {
+  if (is_of_gpu_memory(type, text)) {
     return "the GPU had no memory left: use less memory per rank (batch size, activation "
            "checkpointing), and check with nvidia-smi whether another process uses GPU memory; if "
            "much memory is reserved but not allocated, "
@@ -365,18 +394,6 @@ std::vector<std::string> changes_of(const model::RunRecord& run) {
   return changes;
 }
 
-// What went before the last attempt.
-std::string history_text(const model::RunRecord& run) {
-  std::vector<std::string> parts;
-  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
-  const std::vector<std::string> changes = changes_of(run);
-  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
-  if (others > 0 && !changes.empty()) {
-    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
-  }
-  return parts.empty() ? "" : " after " + join(parts, " and ");
-}
-
 // "rank 5 on n2, train.py:88 in step", for the first of those that keep the others waiting; empty:
 // no rank stands out.
 std::string whom_they_wait_for(const model::Hang& hang) {
@@ -503,10 +520,9 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return of_exception;
   }
   if (!cause.message.empty()) return advice_for_traceback(cause);
-  if (has_logs) return {};
   const auto is_of_the_rank = [](const Outside& line) { return !is_note_of_pytorch(line.raw()); };
   const auto printed = std::ranges::count_if(cause.last_output, is_of_the_rank);
-  if (std::cmp_greater(printed, most_last_lines)) {
+  if (!has_logs && std::cmp_greater(printed, most_last_lines)) {
     return "use --log-dir DIR --tee 3 to keep all output of every rank";
   }
   const int code = cause.exit_code.value_or(exit_failure);
@@ -514,6 +530,12 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return fmt::format(
         "the program ended by itself with {}: look in it for what prints the last "
         "line above",
+        code);
+  }
+  if (has_logs) {  // its output may be in a file only
+    return fmt::format(
+        "the program ended by itself with {0}: look for the code that ends it with {0}, such as "
+        "sys.exit({0})",
         code);
   }
   return fmt::format(
@@ -548,6 +570,17 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
   block.whole_row("output", printable(node_log));
   block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
+}
+
+std::string history_text(const model::RunRecord& run) {
+  std::vector<std::string> parts;
+  if (run.restarts > 0) parts.push_back(counted(run.restarts, "restart"));
+  const std::vector<std::string> changes = changes_of(run);
+  const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
+  if (others > 0 && !changes.empty()) {
+    parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
+  }
+  return parts.empty() ? "" : " after " + join(parts, " and ");
 }
 
 std::string last_line(const model::RunRecord& run) {

@@ -39,6 +39,10 @@ std::string advice(const model::Cause& cause, bool has_logs);
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
+// What went before the last attempt: " after 1 restart and 1 new attempt (n2 was lost)". Empty:
+// nothing.
+std::string history_text(const model::RunRecord& run);
+
 // The last line of every run, with a line end. The line contains start and end in local time,
 // duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);

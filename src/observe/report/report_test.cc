@@ -222,6 +222,16 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
        "the GPU had no memory left: use less memory per rank"},
       {"torch.cuda.OutOfMemoryError: CUDA out of memory.", "python",
        "the GPU had no memory left: use less memory per rank"},
+      {"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.78 GiB total)",
+       "python", "the GPU had no memory left: use less memory per rank"},
+      {"RuntimeError: CUDA error: out of memory", "python",
+       "the GPU had no memory left: use less memory per rank"},
+      {"my.StepFailed: step 3: CUDA out of memory. Tried to allocate 2.00 GiB", "python",
+       "the GPU had no memory left: use less memory per rank"},
+      {"/env/bin/python3: Error while finding module specification for 'examples.pi.py' "
+       "(ModuleNotFoundError: __path__ attribute not found on 'examples.pi' while trying to find "
+       "'examples.pi.py'). Try using 'examples.pi' instead of 'examples.pi.py' as the module name.",
+       "/env/bin/python3", "-m takes the name of a module, not of a file: write -m examples.pi"},
   };
   for (const auto& [exception, program, advice] : cases) {
     model::WorkerExit exit = failed_exit();
@@ -235,6 +245,27 @@ TEST(Report, SaysWhatToDoAboutWhatIsMissing) {
   model::WorkerExit said = failed_exit();
   said.exception = "ValueError: no MemoryError, CUDA out of memory or No module named 'x'";
   EXPECT_FALSE(failure_report(model::cause_of(said), {}, "/logs", {}).contains("  next  "));
+}
+
+TEST(Report, WhereAProgramThatEndedByItselfIsLookedAt) {
+  struct Case {
+    std::vector<std::string> last_output;
+    const char* logs;
+    const char* advice;
+  };
+  const Case cases[] = {
+      {{"bad step"}, "", "the program ended by itself with 7: look in it for what prints the last"},
+      {{"bad step"}, "/logs", "the program ended by itself with 7: look in it for what prints the"},
+      {{}, "/logs", "the program ended by itself with 7: look for the code that ends it with 7"},
+      {{}, "", "the rank printed nothing: look for the code that ends the rank with 7"},
+  };
+  for (const Case& one : cases) {
+    model::WorkerExit exit = failed_exit();
+    exit.last_output.clear();
+    for (const std::string& line : one.last_output) exit.last_output.emplace_back(line);
+    const std::string text = failure_report(model::cause_of(exit), {}, one.logs, {});
+    EXPECT_TRUE(text.contains(fmt::format("  next        {}", one.advice))) << text;
+  }
 }
 
 TEST(Report, AnAbortAfterAnUncaughtExceptionIsPythonSExit) {
@@ -707,12 +738,18 @@ TEST(Report, Json) {
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
       "network": [], "interrupted": null,
-      "cause": null}]})"));
+      "lost_nodes": [], "cause": null}]})"));
 
   run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
   EXPECT_EQ(model::report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
     {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
      "nccl": ["2.27.3"], "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
+
+  run.attempts[0].lost_nodes = {{"n2", run.ended, "it was silent"}};
+  const nlohmann::json with_loss = model::report_json(run);
+  EXPECT_EQ(with_loss["attempts"][0]["lost_nodes"], nlohmann::json::parse(R"([
+    {"node": "n2", "at": "2026-11-21T10:03:20.000Z", "why": "it was silent"}])"));
+  EXPECT_EQ(model::record_in(with_loss).attempts[0].lost_nodes[0].node, "n2");
 
   model::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom";

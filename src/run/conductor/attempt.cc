@@ -417,8 +417,7 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     send_members(*notice);
   } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
     if (node.is_own()) return conductor.root_lost(part, orphaned->reason, now_.steady);
-    roster_.unseat(node, NodeState::lost);
-    conductor.lost(part, false, orphaned->reason, now_.steady);
+    lost_member(node, false, orphaned->reason);
   } else if (!of_this_attempt) {
     return;  // a message from an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
@@ -451,6 +450,13 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   } else if (auto* recorders = std::get_if<RanksReported>(&message.what)) {
     attempt_.watch->reported(part, *recorders, now_.steady, conductor);
   }
+}
+
+void Coordinator::lost_member(Node& node, bool silent, std::string why) {
+  roster_.unseat(node, NodeState::lost);
+  std::vector<model::LostNode>& lost = course_now().lost_nodes;
+  if (lost.size() < model::most_lost_nodes) lost.push_back({node.join.host, now_.wall, why});
+  attempt_.conductor->lost(*node.part, silent, std::move(why), now_.steady);
 }
 
 // Compares the workers' actual ranks with the plan: a job with its ranks on other nodes would be

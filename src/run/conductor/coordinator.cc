@@ -293,9 +293,11 @@ void Coordinator::happened(const Left& left) {
     gathering_changed();
     return roster_.forget(left.agent);
   }
+  if (stage_ == Stage::running) {
+    return lost_member(*node, loss.kind == Loss::Kind::silent, loss.words);
+  }
   roster_.unseat(*node, NodeState::lost);
-  if (stage_ != Stage::running) return end_attempt(lost_early(host, loss));
-  attempt_.conductor->lost(*node->part, loss.kind == Loss::Kind::silent, loss.words, now_.steady);
+  end_attempt(lost_early(host, loss));
 }
 
 void Coordinator::happened(const NodeEnded& ended) {
@@ -365,6 +367,7 @@ void Coordinator::forget_old_attempts() {
   if (attempts.size() < most_recorded_with_nodes) return;
   AttemptCourse& old = *(attempts.end() - most_recorded_with_nodes);
   old.nodes = {};
+  old.lost_nodes = {};
   old.networks = {};
   old.order.reset();
   old.hang.reset();
@@ -451,7 +454,7 @@ void Coordinator::keep_spares() {
 }
 
 void Coordinator::lost_spare(const std::string& host, std::string why) {
-  if (course_.lost_spares.size() == model::most_lost_spares) {
+  if (course_.lost_spares.size() == model::most_lost_nodes) {
     course_.lost_spares.erase(course_.lost_spares.begin());
   }
   course_.lost_spares.push_back({host, now_.wall, std::move(why)});
@@ -511,13 +514,13 @@ void Coordinator::end_attempt(Verdict verdict) {
   for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));
   const Restarts::Next next =
       restarts_.after(ended.verdict, {lifetime(), ended.phases.imported.has_value()});
-  course_.restarts = restarts_.count();
   interruption_.reset();
-  if (!next.again || is_hopeless_without(next.lost_too_often) ||
-      is_too_small_without(ended.verdict.node)) {
+  tell_other_losses();
+  if (!next.again || is_hopeless_without(next.lost_too_often) || is_too_small()) {
     if (!next.again && !next.words.empty()) tell_user(next.words);
     return end_run();
   }
+  course_.restarts = restarts_.count();
   same_members_ = true;
   for (const Part& part : attempt_.parts) {
     Node* const node = roster_.find(part.agent);
@@ -585,15 +588,46 @@ bool Coordinator::no_other_can_come() const {
 }
 
 // Whether those that are left after an attempt are too few for another, and will be.
-bool Coordinator::is_too_small_without(const std::string& node) {
+bool Coordinator::is_too_small() {
   if (!no_other_can_come()) return false;
   const auto left = static_cast<int>(std::ranges::count_if(roster_.nodes(), [](const auto& entry) {
     return entry.second->is_linked() && !entry.second->leaves_by;
   }));
   if (left >= settings_.size.least) return false;
-  tell_user(fmt::format("not restarted: {}{}", node.empty() ? "" : "without " + node + ", ",
+  const std::vector<std::string> gone = gone_members();
+  tell_user(fmt::format("not restarted: {}{}",
+                        gone.empty() ? "" : "without " + hosts::short_list(gone) + ", ",
                         too_few_are_left(left)));
   return true;
+}
+
+// The hosts of members that have been lost or were to leave in this attempt. The node of a rank
+// that failed need not be one of them.
+std::vector<std::string> Coordinator::gone_members() const {
+  std::vector<std::string> hosts;
+  for (const Part& part : attempt_.parts) {
+    const Node* const node = roster_.find(part.agent);
+    if (node == nullptr || !node->has_seat || node->leaves_by) hosts.push_back(part.host);
+  }
+  return hosts;
+}
+
+// The verdict names at most one node, and none that was lost after a rank had failed.
+void Coordinator::tell_other_losses() {
+  AttemptCourse& ended = course_now();
+  std::vector<model::LostNode>& lost = ended.lost_nodes;
+  const bool is_a_loss =
+      ended.verdict.kind == CauseKind::node_lost || ended.verdict.kind == CauseKind::agent_lost;
+  if (is_a_loss && ended.verdict.node.empty()) lost.clear();  // its message names them all
+  if (!ended.verdict.exit) {
+    std::erase_if(lost, [&](const auto& one) { return one.node.raw() == ended.verdict.node; });
+  }
+  if (lost.empty()) return;
+  std::vector<std::string> hosts;
+  for (const model::LostNode& one : lost) hosts.push_back(one.node.raw());
+  tell_user(fmt::format("{} {} lost {}: {}", hosts::short_list(hosts),
+                        hosts.size() == 1 ? "was" : "were", is_a_loss ? "too" : "in the meantime",
+                        lost.front().why.raw()));
 }
 
 std::string Coordinator::too_few_are_left(int left) const {

@@ -146,7 +146,9 @@ class Coordinator {
   void begin_attempt();
   void forget_old_attempts();
   bool is_hopeless_without(const std::string& node);
-  bool is_too_small_without(const std::string& node);
+  bool is_too_small();
+  std::vector<std::string> gone_members() const;
+  void tell_other_losses();
   std::string words_for_the_last_call() const;
   bool no_other_can_come() const;
   std::string too_few_are_left(int left) const;
@@ -189,6 +191,7 @@ class Coordinator {
   void all_started();
   void exited(std::size_t part, model::WorkerExit exit);
   void gone(Node& node, const model::Gone& gone);
+  void lost_member(Node& node, bool silent, std::string why);
   void asked_to_grow();
   void count_newcomers();
   void carry_out_orders();

@@ -48,6 +48,8 @@ struct AttemptCourse {
   std::vector<fabric::NetworkByHost> networks;  // how the ranks of each node used the network; only
                                                 // for nodes where NCCL's output was read
   std::optional<model::Interruption> interrupted;
+  std::vector<model::LostNode> lost_nodes;  // at most most_lost_nodes. After the attempt's end:
+                                            // except the verdict's node
   Verdict verdict;
 };
 
@@ -57,7 +59,7 @@ struct Course {
   WallTime ended{};
   std::vector<AttemptCourse> attempts;  // the latest attempts, without gaps (at most most_recorded)
   int restarts = 0;                     // attempts that followed a failure
-  std::vector<model::LostSpare> lost_spares;
+  std::vector<model::LostNode> lost_spares;
   Verdict verdict;
 
   // The attempt with this number, which must be in `attempts`.

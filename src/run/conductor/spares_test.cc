@@ -199,6 +199,44 @@ TEST(NodesThatComeOnce, AreNotWaitedForOnceTheyAreLost) {
                   "no other node can join"});
 }
 
+TEST(NodesThatComeOnce, OneThatIsLostAfterARankFailedIsNamed) {
+  Simple run(started_once({3, 3, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(3);
+  model::WorkerExit exit;
+  exit.host = "n0";
+  exit.exit_code = 5;
+  run.say(0, Shared<model::WorkerExit>(exit));
+  for (const int node : {0, 1}) run.say(node, model::Gone{});
+  run.on(Left{run.id(2), model::Loss{model::Loss::Kind::silent, "it was silent"}});
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  EXPECT_EQ(run.verdict().kind, model::CauseKind::exit);
+  EXPECT_EQ(run.verdict().node, "n0");
+  EXPECT_EQ(run.said,
+            (Hosts{"n2 was lost in the meantime: it was silent",
+                   "not restarted: without n2, 2 of the 3 nodes that the job needs are left, and "
+                   "no other node can join"}));
+  EXPECT_EQ(run.coordinator.course().restarts, 0) << "no attempt followed";
+  const auto& lost = run.coordinator.course().attempts.back().lost_nodes;
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].node, "n2");
+  EXPECT_EQ(lost[0].why, "it was silent");
+}
+
+TEST(NodesThatComeOnce, AllThatAreLostAreNamed) {
+  Simple run(started_once({3, 3, true}));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  run.all_start(3);
+  run.on(Left{run.id(1), cut});
+  run.on(Left{run.id(2), cut});
+  run.say(0, model::Gone{});
+  EXPECT_EQ(run.verdict().node, "n1");
+  EXPECT_EQ(run.said,
+            (Hosts{"n2 was lost too: the connection was closed",
+                   "not restarted: without n[1-2], 1 of the 3 nodes that the job needs is left, "
+                   "and no other node can join"}));
+}
+
 TEST(NodesThatComeOnce, TheOthersBeginAtOnceIfTheyAreEnough) {
   Simple run(started_once({2, 3, true}));
   for (int node = 0; node < 3; ++node) run.come(node);

@@ -64,7 +64,7 @@ std::optional<Gathering> gathering_in(const json& object) {
   return gathering;
 }
 
-LostSpare lost_spare_in(const json& spare) {
+LostNode lost_node_in(const json& spare) {
   return {text_at(spare, "node"), time_at(spare, "at").value_or(WallTime{}), text_at(spare, "why")};
 }
 
@@ -134,6 +134,14 @@ json earlier_json(const std::vector<EarlierRun>& runs) {
   return all;
 }
 
+json lost_nodes_json(const std::vector<LostNode>& nodes) {
+  json all = json::array();
+  for (const LostNode& node : nodes) {
+    all.push_back({{"node", node.node}, {"at", rfc3339(node.at)}, {"why", node.why}});
+  }
+  return all;
+}
+
 json attempt_json(const AttemptRecord& attempt) {
   json nodes = json::array();
   for (const NodeRecord& node : attempt.nodes) {
@@ -155,6 +163,7 @@ json attempt_json(const AttemptRecord& attempt) {
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"network", networks_json(attempt.networks)},
           {"interrupted", interrupted_json(attempt.interrupted)},
+          {"lost_nodes", lost_nodes_json(attempt.lost_nodes)},
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 
@@ -176,12 +185,13 @@ AttemptRecord attempt_in(const json& object) {
   attempt.nodes = list_at(object, "nodes", node_in);
   attempt.cause = cause_in(member(object, "cause"));
   attempt.interrupted = interruption_in(member(object, "interrupted"));
+  attempt.lost_nodes = list_at(object, "lost_nodes", lost_node_in);
   return attempt;
 }
 
 void read_spares(const json& object, RunRecord& run) {
   run.spares = outsides_at(object, "spares");
-  run.lost_spares = list_at(object, "lost_spares", lost_spare_in);
+  run.lost_spares = list_at(object, "lost_spares", lost_node_in);
 }
 
 RunRecord record_in(const json& report) {
@@ -264,11 +274,7 @@ json spares_json(const RunRecord& run) {
 }
 
 json lost_spares_json(const RunRecord& run) {
-  json all = json::array();
-  for (const LostSpare& spare : run.lost_spares) {
-    all.push_back({{"node", spare.node}, {"at", rfc3339(spare.at)}, {"why", spare.why}});
-  }
-  return all;
+  return lost_nodes_json(run.lost_spares);
 }
 
 const AttemptRecord& last_attempt(const RunRecord& run) {

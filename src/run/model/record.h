@@ -60,6 +60,14 @@ struct Interruption {
   std::chrono::milliseconds grace{0};  // from the signal until SIGKILL
 };
 
+// A node that was lost: a member of an attempt, or a spare.
+struct LostNode {
+  Outside node;
+  WallTime at{};
+  Outside why;
+};
+inline constexpr std::size_t most_lost_nodes = 64;
+
 struct AttemptRecord {
   int attempt = 0;
   WallTime started{};
@@ -74,6 +82,7 @@ struct AttemptRecord {
       {};                      // of the nodes whose workers' NCCL was observed
   std::optional<Cause> cause;  // unset on success
   std::optional<Interruption> interrupted = {};
+  std::vector<LostNode> lost_nodes = {};  // except the cause's node; at most most_lost_nodes
 };
 
 // The nodes of an attempt that has not begun, because it waits for more nodes.
@@ -85,14 +94,6 @@ struct Gathering {
                                       // too few have joined
   WallTime ends_at{};                 // when the run ends if too few nodes have joined
 };
-
-// A node that waited as a spare, or was about to, and was lost.
-struct LostSpare {
-  Outside node;
-  WallTime at{};
-  Outside why;
-};
-inline constexpr std::size_t most_lost_spares = 64;
 
 // A run of the same job, after which Slurm requeued the job.
 struct EarlierRun {
@@ -122,7 +123,7 @@ struct RunRecord {
   int max_restarts = 0;
   std::vector<Outside> spares = {};         // nodes that wait as spares now
   std::optional<Gathering> gathering = {};  // while the run waits for nodes
-  std::vector<LostSpare> lost_spares = {};  // the latest lost spares, at most most_lost_spares
+  std::vector<LostNode> lost_spares = {};   // the latest lost spares, at most most_lost_nodes
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
 // Returns an empty record before the first attempt.

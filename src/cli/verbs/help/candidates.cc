@@ -136,9 +136,12 @@ std::vector<Row> queued_rows(const Environment& environment) {
   return rows;
 }
 
-// "train, failed, exit code 1: …".
-std::string described(const jobs::FoundFiles& found) {
+// "train, failed, exit code 1: …". Each task of an array has an end of its own.
+std::string described(const jobs::FoundFiles& found, const std::vector<jobs::FoundFiles>& all) {
+  const auto tasks = std::ranges::count_if(
+      all, [&](const auto& other) { return other.id.starts_with(found.id + "_"); });
   const jobs::JobSummary summary = jobs::summary_of(jobs::forgotten_job(found));
+  if (tasks > 0 && !summary.is_over) return "array with files of " + counted(tasks, "task");
   if (summary.name.empty() || summary.words.empty()) return summary.name + summary.words;
   return summary.name + ", " + summary.words;
 }
@@ -152,7 +155,7 @@ std::vector<Row> job_rows(const Environment& environment) {
   for (const jobs::FoundFiles& found : left) {
     if (rows.size() == most_jobs) break;
     if (std::ranges::find(rows, found.id, &Row::left) != rows.end()) continue;
-    const std::string text = ++reports <= most_described ? described(found) : std::string();
+    const std::string text = ++reports <= most_described ? described(found, left) : std::string();
     rows.push_back({found.id, text.empty() ? "its files are here" : text});
   }
   return rows;

@@ -103,19 +103,25 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
                   (last.ended ? fmt::format(" (at {})", time_text(*last.ended)) : ""));
 }
 
-// The job's owner, if that is the reason why it cannot be ended.
-std::string owner_of(const engines::Queue& queue, const std::string& text) {
+// The job's owner, or that it already ends, if that may be why the engine refused.
+std::string hindrance_of(const engines::Queue& queue, const std::string& text) {
   const auto id = engines::parse_job_id(text);
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
-  if (!jobs || jobs->empty() || jobs->front().uid == ::getuid()) return {};
-  return fmt::format("job {} belongs to {}", text, printable(jobs->front().user));
+  if (!jobs || jobs->empty()) return {};
+  if (jobs->front().uid != ::getuid()) {
+    return fmt::format("job {} belongs to {}", text, printable(jobs->front().user));
+  }
+  const bool is_ending = std::ranges::all_of(*jobs, [](const Job& job) {
+    return job.state == engines::JobState::completing || has_ended(job.state);
+  });
+  return is_ending ? fmt::format("job {} is already ending", text) : std::string();
 }
 
 std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<std::string>& ids,
                                const Error& error) {
   std::vector<std::string> others;
   for (const std::string& id : ids) {
-    if (std::string owner = owner_of(queue, id); !owner.empty()) others.push_back(owner);
+    if (std::string one = hindrance_of(queue, id); !one.empty()) others.push_back(std::move(one));
   }
   if (others.empty()) return std::unexpected(error);
   return fail(join(others, ", "), error->why, error->fix);

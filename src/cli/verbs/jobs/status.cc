@@ -227,13 +227,19 @@ std::string spares_rows(const model::RunRecord& run, bool job_has_ended) {
     out += row(counted(names.size(), "spare"), fmt::format("{} {}", hosts::short_list(names),
                                                            names.size() == 1 ? "waits" : "wait"));
   }
-  for (const model::LostSpare& spare : run.lost_spares) {
+  for (const model::LostNode& spare : run.lost_spares) {
     const auto known = model::if_known(spare.at);
     const std::string at = known ? " at " + time_text(*known) : "";
     const std::string why = spare.why.empty() ? "" : ": " + spare.why.shown();
     out += row("spare gone", fmt::format("{}{}{}", spare.node, at, why));
   }
   return out;
+}
+
+std::string lost_text(const model::LostNode& lost) {
+  const auto at = model::if_known(lost.at);
+  return fmt::format("{} was lost{}{}{}", lost.node, at ? " at " + time_text(*at) : "",
+                     lost.why.empty() ? "" : ": ", lost.why);
 }
 
 // `above`: the hang that is already shown.
@@ -258,11 +264,21 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   out += nodes_rows(last);
   out += spares_rows(run, job_has_ended);
   for (const model::AttemptRecord& attempt : run.attempts) {
-    if (!attempt.cause) continue;
-    out += row(fmt::format("attempt {}", attempt.attempt), cause_text(attempt, last.hang));
+    std::string label = fmt::format("attempt {}", attempt.attempt);
+    if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    for (const model::LostNode& lost : attempt.lost_nodes) {
+      out += row(std::exchange(label, ""), lost_text(lost));
+    }
   }
-  if (last.cause && !runs) out += row("advice", last.cause->next.shown());
   return out;
+}
+
+// The failure report's advice, which has the same label there; empty: the run goes on, or there is
+// none.
+std::string advice_in(const model::RunRecord& run, bool job_has_ended) {
+  if (run.attempts.empty() || !run.attempts.back().cause) return {};
+  const bool runs = !job_has_ended && run.running_at;
+  return runs ? std::string() : run.attempts.back().cause->next.shown();
 }
 
 std::string files_rows(const jobs::JobFiles& files) {
@@ -314,9 +330,12 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   if (known.report) {
     out += run_rows(known.report->run, ended, word) + earlier_rows(known.report->run);
   }
-  if (!known.files) return out;
-  return out + page_rows(known) + files_rows(*known.files) +
-         row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
+  const std::string advice =
+      row("next", known.report ? advice_in(known.report->run, ended) : std::string());
+  if (!known.files) return out + advice;
+  return out + page_rows(known) + files_rows(*known.files) + advice +
+         row(advice.empty() ? "next" : "",
+             fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
 // Of a job that its files alone tell of; null: they do not.
@@ -370,7 +389,8 @@ Result<int> show_run_status(const pods::RunId& id, const Call& call) {
   const auto text = TRY(pods::report_of_run(id, call.environment));
   if (call.has(FlagId::json)) return print_bytes(text);
   const auto report = TRY(jobs::parse_report(text));
-  return print(fmt::format("run {}/{}\n", id.job, id.run) + run_rows(report.run, false, ""));
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + run_rows(report.run, false, "") +
+               row("next", advice_in(report.run, false)));
 }
 
 // Of a run whose root is on this host, by its live picture. Empty: it is elsewhere, does not
@@ -438,7 +458,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (root.state == RootLook::State::unknown && run.gathering) {
     text += gathering_rows(*run.gathering);
   }
-  text += row("root", root_text(root));
+  text += row("root", root_text(root)) + row("next", advice_in(run, !is_heard));
   if (run.running_at && is_heard) {
     text += row("last line", line_in_picture(path, call.environment).shown());
   }

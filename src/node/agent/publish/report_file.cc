@@ -61,6 +61,7 @@ model::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.order = course.order;
   attempt.networks = course.networks;
   attempt.interrupted = course.interrupted;
+  attempt.lost_nodes = course.lost_nodes;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }
