@@ -105,6 +105,17 @@ class Help(support.TestCase):
         rows.pop("---", None)
         self.assertEqual(rows, told)
 
+    def test_each_verb_is_on_the_page_that_the_table_links(self):
+        reference = support.REPOSITORY / "docs/reference"
+        table = re.findall(r"^\| `(\S+?)[ `].* \| \[.*?\]\((\S+?)(?:#(\S+))?\) \|$", (reference / "commands.md").read_text(), re.M)
+        self.assertGreater(len(table), 15)
+        for verb, page, anchor in table:
+            with self.subTest(verb):
+                text = (reference / page).read_text()
+                self.assertRegex(text, rf"toprun \[?{verb}\b|`{verb}\b")
+                headings = [re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in re.findall(r"^#+ (.*)$", text, re.M)]
+                self.assertIn(anchor or headings[0], headings)
+
     def test_sbatchs_letters(self):
         folder = self.folder()
         (folder / "t.py").write_text("")

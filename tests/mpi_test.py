@@ -150,6 +150,12 @@ class InsideMpirun(MpiCase):
                                *shows("RANK", then="[ $RANK != 2 ] || exit 7; sleep 30"))
         self.assertEqual(finished.code, 7, finished)
 
+    def test_a_python_without_torch(self):
+        script = self.folder() / "t.py"
+        script.write_text("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
+        finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN, script)
+        self.assertRegex(finished.err, "next +if you set PYTHON_EXEC where .* mpirun -x PYTHON_EXEC passes the variable to every host")
+
     def test_an_agent_that_is_bound_says_so(self):
         finished = self.mpirun("--host", counts(n0=1, n1=1), "--bind-to", "core", TOPRUN, "--no-python", "true")
         self.assert_ok(finished)

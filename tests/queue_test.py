@@ -723,17 +723,69 @@ class WithoutAnEngine(support.TestCase):
         kubectl = folder / "kubectl"
         for said, line in {
                 "The connection to the server localhost:8080 was refused - did you specify the right host or port?":
-                    r"job abc: Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job with this name; "
-                    r"give a number from squeue, or log in to the cluster or set KUBECONFIG",
+                    r"job abc: kubectl knows no cluster here that could have a job with this name; "
+                    r"log in to the cluster or set KUBECONFIG",
                 "Unable to connect to the server: no route to host":
                     r"cannot find out whether job abc exists: kubectl get .*: Unable to connect .*"}.items():
             kubectl.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
             kubectl.chmod(0o755)
             for verb in ("status", "logs", "cancel", "report"):
                 with self.subTest(verb, said=said):
-                    finished = self.toprun(verb, "abc", env={"PATH": f"{folder}:/bin"}, cwd=folder)
+                    finished = self.toprun(verb, "abc", env={"PATH": str(folder)}, cwd=folder)
                     self.assertEqual(finished.code, 1, finished)
                     self.assert_one_line(finished, line)
+
+    def test_a_name_where_slurm_is(self):
+        folder = self.folder()
+        programs = {"kubectl": "echo 'The connection to the server localhost:8080 was refused' >&2; exit 1",
+                    "scontrol": "exit 1",
+                    "squeue": "case \"$*\" in *' wait1 '*) echo 15;; *' twice '*) echo 15; echo 16;; esac"}
+        for name, text in programs.items():
+            (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / name).chmod(0o755)
+        for absent in (), ("kubectl",):
+            for name in absent:
+                (folder / name).unlink()
+            for job, advice in (("wait1", "job 15 has that name"), ("abc", "give a number from squeue"),
+                                ("twice", "several jobs have that name: give a number from squeue")):
+                for verb in ("status", "logs", "cancel"):
+                    with self.subTest(verb, job=job, absent=absent):
+                        finished = self.toprun(verb, job, env={"PATH": str(folder)}, cwd=folder)
+                        self.assertEqual(finished.code, 1, finished)
+                        self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}")
+        finished = self.toprun("run", "--in", "wait1", "--no-python", "true", env={"PATH": str(folder)}, cwd=folder)
+        self.assert_one_line(finished, "neither runai nor kubectl is in PATH; .*")
+
+    def test_a_host_outside_the_cluster_reads_the_jobs_files(self):
+        folder = self.folder()
+        for program in "squeue", "scontrol", "sacct":
+            (folder / program).write_text(f"#!/bin/sh\necho '{program}: error: fetch_config: DNS SRV lookup failed' >&2\n"
+                                          f"echo '{program}: fatal: Could not establish a configuration source' >&2\nexit 1\n")
+            (folder / program).chmod(0o755)
+        logs = folder / "logs/1"
+        logs.mkdir(parents=True)
+        (logs / "n0.out").write_text("step 1\n")
+        (logs / "report.json").write_text(json.dumps({
+            "schema": "toprun.report/1", "exit_code": 0, "started": "2026-11-28T05:00:00.000Z", "ended": "2026-11-28T05:10:00.000Z",
+            "attempts": [{"attempt": 0, "nodes": []}]}))
+        why = ("cannot ask Slurm: this host does not belong to a cluster; log in where jobs are submitted, "
+               "or set SLURM_CONF to the cluster's slurm.conf")
+        env = {"PATH": f"{folder}:/bin"}
+        for words in (["status", "1"], ["status"], ["logs", "1"]):
+            with self.subTest(words):
+                finished = self.toprun(*words, env=env, cwd=folder)
+                self.assert_ok(finished)
+                self.assertIn(f"toprun: {why}; the ", finished.err)
+                self.assertRegex(finished.out, r"job 1.*from its files; no engine" if words[0] == "status" else "^step 1$")
+        self.assert_ok(self.toprun("report", "1", env=env, cwd=folder))
+        for words in (["status", "2"], ["logs", "2"], ["cancel", "1"], ["eta", "1"], ["jobs"]):
+            with self.subTest(words):
+                finished = self.toprun(*words, env=env, cwd=folder)
+                self.assertEqual(finished.code, 1, finished)
+                self.assertIn(why, finished.err)
+                self.assertNotIn("fatal", finished.err)
+        shown = self.toprun("cluster", env=env, cwd=folder)
+        self.assertIn(why, shown.out + shown.err)
 
     def test_the_file_systems_need_none(self):
         finished = self.run_without("cluster")

@@ -159,6 +159,7 @@ class Secrets(support.TestCase):
                     finished = self.call("submit", *more, *words, "train.py", env=env)
                     self.assert_ok(finished)
                     self.assert_unseen(batch, finished)
+                    self.assertEqual("before `sbatch FILE`, set the variable" in finished.err, bool(more), finished)
             script = next(self.seen.glob("*.sbatch.stdin")).read_text()
             for name in batch:
                 self.assertIn(f"--env={name}", script)

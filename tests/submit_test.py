@@ -90,7 +90,7 @@ class Submit(SubmitCase):
         finished = self.submit("--dry-run=server", "--nodes", "2", "--no-python", "true")
         self.assert_ok(finished)
         self.assertIn("#SBATCH --nodes=2\n", finished.out)
-        self.assertRegex(finished.err, r"toprun: Slurm: Job \d+ to start at .* partition main")
+        self.assertRegex(finished.err, r"toprun: Slurm, asked without submitting: Job \d+ to start at .* partition main")
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
     def test_a_refused_value_says_where_it_comes_from(self):
@@ -314,7 +314,7 @@ class Submit(SubmitCase):
             (["--nodes", "9"], 2, r"--nodes 9: partition main has 4; .*"),
             (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of this cluster has a GPU .*"),
             (["-N2", "--nproc-per-node", "100"], 2,
-             r"--cpus-per-task 100 \(one for each process on a node\): a node of partition main has at most \d+ CPUs; request more .*"),
+             r"--nproc-per-node 100: a node of partition main has at most \d+ CPUs, and toprun requests one .*"),
             (["-N2", "--hosts", "n0,n1"], 2, r"--hosts n0,n1: it lists hosts for ssh, .*--nodelist"),
             (["--contiguous"], 2, r"--contiguous: has no effect here: topology/tree .*"),
             (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),

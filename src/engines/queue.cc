@@ -175,10 +175,16 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   if (!id.number.empty()) return find_queue(environment);
   const std::span of_names = std::span(engine_queues).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
+  if (id.has_pods) {
+    return fail("neither runai nor kubectl is in PATH", {}, "install runai or kubectl");
+  }
+  if (auto of_slurm = slurm_job_by_name(id.text, environment)) {
+    return std::unexpected(*std::move(of_slurm));
+  }
   return fail(
       "this is not the number of a Slurm job; a name could be a job of Run:AI or Kubernetes, but "
       "neither runai nor kubectl is in PATH",
-      {}, "give a number from squeue, or install runai or kubectl");
+      {}, "log in where jobs are submitted, or install runai or kubectl");
 }
 
 }  // namespace toprun::engines

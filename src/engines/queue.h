@@ -127,6 +127,7 @@ struct JobId {
   std::string number;       // "12"; empty: the job has a name, as in Kubernetes
   std::string task;         // "3", "[4-9]"; empty: no task
   std::string record = {};  // Job::number, if known, which excludes other jobs with the same name
+  bool has_pods = false;    // only a job of pods is meant, none of Slurm's
 };
 Result<JobId> parse_job_id(std::string_view text);
 
@@ -212,6 +213,9 @@ class Queue {
   virtual QueueKind kind() const = 0;
   std::string_view engine() const { return name_of(kind()); }
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
+  // Whether the error of a query says that this host belongs to no cluster of the engine: only
+  // files tell of jobs here.
+  virtual bool is_out_of_reach(const Error&) const { return false; }
   // Waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // All that is known about this job, even after its end. For an array: one record per task, in the

@@ -231,6 +231,15 @@ Result<bool> take_word(std::string_view word, LineSlots& line, const std::string
   return true;
 }
 
+// "; did you mean slots=1?" for "slot=1"; empty: it resembles no word.
+std::string meant_instead_of(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return {};
+  const std::vector<std::string> keys = {"slots", "max_slots"};
+  const auto key = did_you_mean(lower(word.substr(0, equals)), keys);
+  return key ? fmt::format("; did you mean {}{}?", *key, word.substr(equals)) : std::string();
+}
+
 Result<void> take_line(std::string_view text, const std::string& place, Collector& collector,
                        std::vector<std::string>& notes) {
   const std::string joined = with_joined_signs(text.substr(0, text.find('#')));
@@ -243,7 +252,10 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
   LineSlots line;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto known = TRY(take_word(parts[i], line, place));
-    if (!known) notes.push_back(fmt::format("{}: \"{}\" is ignored", place, parts[i]));
+    if (!known) {
+      notes.push_back(
+          fmt::format("{}: \"{}\" is ignored{}", place, parts[i], meant_instead_of(parts[i])));
+    }
   }
   if (line.slots && line.most && *line.slots > *line.most) {
     return usage(fmt::format("{}: slots={} and max_slots={}", place, *line.slots, *line.most),

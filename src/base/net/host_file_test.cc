@@ -103,11 +103,12 @@ TEST(HostFile, AHostForEachProcess) {
 }
 
 TEST(HostFile, UnknownWordsArePassedOver) {
-  const auto file = parse_host_file("a slots=2 rack=7\n\nb fast\n", "hosts");
+  const auto file = parse_host_file("a slots=2 rack=7\n\nb fast\nc slot=1\n", "hosts");
   ASSERT_TRUE(file);
-  EXPECT_EQ(shown(file->hosts), "a:2 b");
-  EXPECT_EQ(file->notes, (std::vector<std::string>{"hosts:1: \"rack=7\" is ignored",
-                                                   "hosts:3: \"fast\" is ignored"}));
+  EXPECT_EQ(shown(file->hosts), "a:2 b c");
+  EXPECT_EQ(file->notes, (std::vector<std::string>{
+                             "hosts:1: \"rack=7\" is ignored", "hosts:3: \"fast\" is ignored",
+                             "hosts:4: \"slot=1\" is ignored; did you mean slots=1?"}));
 }
 
 TEST(HostFile, FileErrors) {

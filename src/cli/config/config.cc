@@ -183,6 +183,9 @@ Result<void> add_files(WithConfig& out, options::Command command) {
                                            out.split, out.environment),
                       out.environment));
   tell_ignored(config);
+  for (const ConfigFile& file : config.files) {
+    for (const std::string& note : notes_on_open_secrets(file)) say(note);
+  }
   TRY(refuse_wrong_keys(config));
   const auto profile = TRY(choose_profile(config, out.split, out.environment));
   auto options = options_of(config, profile, out.split, command, out.environment);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/json/toml.h"
+#include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/options/flags.h"
 #include "decide/topology/position.h"
@@ -351,6 +352,30 @@ std::unexpected<Error> malformed(std::string_view text, const ConfigPlace& place
 }
 
 }  // namespace
+
+std::vector<std::string> notes_on_open_secrets(const ConfigFile& file) {
+  constexpr unsigned by_group = 040, by_all = 004;
+  std::vector<std::string> notes;
+  if ((file.mode & (by_group | by_all)) == 0) return notes;
+  const auto note = [&](const ConfigTable& table) {
+    for (const ConfigEntry& entry : table) {
+      for (const std::string& word : entry.values) {
+        const std::size_t equals = word.find('=');
+        if (entry.variable.empty() || equals == std::string::npos) continue;
+        if (!holds_a_secret(entry.variable, word.substr(equals + 1))) continue;
+        notes.push_back(fmt::format(
+            "{}:{}: {} is a secret, and the file's mode {:o} lets {} read it: chmod 600 {}, or "
+            "export the variable and give -e {}",
+            file.label, entry.line, printable(entry.variable), file.mode,
+            (file.mode & by_all) != 0 ? "others" : "its group", file.label,
+            printable(entry.variable)));
+      }
+    }
+  };
+  note(file.options);
+  for (const auto& [name, table] : file.profiles) note(table);
+  return notes;
+}
 
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known) {
   if (const auto near = did_you_mean(word, known)) return fmt::format("did you mean {}?", *near);

@@ -37,6 +37,8 @@ struct ConfigFile {
   std::map<std::string, ConfigTable> profiles;
   std::optional<std::string> default_profile;
   int default_profile_line = 0;
+  // The file's permission bits; 0: unknown, or a pipe.
+  unsigned mode = 0;
   // Wrong keys, in the order of their lines, at most max_config_errors and a last error with the
   // number of the others. With errors, the file's options are incomplete.
   std::vector<Error> errors = {};
@@ -52,6 +54,10 @@ struct ConfigPlace {
 // command line. Error (exit 2, file:line:column): invalid TOML. ConfigFile::errors contains keys
 // that are not options or not allowed in a file, and values of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
+
+// One line for each variable of `env` whose name or value shows a secret, if the file's mode lets
+// its group or all users read it. Pure.
+std::vector<std::string> notes_on_open_secrets(const ConfigFile& file);
 
 // "did you mean X?", or a list of all known words.
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known);

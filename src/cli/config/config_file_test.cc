@@ -276,6 +276,26 @@ TEST(ConfigFile, AKeyHasAFewParts) {
   EXPECT_FALSE(error_of("role = [" + numbers + "]").contains("256 parts"));
 }
 
+TEST(ConfigFile, TellsOfSecretsThatOthersCanRead) {
+  auto file = *parse_config("env = { A = '1', HF_TOKEN = 'hf_very' }\n[profile.x]\nrole = 'r'\n",
+                            {"toprun.toml", "/p", "/h"});
+  const std::pair<unsigned, std::vector<std::string>> cases[] = {
+      {0600, {}},
+      {0000, {}},
+      {0622, {}},
+      {0644,
+       {"toprun.toml:1: HF_TOKEN is a secret, and the file's mode 644 lets others read it: chmod "
+        "600 toprun.toml, or export the variable and give -e HF_TOKEN"}},
+      {0640,
+       {"toprun.toml:1: HF_TOKEN is a secret, and the file's mode 640 lets its group read it: "
+        "chmod 600 toprun.toml, or export the variable and give -e HF_TOKEN"}},
+  };
+  for (const auto& [mode, notes] : cases) {
+    file.mode = mode;
+    EXPECT_EQ(notes_on_open_secrets(file), notes) << fmt::format("{:o}", mode);
+  }
+}
+
 // Every option that a project may give has a key, and what it takes is taken.
 TEST(ConfigFile, EveryOptionIsAKeyOrIsRefusedByName) {
   for (const options::Flag& flag : options::all_flags()) {

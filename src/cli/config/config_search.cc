@@ -70,6 +70,10 @@ class Search {
                    is_chosen ? "check the path" : "--no-config ignores the file");
     }
     auto parsed = TRY(parse_config(*text, {label, path.parent_path().string(), home_}));
+    struct stat status {};
+    if (::fstat(found.file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+      parsed.mode = status.st_mode & 0777u;
+    }
     config_.looked.back().state = State::read;
     config_.files.push_back(std::move(parsed));
     return {};

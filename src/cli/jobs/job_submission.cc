@@ -139,7 +139,7 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
     const auto answer =
         engines::test_slurm(prepared.script, options.request, prepared.facts, clean);
     if (!answer) return give_up(answer.error());
-    say("Slurm: " + *answer);
+    say(fmt::format("Slurm, asked without submitting: {}", *answer));
   }
   return print_bytes(prepared.script);
 }

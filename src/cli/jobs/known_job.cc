@@ -137,12 +137,17 @@ KnownJob without_files(const engines::Queue& queue, const Job& job) {
   return known;
 }
 
-Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
+Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
+  if (!queue) return std::vector<Job>();
+  auto jobs = (*queue)->find(id);
+  if (jobs || !(*queue)->is_out_of_reach(jobs.error())) return jobs;
+  queue = std::unexpected(std::move(jobs.error()));
+  return std::vector<Job>();
+}
+
+Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir) {
-  std::vector<Job> jobs;
-  if (queue) {
-    jobs = TRY((*queue)->find(id));
-  }
+  const auto jobs = TRY(find_in(queue, id));
   std::vector<KnownJob> all;
   for (const Job& job : jobs) {
     auto known = TRY(known_of(**queue, job));
@@ -205,10 +210,13 @@ Result<std::string> latest_job_here(const Environment& environment) {
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
   std::map<std::string, std::optional<WallTime>> submitted;
-  const auto queue = engines::find_queue(environment);
+  auto queue = engines::find_queue(environment);
   if (queue) {
-    const auto jobs = TRY((*queue)->jobs(::getuid()));
-    for (const engines::Job& job : jobs.jobs) {
+    auto jobs = (*queue)->jobs(::getuid());
+    const bool is_out_of_reach = !jobs && (*queue)->is_out_of_reach(jobs.error());
+    if (!jobs && !is_out_of_reach) return std::unexpected(std::move(jobs.error()));
+    if (is_out_of_reach) queue = std::unexpected(std::move(jobs.error()));
+    for (const engines::Job& job : jobs ? jobs->jobs : std::vector<Job>()) {
       if (job.folder == here) submitted[job.id] = job.submitted;
     }
   }

@@ -42,10 +42,14 @@ struct KnownJob {
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
+// The jobs that the engine knows under this id. If this host belongs to no cluster of the engine,
+// there are none, and `queue` becomes the error: it is as if there were no engine.
+Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
+
 // For an array, returns one element per task. If the engine has forgotten the job, or there is no
 // engine, the data come from the job's files in the current folder and in `log_dir`. Empty if the
-// job is unknown.
-Result<std::vector<KnownJob>> find_known(const engines::JobId& id, const FoundQueue& queue,
+// job is unknown. `queue` changes as in find_in().
+Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 
 // Jobs of toprun setup that another job waits for, each with the path that it builds. If the setup

@@ -220,7 +220,7 @@ Result<Resolved> resolve_predecessors(const options::Split& split, const Environ
     return option.flag->id == options::FlagId::after;
   };
   if (std::ranges::none_of(split.options, is_after)) return out;
-  const FoundQueue queue = engines::find_queue(environment);
+  FoundQueue queue = engines::find_queue(environment);
   if (!queue) return out;  // what is submitted without an engine fails by itself
   const auto log_dir =
       options::argument_of(options::flag_of(options::FlagId::log_dir), split, environment);
@@ -232,6 +232,7 @@ Result<Resolved> resolve_predecessors(const options::Split& split, const Environ
     }
     const auto after = TRY(parse_after(option.value));
     const auto known = TRY(find_known(after.job, queue, log_dir ? log_dir->value : ""));
+    if (!queue) return std::unexpected(queue.error());
     const std::string label = options::as_argument(option).label();
     switch (prospect(fate_of(known), after.demand)) {
       case Prospect::wait:

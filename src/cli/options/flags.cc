@@ -238,7 +238,14 @@ std::optional<std::string> nearest_flag(std::string_view name, Command command) 
     const std::size_t common = common_beginning(requested, whole);
     if (common >= least_common && common + longest_slip >= requested.size()) return whole;
   }
-  return std::nullopt;
+  // As for --nporc: one slip in the beginning of a longer option, and of no other.
+  constexpr std::size_t least_begun = 7;
+  std::vector<std::string> begun;
+  for (const std::string& whole : names) {
+    if (requested.size() < least_begun || whole.size() <= requested.size()) continue;
+    if (edit_distance(requested, whole.substr(0, requested.size())) == 1) begun.push_back(whole);
+  }
+  return begun.size() == 1 ? std::optional(begun.front()) : std::nullopt;
 }
 
 }  // namespace toprun::options

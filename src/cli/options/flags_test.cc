@@ -122,6 +122,7 @@ TEST(Flags, AMistypedOneIsFound) {
       {"--nprocs", "--nproc-per-node"},
       {"--nprocs-per-node", "--nproc-per-node"},
       {"--nproc_node", "--nproc-per-node"},
+      {"--nporc", "--nproc-per-node"},
       {"--max-retries", "--max-restarts"},
       {"--shutdown-timout", "--shutdown-timeout"},
       {"--topology_r", "--topology-required"},

@@ -18,6 +18,7 @@
 #include "engines/kubernetes/kueue.h"
 #include "engines/kubernetes/machines.h"
 #include "engines/pod_queue.h"
+#include "engines/slurm/slurm_queue.h"
 
 namespace toprun::engines {
 namespace {
@@ -57,13 +58,14 @@ std::string in_words(const std::vector<const Kind*>& kinds) {
 }
 
 // The name comes first: the user may have meant a job of Slurm's.
-Error not_found(const JobId& id, const Error& refusal) {
+Error not_found(const JobId& id, const Error& refusal, const Environment& environment) {
   const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
-  return {"job " + id.text,
-          "Slurm's job ids are numbers, and kubectl knows no cluster here that could have a job "
-          "with this name",
-          "give a number from squeue, or log in to the cluster or set KUBECONFIG", exit_failure};
+  if (!id.has_pods) {
+    if (auto of_slurm = slurm_job_by_name(id.text, environment)) return *std::move(of_slurm);
+  }
+  return {"job " + id.text, "kubectl knows no cluster here that could have a job with this name",
+          "log in to the cluster or set KUBECONFIG", exit_failure};
 }
 
 class KubernetesQueue : public PodQueue {
@@ -93,7 +95,7 @@ class KubernetesQueue : public PodQueue {
       if (!is_meant) continue;
       std::optional<Job> job;
       auto answer = one(kind, id.text, job);
-      if (!answer) return std::unexpected(not_found(id, answer.error()));
+      if (!answer) return std::unexpected(not_found(id, answer.error(), environment_));
       (answer->is_forbidden() ? refused : looked).push_back(&kind);
       if (answer->is_forbidden()) refusal = std::move(answer->refusal);
       if (!job) continue;

@@ -43,6 +43,8 @@ bool is_range(const JobRequest& job) {
   return dash != std::string_view::npos && text.substr(0, dash) != text.substr(dash + 1);
 }
 
+constexpr std::string_view one_cpu_each = "one for each process on a node";
+
 // The count of "8" and "h100:8".
 int count_of(const JobOption& option) {
   return gpus_in_gres("gpu:" + option.value.value_or("0"));
@@ -219,9 +221,10 @@ void choose_nodes(JobRequest& job, const std::vector<NodeKind>& kinds) {
   for (const NodeKind& kind : kinds) most = std::max(most, kind.gpus);
   if (most == 0) return;  // Slurm then takes as many as hold the GPUs
   const int requested = count_of(*gpus);
-  add(job, "--nodes", fmt::format("{}", (requested + most - 1) / most),
-      fmt::format("{} GPUs, and a node of {} has {}", requested, partition_words(job, kinds),
-                  most));
+  const int nodes = (requested + most - 1) / most;
+  add(job, "--nodes", fmt::format("{}", nodes),
+      fmt::format("{} need {} of {} with {}", counted(requested, "GPU"), counted(nodes, "node"),
+                  partition_words(job, kinds), most));
 }
 
 // The CPUs per node in proportion to the requested GPUs. The kind of node with the fewest CPUs
@@ -232,8 +235,7 @@ void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   }
   const int gpus = gpus_per_node(job);
   if (gpus == 0 && job.workers) {
-    return add(job, "--cpus-per-task", fmt::format("{}", *job.workers),
-               "one for each process on a node");
+    return add(job, "--cpus-per-task", fmt::format("{}", *job.workers), std::string(one_cpu_each));
   }
   const NodeKind* poorest = nullptr;
   for (const NodeKind& kind : kinds) {
@@ -258,8 +260,14 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   const auto requested = parse_int(cpus->value.value_or(""));
   const int most = std::ranges::max(kinds, {}, &NodeKind::cpus).cpus;
   if (!requested || *requested <= most) return {};
-  return usage(label_of(*cpus, *cpus->value),
-               fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most),
+  const std::string limit =
+      fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most);
+  if (job.workers == requested && cpus->reason == one_cpu_each) {
+    return usage(fmt::format("--nproc-per-node {}", *requested),
+                 limit + ", and toprun requests one for each process",
+                 "start fewer processes on each node, or request fewer CPUs with --cpus-per-task");
+  }
+  return usage(label_of(*cpus, *cpus->value), limit,
                "request more nodes with fewer CPUs on each node");
 }
 
@@ -360,6 +368,16 @@ void choose_no_kill(JobRequest& job) {
        "when a node fails, the job continues without this node or with a spare node"});
 }
 
+// Several ranks may share a GPU, but NCCL refuses it, and few mean it.
+void tell_of_shared_gpus(const JobRequest& job, std::vector<std::string>& notes) {
+  const int gpus = gpus_per_node(job);
+  if (gpus == 0 || !job.workers || *job.workers <= gpus) return;
+  notes.push_back(
+      fmt::format("--nproc-per-node {}: the job requests {} on each node, so several "
+                  "ranks share a GPU",
+                  *job.workers, counted(gpus, "GPU")));
+}
+
 void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds,
                        std::vector<std::string>& notes) {
   const bool all = !kinds.empty() &&
@@ -405,6 +423,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
     return choose_files(job);
   }
   tell_of_idle_gpus(job, kinds, notes);
+  tell_of_shared_gpus(job, notes);
   drop_segment_without_blocks(job, facts, purpose, notes);
   if (purpose == Purpose::shell) return {};  // a user waits for it: no wish for near nodes either
   choose_switches(job, facts);

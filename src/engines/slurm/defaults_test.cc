@@ -73,14 +73,38 @@ TEST(SlurmDefaults, MoreCpusThanANodeHasAreRefused) {
   EXPECT_EQ(refusal_of_workers(32, {}), "");
   EXPECT_EQ(
       refusal_of_workers(100, {{"--nodes", "2", {}}}),
-      "--cpus-per-task 100 (one for each process on a node): a node of partition main has at most "
-      "32 CPUs; request more nodes with fewer CPUs on each node");
+      "--nproc-per-node 100: a node of partition main has at most 32 CPUs, and toprun requests one "
+      "for each process; start fewer processes on each node, or request fewer CPUs with "
+      "--cpus-per-task");
   EXPECT_EQ(refusal_of_workers(2, {{"--partition", "gpu", {}}, {"--cpus-per-task", "129", {}}}),
             "--cpus-per-task 129: a node of partition gpu has at most 128 CPUs; request more nodes "
             "with fewer CPUs on each node");
   EXPECT_EQ(refusal_of_workers(100, {{"--exclusive", std::nullopt, {}}}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--cpus-per-task", "32", {}}}), "");
   EXPECT_EQ(refusal_of_workers(100, {{"--overcommit", std::nullopt, {}}}), "");
+}
+
+TEST(SlurmDefaults, TellsOfMoreRanksThanGpus) {
+  const struct {
+    int workers;
+    std::vector<JobOption> options;
+    std::vector<std::string> notes;
+  } cases[] = {
+      {3,
+       {{"--gpus-per-node", "2", {}}},
+       {"--nproc-per-node 3: the job requests 2 GPUs on each node, so several ranks share a GPU"}},
+      {2, {{"--gpus-per-node", "2", {}}}, {}},
+      {3, {}, {}},
+  };
+  for (const auto& [workers, options, expected] : cases) {
+    JobRequest job = job_of(options);
+    job.workers = workers;
+    job.options.push_back({"--partition", "gpu", {}});
+    if (options.empty()) job.options.back().value = "main";
+    std::vector<std::string> notes;
+    ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+    EXPECT_EQ(notes, expected) << workers;
+  }
 }
 
 TEST(SlurmDefaults, WhatIsNotKnownIsNotRefused) {

@@ -1,5 +1,7 @@
 #include "engines/slurm/slurm_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/process/command.h"
@@ -43,11 +45,13 @@ std::string complaint(const process::Finished& finished) {
 
 // Slurm's program failed.
 Error failed(std::string_view program, const process::Finished& finished) {
-  const std::string_view advice = slurm::advice_without_cluster(finished.err);
-  return Error{
-      fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
-      advice.empty() ? "check with `scontrol ping` that slurmctld is up" : std::string(advice),
-      exit_failure};
+  if (!slurm::advice_without_cluster(finished.err).empty()) {
+    return Error{"cannot ask Slurm", std::string(slurm::no_cluster),
+                 "log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf",
+                 exit_failure};
+  }
+  return Error{fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
+               "check with `scontrol ping` that slurmctld is up", exit_failure};
 }
 
 // Slurm keeps a record of a job that it refused at its submission.
@@ -66,6 +70,9 @@ class SlurmQueue : public Queue {
 
   QueueKind kind() const override { return QueueKind::slurm; }
   std::string_view engine_in_words() const override { return "Slurm"; }
+  bool is_out_of_reach(const Error& refusal) const override {
+    return refusal->why == slurm::no_cluster;
+  }
   // Only the count of its requeues tells a requeue's pause from --begin.
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override {
     auto jobs = TRY(queued({"squeue", "-h"}, uid));
@@ -253,6 +260,22 @@ class SlurmQueue : public Queue {
 };
 
 }  // namespace
+
+std::optional<Error> slurm_job_by_name(const std::string& name, const Environment& environment) {
+  constexpr std::chrono::seconds limit{5};
+  if (!process::find_program("squeue", environment)) return std::nullopt;
+  const auto answer = process::output_of(
+      {"squeue", "-h", "--name", name, "-u", fmt::to_string(::getuid()), "-o", "%i"},
+      plain(environment), limit);
+  const std::string_view ids = answer ? trim(*answer) : std::string_view();
+  const std::string id = printable(ids.substr(0, ids.find('\n')));
+  const bool is_only = !ids.contains('\n');
+  return Error{"job " + name, "Slurm's job ids are numbers",
+               id.empty() ? "give a number from squeue"
+               : is_only  ? fmt::format("job {} has that name", id)
+                          : "several jobs have that name: give a number from squeue",
+               exit_failure};
+}
 
 Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment) {
   if (!process::find_program("squeue", environment) ||

@@ -58,7 +58,7 @@ constexpr Reason reasons[] = {
     {begin_time, "its start time (--begin) has not come yet"},
     {"JobHeldUser", "its owner holds it: scontrol release ID frees it"},
     {"JobHeldAdmin", "an administrator holds it, and only an administrator can release it"},
-    {"JobArrayTaskLimit", "as many tasks of this array run as its %N allows"},
+    {"JobArrayTaskLimit", "as many tasks of this array run as --array=…%N allows"},
     {"ReqNodeNotAvail",
      "a node that it needs is down, drained or reserved (often a maintenance that begins before "
      "its time limit would end: a shorter --time may fit)"},

@@ -33,5 +33,7 @@ std::string_view reason_words(std::string_view reason, bool was_requeued);
 // Advice if Slurm's programs report that slurm.conf is missing, so that they know no cluster.
 // Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
+// Why Slurm cannot be asked on such a host.
+inline constexpr std::string_view no_cluster = "this host does not belong to a cluster";
 
 }  // namespace toprun::engines::slurm

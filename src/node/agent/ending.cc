@@ -136,6 +136,14 @@ std::string next_after_signal(const plan::Job& job, const model::Cause& cause, i
                "not send it";
 }
 
+// Open MPI does not pass the shell's variables to other hosts by itself (mpirun(1), -x).
+std::string next_under_mpirun(const plan::Job& job, const model::Cause& cause) {
+  if (job.place.engine != engines::EngineKind::mpi) return {};
+  if (!cause.message.raw().contains("No module named 'torch'")) return {};
+  return "if you set PYTHON_EXEC where you started Open MPI's mpirun: mpirun -x PYTHON_EXEC passes "
+         "the variable to every host";
+}
+
 std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {
   using Reason = engines::Stop::Reason;
   using model::CauseKind;
@@ -176,6 +184,9 @@ std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
   }
   const bool has_logs = job.options.log_dir || job.options.node_log;
   std::string of_failure = report::advice(cause, has_logs);
+  if (const std::string more = next_under_mpirun(job, cause); !more.empty()) {
+    of_failure += fmt::format("; {}", more);
+  }
   return of_failure.empty() ? next_after_loss(job, attempt, cause, follows) : of_failure;
 }
 
@@ -199,7 +210,8 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
     if (cause->rank == one.rank) exit = &one;
   }
   if (!job.options.log_dir) cause->error_file.clear();  // deleted with the run
-  const std::string next = next_after_loss(job, attempt, *cause, follows);
+  std::string next = next_after_loss(job, attempt, *cause, follows);
+  if (next.empty()) next = next_under_mpirun(job, *cause);
   say_block(report::failure_report(*cause, report::count_others(verdict.exits, exit),
                                    kept_log(job.options, attempt, *cause),
                                    style_of_stderr(job.environment),

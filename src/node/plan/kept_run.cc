@@ -119,7 +119,8 @@ int hold_login(pid_t pid, Fd from_child) {
 
 Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
                             const Environment& environment) {
-  const auto parsed = TRY(engines::parse_job_id(id));
+  auto parsed = TRY(engines::parse_job_id(id));
+  parsed.has_pods = true;
   auto queue = TRY(engines::find_queue_of(parsed, environment));
   auto jobs = TRY(queue->find(parsed));
   if (jobs.empty()) {

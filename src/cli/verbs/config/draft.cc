@@ -17,7 +17,7 @@ using engines::Machines;
 
 constexpr std::string_view draft_heading =
     R"(# Options of toprun run, submit and shell in this folder and below it. Keys are long options
-# without their dashes; a flag, and a PET_ or TOPRUN_ variable, goes before what stands here.
+# without their dashes; a flag, and a PET_ or TOPRUN_ variable, overrides this file.
 # `toprun config show` says what counts and where it comes from.
 
 # The workers:

@@ -67,7 +67,7 @@ Result<Waiting> grow_by_report(const std::string& path, const Environment& envir
 }
 
 Result<Waiting> grow_by_id(const std::string& text, const Environment& environment) {
-  const auto queue = jobs::queue_of(text, environment);
+  auto queue = jobs::queue_of(text, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = jobs::jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());

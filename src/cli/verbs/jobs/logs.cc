@@ -53,12 +53,9 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
               "submitted");
 }
 
-Result<std::vector<Found>> find_files(const engines::JobId& id, const Environment& environment) {
-  const auto queue = engines::find_queue_of(id, environment);
-  std::vector<Job> jobs;
-  if (queue) {
-    jobs = TRY((*queue)->find(id));
-  }
+// `queue` changes as in jobs::find_in().
+Result<std::vector<Found>> find_files(const engines::JobId& id, jobs::FoundQueue& queue) {
+  const auto jobs = TRY(jobs::find_in(queue, id));
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
@@ -138,9 +135,9 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
   return shown;
 }
 
-void say_why_nothing(const LogsOptions& options, const engines::JobId& id,
-                     const Environment& environment, const jobs::JobFiles& files) {
-  const auto known = jobs::find_known(id, engines::find_queue_of(id, environment));
+void say_why_nothing(const LogsOptions& options, const engines::JobId& id, jobs::FoundQueue& queue,
+                     const jobs::JobFiles& files) {
+  const auto known = jobs::find_known(id, queue);
   const std::string file = files.own.empty() ? files.folder : files.own.front();
   if (!known || known->empty()) {
     return say(fmt::format("job {} has printed nothing: there is no {}", options.id, file));
@@ -216,35 +213,36 @@ Result<int> show_files(const LogsOptions& options, const jobs::FoundFiles& job,
 
 Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
                       const Environment& environment) {
-  const auto all = TRY(find_files(id, environment));
+  auto queue = engines::find_queue_of(id, environment);
+  const bool has_engine = queue.has_value();
+  const auto all = TRY(find_files(id, queue));
+  if (has_engine && !queue)
+    say(fmt::format("{}; the output is from the job's files", queue.error().line()));
   const auto shown = TRY(show_all(all, options));
   if (shown == 0) {
-    say_why_nothing(options, id, environment, all.front().files);
+    say_why_nothing(options, id, queue, all.front().files);
     return 0;
   }
   tell_of_rank_files(options, all);
-  const auto queue = engines::find_queue_of(id, environment);
   tell_failures(options.id, all, queue ? queue->get() : nullptr, style_of_stderr(environment));
   return 0;
 }
 
 Result<bool> engine_knows(const engines::JobId& id, const Environment& environment) {
-  const auto queue = engines::find_queue_of(id, environment);
-  if (!queue) {
-    if (jobs::search_files(id.text, jobs::likely_folders({})).empty())
-      return std::unexpected(queue.error());
-    return false;
+  auto queue = engines::find_queue_of(id, environment);
+  const auto jobs = TRY(jobs::find_in(queue, id));
+  if (!queue && jobs::search_files(id.text, jobs::likely_folders({})).empty()) {
+    return std::unexpected(queue.error());
   }
-  const auto jobs = TRY((*queue)->find(id));
   return !jobs.empty();
 }
 
 // Of a job that only its files still tell of, all that there is, and the code of its own report.
 Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& id,
                               const Environment& environment) {
-  const auto all = TRY(find_files(id, environment));
+  auto queue = engines::find_queue_of(id, environment);
+  const auto all = TRY(find_files(id, queue));
   TRY(show_all(all, options));
-  const auto queue = engines::find_queue_of(id, environment);
   int highest = 0;
   for (const Found& found : all) {
     const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});

@@ -49,7 +49,7 @@ json outputs_of(const jobs::KnownJob& known) {
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = TRY(jobs::job_id_in(name));
-  const jobs::FoundQueue queue = engines::find_queue_of(id, environment);
+  jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
   if (all.empty()) return fail(what, "the job is unknown", "toprun jobs lists your jobs");

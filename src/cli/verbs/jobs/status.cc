@@ -482,9 +482,12 @@ Result<int> run_status(const options::Call& call) {
   }
   const auto named = TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument);
   const auto id = TRY(jobs::job_id_in(named));
-  const jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
+  jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
+  const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
   if (all.empty()) return std::unexpected(unknown(id, queue));
+  if (has_engine && !queue)
+    say(fmt::format("{}; the state is from the job's files", queue.error().line()));
   const Queue* const engine = queue ? queue->get() : nullptr;
   if (call.has(FlagId::json)) return print_bytes(list_text(engine, all));
   const Style style = style_of(STDOUT_FILENO, call.environment);

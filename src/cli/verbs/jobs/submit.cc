@@ -259,6 +259,12 @@ int act_in_slurm(const options::Split& asked, const std::vector<std::string>& se
   }
   const auto prepared = jobs::prepare(*options, engines::Purpose::batch, clean);
   if (!prepared) return give_up(prepared.error());
+  if (options->dry_run != jobs::DryRun::no && !hidden.empty()) {
+    say(
+        fmt::format("-e {}: the script names the secret without its value; before `sbatch FILE`, "
+                    "set the variable in the environment",
+                    join(hidden, " -e ")));
+  }
   if (options->dry_run != jobs::DryRun::no) return jobs::dry_run(*options, *prepared, clean);
   const auto id = jobs::submit_job(*options, *prepared, clean);
   return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());

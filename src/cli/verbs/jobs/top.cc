@@ -373,7 +373,7 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
 Result<int> show_last_state(const std::string& id, const Environment& environment, Error why) {
   const auto parsed = jobs::job_id_in(id);
   if (!parsed) return std::unexpected(std::move(why));
-  const jobs::FoundQueue queue = engines::find_queue_of(*parsed, environment);
+  jobs::FoundQueue queue = engines::find_queue_of(*parsed, environment);
   const auto all = jobs::find_known(*parsed, queue);
   if (!all || all->size() != 1 || !all->front().report) return std::unexpected(std::move(why));
   const jobs::KnownJob& known = all->front();
