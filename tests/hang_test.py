@@ -60,7 +60,7 @@ class Hangs(cluster.TestCase):
         advice = self.hang_in(report)["next"]
         self.assertTrue(advice.startswith("compare the calls of these ranks"), advice)
         status = self.run_to_end(TOPRUN, "status", report)
-        self.assertIn("advice " + " ".join(advice.split()), " ".join(status.out.split()))
+        self.assertIn("next " + " ".join(advice.split()), " ".join(status.out.split()))
 
     def test_a_data_loader(self):
         self.assert_named("loads", r"in __getitem__", mark="in the worker")

@@ -260,7 +260,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   if (run.gathering && runs) out += gathering_rows(*run.gathering);
   out += phases_rows(last);
   if (last.hang) out += row("hang", hang_text(*last.hang, runs && !last.ended ? name : ""));
-  if (last.hang && !last.hang->over) out += row("advice", printable(last.hang->next));
+  if (last.hang && !last.hang->over) out += row("next", printable(last.hang->next));
   out += nodes_rows(last);
   out += spares_rows(run, job_has_ended);
   for (const model::AttemptRecord& attempt : run.attempts) {
