@@ -14,12 +14,6 @@ Hints by_hand(int nnodes, std::string endpoint_source) {
   return hints;
 }
 
-Hints meeting_at(std::string host) {
-  Hints hints = by_hand(2, "--rdzv-endpoint");
-  hints.endpoint_host = std::move(host);
-  return hints;
-}
-
 Hints ranked(Hints hints, int node_rank) {
   hints.node_rank = node_rank;
   return hints;
@@ -191,13 +185,6 @@ TEST(Detect, NotesWhatOthersMustDo) {
            "this toprun starts one node of 4 and waits for the others; to start all nodes, drop "
            "--rdzv-endpoint and --node-rank"},
           {"all said", laptop, by_hand(2, "--rdzv-endpoint"), ""},
-          {"a meeting point on this host", laptop, meeting_at("localhost"),
-           "--rdzv-endpoint names localhost: toprun waits for the other nodes' toprun on this same "
-           "host; for other hosts, name the first node's host there"},
-          {"a loopback address", laptop, meeting_at("127.0.0.1"),
-           "--rdzv-endpoint names 127.0.0.1: toprun waits for the other nodes' toprun on this same "
-           "host; for other hosts, name the first node's host there"},
-          {"another host", laptop, meeting_at("n0"), ""},
           {"all said in Slurm", one_each, by_hand(4, "--rdzv-endpoint"), ""},
       }) {
     const auto found = detect(environment, hints);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/net/resolve.h"
 #include "base/text/text.h"
 #include "engines/slurm/variables.h"
 
@@ -190,11 +189,6 @@ Result<std::optional<Allocation>> ManualEngine::detect(const Environment& enviro
                     "--rdzv-endpoint HOST:PORT, or use --hosts",
                     hints.nnodes_source,
                     hints.min_nodes ? fmt::format("{}:", *hints.min_nodes) : "", *hints.nnodes));
-  } else if (hosts::reaches_itself_only(hints.endpoint_host)) {
-    allocation.notes.push_back(
-        fmt::format("{} names {}: toprun waits for the other nodes' toprun on this same host; for "
-                    "other hosts, name the first node's host there",
-                    hints.endpoint_source, printable(hints.endpoint_host)));
   }
   take_user_index(allocation, hints);
   TRY(check_index(allocation));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/net/resolve.h"
 #include "base/text/text.h"
 #include "decide/topology/source.h"
 #include "engines/slurm/variables.h"
@@ -78,6 +79,8 @@ run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoi
   if (job.stages()) settings.prepare_limit += prepare::stage_limit;
   settings.several_processes = job.several_processes();
   settings.join_timeout = job.join_timeout;
+  settings.is_met_on_this_host_only =
+      !job.root_host.empty() && hosts::reaches_itself_only(job.root_host);
   settings.last_call = job.last_call;
   if (job.in_container()) settings.prepare_limit += container_start_limit;
   if (options.warm) {

@@ -729,8 +729,13 @@ void Coordinator::report_missing() {
     return;
   }
   const auto waited = settings_.join_timeout - (deadline_ - now_.steady);
-  tell_user(fmt::format("{} (for {} now, at most {})", who_is_missing(), duration_text(waited),
-                        duration_text(settings_.join_timeout)));
+  const std::string_view hint =
+      settings_.is_met_on_this_host_only
+          ? "; only toprun on this same host can join: the endpoint names "
+            "this host by an address that other hosts do not reach"
+          : "";
+  tell_user(fmt::format("{} (for {} now, at most {}){}", who_is_missing(), duration_text(waited),
+                        duration_text(settings_.join_timeout), hint));
 }
 
 // "waiting for 2 of 8 nodes: n[3,5]"; "1 of 2:4 nodes are here, waiting for 1 more of n[1,4-5]".

@@ -25,6 +25,18 @@ using model::Started;
 using model::Stop;
 using testing::Simple;
 
+TEST(Coordinator, SaysThatOtherHostsCannotReachTheEndpoint) {
+  Settings settings = Simple::elastic(2, 3);
+  settings.is_met_on_this_host_only = true;
+  Simple elastic(settings);
+  elastic.come(0);
+  elastic.after(10s);
+  EXPECT_TRUE(elastic.said.back().ends_with(
+      "at most 10 min 00 s); only toprun on this same host can join: the endpoint names this host "
+      "by an address that other hosts do not reach"))
+      << elastic.said.back();
+}
+
 TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   Settings settings = Simple::elastic(2, 3);
   settings.last_call = 30s;

@@ -96,6 +96,7 @@ struct Settings {
   std::string stage_key;      // the key of the copy with --stage; empty: without --stage
   std::string order_sources;  // what Arrange queries for the order, for messages
   std::chrono::milliseconds join_timeout{600'000};
+  bool is_met_on_this_host_only = false;  // the endpoint is localhost or a loopback address
   std::chrono::milliseconds last_call{30'000};
   std::chrono::milliseconds arrange_limit{arrange_timeout};
   std::chrono::milliseconds prepare_limit{
