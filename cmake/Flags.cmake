@@ -39,6 +39,8 @@ endif()
 # object to have them, and Debian's static libraries do not: the kernel would not turn them on.
 if(NOT TOPRUN_SANITIZE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+  # Exceptions are thrown at calls; tables for every instruction would serve signal handlers and profilers alone.
+  add_compile_options(-fno-asynchronous-unwind-tables)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     add_compile_options(-mbranch-protection=pac-ret)
   endif()
