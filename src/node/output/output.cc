@@ -267,9 +267,11 @@ bool Output::Impl::has_room(const Stream& stream) const {
   return (!stream.shown || plan.console->room(stream.is_err)) && (!writes || files->room());
 }
 
-// Starts at another stream each time, so that no stream is always served first.
+// Starts at another worker each time, so that no worker is always served first. Of a worker stdout
+// comes first: what it has printed stands before the traceback that ends it.
 void Output::Impl::in_turn(const std::function<void(Stream&)>& act) {
-  const std::size_t first = streams.empty() ? 0 : turns++ % streams.size();
+  const std::size_t workers = tails.size();
+  const std::size_t first = workers == 0 ? 0 : 2 * (turns++ % workers);
   for (std::size_t i = 0; i < streams.size(); ++i) act(*streams[(first + i) % streams.size()]);
 }
 

@@ -213,6 +213,30 @@ TEST_F(OutputTest, WaitsForANonBlockingConsole) {
   EXPECT_EQ(seen, 1'000'001u);
 }
 
+// Both streams rest after something was read, and are read again together.
+TEST_F(OutputTest, WhatWasPrintedStandsBeforeTheTracebackThatFollows) {
+  auto ends = begin(console_fd_.get(), 1);
+  std::string expected;
+  const auto wait_for_all = [&] {
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
+    while (output_->tail(0).text().size() < expected.size()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      io_.run_one_for(100ms);
+    }
+  };
+  for (int i = 0; i < 20; ++i) {
+    for (const std::string_view text : {"step\n", "hello\n"}) {
+      write_all(ends[0].out.get(), text);
+      write_all(ends[0].err.get(), "Traceback\n");
+      expected += std::string(text) + "Traceback\n";
+      wait_for_all();
+    }
+  }
+  EXPECT_EQ(output_->tail(0).text(), expected);
+  ends.clear();
+  finish();
+}
+
 TEST_F(OutputTest, DropsWhatIsNotShownButKeepsItsEnd) {
   StreamPlan plan;
   plan.console = false;
