@@ -85,6 +85,11 @@ std::optional<Fd> connected(const std::filesystem::path& path, std::chrono::mill
   return socket;
 }
 
+// A job that ends closes its connections first.
+bool has_ended_meanwhile(const std::filesystem::path& path, std::chrono::milliseconds limit) {
+  return !connected(path, limit);
+}
+
 // The lines before the body, the empty one included; less if the other end says no more.
 std::string head_from(const Fd& socket) {
   std::string head;
@@ -112,7 +117,10 @@ Result<std::optional<Reply>> ask(const std::filesystem::path& path, const Questi
   }
   if (!result.connected) return std::nullopt;
   if (!result.pid) return std::unexpected(result.pid.error());
-  if (result.error) return no_answer(path, result.error.message());
+  if (result.error) {
+    if (has_ended_meanwhile(path, limit)) return std::nullopt;
+    return no_answer(path, result.error.message());
+  }
   auto& response = result.answer.get();
   return Reply{response.result_int(), std::move(response.body()), *result.pid};
 }
@@ -126,6 +134,7 @@ Result<std::optional<Fd>> follow(const std::filesystem::path& path, const Questi
   const ssize_t sent = ::send(socket->get(), request.data(), request.size(), MSG_NOSIGNAL);
   const std::string head = head_from(*socket);
   if (sent < 0 || !head.ends_with("\r\n\r\n")) {
+    if (has_ended_meanwhile(path, limit)) return std::nullopt;
     return no_answer(path, "after " + duration_text(limit));
   }
   if (!head.starts_with("HTTP/1.1 200 ")) {

@@ -116,6 +116,24 @@ TEST_F(Live, AnAnswerThatDoesNotBegin) {
   EXPECT_EQ(refused.error()->why, "HTTP/1.1 404 Not Found");
 }
 
+TEST_F(Live, AJobThatEndsWhileItIsAskedIsGone) {
+  for (const bool listens_on : {false, true}) {
+    const fs::path path = folder_ / (listens_on ? "on" : "gone");
+    asio::local::stream_protocol::acceptor acceptor(io_, path.string());
+    std::thread job([&] {
+      auto connection = acceptor.accept();
+      if (!listens_on) acceptor.close();
+      connection.close();
+    });
+    const auto answer = ask(path, {"GET", "/"}, patience);
+    job.join();
+    EXPECT_EQ(answer.has_value(), !listens_on);
+    if (answer) {
+      EXPECT_FALSE(*answer);
+    }
+  }
+}
+
 TEST_F(Live, AHeaderThatIsTooLong) {
   serve(repeats);
   const auto answer = ask(socket(), {"GET", "/" + std::string(most_header_bytes, 'x')}, patience);
