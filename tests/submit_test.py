@@ -161,6 +161,8 @@ class Submit(SubmitCase):
                 "import json, os, sys\n"
                 "json.dump([os.environ['V'], *sys.argv[1:]], open('arguments.json', 'w'))")
             words = [word() for _ in range(200)]
+            if words[1] == "--":  # right behind the script it is the separator, as of torchrun
+                words[1] += "x"
             id = self.submitted("-e", f"V={words[0]}", "arguments.py", *words[1:], cwd=folder)
             job = self.wait_for_state(id, "COMPLETED", "FAILED")
             self.assertEqual((job["JobState"], job["NumNodes"]), ("COMPLETED", "1"),
