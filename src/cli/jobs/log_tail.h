@@ -52,7 +52,7 @@ class LastLines {
  public:
   // nullopt: holds back no text.
   explicit LastLines(std::optional<std::size_t> most) : most_(most) {}
-  // The text to show now: all of it if there is no limit, else none.
+  // The text to show now: the whole text if there is no limit, else an empty one.
   std::string add(std::string text);
   // The last lines, at the end of the text.
   std::string take();

@@ -43,8 +43,6 @@ bool is_range(const JobRequest& job) {
   return dash != std::string_view::npos && text.substr(0, dash) != text.substr(dash + 1);
 }
 
-constexpr std::string_view one_cpu_each = "one for each process on a node";
-
 // The count of "8" and "h100:8".
 int count_of(const JobOption& option) {
   return gpus_in_gres("gpu:" + option.value.value_or("0"));
@@ -235,7 +233,8 @@ void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   }
   const int gpus = gpus_per_node(job);
   if (gpus == 0 && job.workers) {
-    return add(job, "--cpus-per-task", fmt::format("{}", *job.workers), std::string(one_cpu_each));
+    return add(job, "--cpus-per-task", fmt::format("{}", *job.workers),
+               "one for each process on a node");
   }
   const NodeKind* poorest = nullptr;
   for (const NodeKind& kind : kinds) {
@@ -262,7 +261,8 @@ Result<void> check_cpus(const JobRequest& job, const std::vector<NodeKind>& kind
   if (!requested || *requested <= most) return {};
   const std::string limit =
       fmt::format("a node of {} has at most {} CPUs", partition_words(job, kinds), most);
-  if (job.workers == requested && cpus->reason == one_cpu_each) {
+  const bool is_typed = cpus->reason.empty();
+  if (job.workers == requested && !is_typed) {
     return usage(fmt::format("--nproc-per-node {}", *requested),
                  limit + ", and toprun requests one for each process",
                  "start fewer processes on each node, or request fewer CPUs with --cpus-per-task");
