@@ -207,15 +207,14 @@ std::optional<QueueKind> queue_kind(std::string_view name);
 bool has_pods(QueueKind kind);
 
 // The queue of one engine. Every call runs the engine's programs, each for at most engine_timeout.
+// ErrorKind::out_of_reach: this host does not belong to a cluster of the engine, and knows of jobs
+// only what their files say.
 class Queue {
  public:
   virtual ~Queue() = default;
   virtual QueueKind kind() const = 0;
   std::string_view engine() const { return name_of(kind()); }
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
-  // Whether the error of a query says that this host belongs to no cluster of the engine: only
-  // files tell of jobs here.
-  virtual bool is_out_of_reach(const Error&) const { return false; }
   // Waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // All that is known about this job, even after its end. For an array: one record per task, in the

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -16,6 +17,12 @@ inline constexpr int exit_usage = 2;    // the command line, or a file named in 
 inline constexpr int exit_preempted =
     75;  // the engine took the nodes away; the job may be restarted
 
+// What a caller may decide on; every other error is only passed on.
+enum class ErrorKind : std::uint8_t {
+  other,
+  out_of_reach,  // this host is not set up for the service that was asked
+};
+
 // An error message for users. It is one pointer wide, because code passes results on at a thousand
 // places. With three strings in each result, the program would be 3 % larger.
 class Error {
@@ -27,6 +34,7 @@ class Error {
     std::string why;
     std::string fix;  // what to do next
     int exit_code = exit_failure;
+    ErrorKind kind = ErrorKind::other;
   };
 
   Error() = default;  // no text, as an Error that was moved from

@@ -140,7 +140,7 @@ KnownJob without_files(const engines::Queue& queue, const Job& job) {
 Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
   if (!queue) return std::vector<Job>();
   auto jobs = (*queue)->find(id);
-  if (jobs || !(*queue)->is_out_of_reach(jobs.error())) return jobs;
+  if (jobs || jobs.error()->kind != ErrorKind::out_of_reach) return jobs;
   queue = std::unexpected(std::move(jobs.error()));
   return std::vector<Job>();
 }
@@ -213,9 +213,11 @@ Result<std::string> latest_job_here(const Environment& environment) {
   auto queue = engines::find_queue(environment);
   if (queue) {
     auto jobs = (*queue)->jobs(::getuid());
-    const bool is_out_of_reach = !jobs && (*queue)->is_out_of_reach(jobs.error());
-    if (!jobs && !is_out_of_reach) return std::unexpected(std::move(jobs.error()));
-    if (is_out_of_reach) queue = std::unexpected(std::move(jobs.error()));
+    if (!jobs) {
+      if (jobs.error()->kind != ErrorKind::out_of_reach)
+        return std::unexpected(std::move(jobs.error()));
+      queue = std::unexpected(std::move(jobs.error()));
+    }
     for (const engines::Job& job : jobs ? jobs->jobs : std::vector<Job>()) {
       if (job.folder == here) submitted[job.id] = job.submitted;
     }

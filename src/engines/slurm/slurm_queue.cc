@@ -46,9 +46,10 @@ std::string complaint(const process::Finished& finished) {
 // Slurm's program failed.
 Error failed(std::string_view program, const process::Finished& finished) {
   if (!slurm::advice_without_cluster(finished.err).empty()) {
-    return Error{"cannot ask Slurm", std::string(slurm::no_cluster),
-                 "log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf",
-                 exit_failure};
+    Error error{"cannot ask Slurm", slurm::no_cluster,
+                "log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf"};
+    error->kind = ErrorKind::out_of_reach;
+    return error;
   }
   return Error{fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
                "check with `scontrol ping` that slurmctld is up", exit_failure};
@@ -70,9 +71,6 @@ class SlurmQueue : public Queue {
 
   QueueKind kind() const override { return QueueKind::slurm; }
   std::string_view engine_in_words() const override { return "Slurm"; }
-  bool is_out_of_reach(const Error& refusal) const override {
-    return refusal->why == slurm::no_cluster;
-  }
   // Only the count of its requeues tells a requeue's pause from --begin.
   Result<JobList> jobs(std::optional<std::uint32_t> uid) const override {
     auto jobs = TRY(queued({"squeue", "-h"}, uid));
