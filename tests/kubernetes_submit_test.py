@@ -282,7 +282,7 @@ class Operators(support.TestCase):
                 ("echo pods", "--operator auto: the cluster has none of pytorchjobs.kubeflow.org, "
                               "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; ask the administrator to install .*"),
                 ("echo 'error: You must be logged in to the server' >&2; exit 1", "kubectl api-resources: .*"),
-                ("sleep 20", "cannot list the operators in the cluster: .*")]:
+                ("sleep 20", "cannot list the Kubernetes operators of the cluster: .*")]:
             with self.subTest(answer):
                 finished, _ = self.submitted(answer)
                 self.assertEqual(finished.code, 1, finished)
@@ -338,7 +338,7 @@ class Refusals(support.TestCase):
         self.assertEqual(finished.code, 1, finished)
         self.assert_one_line(finished, "--on kubernetes: there is no kubectl in PATH; .*")
         finished = self.toprun("status", "train-x7k2p", env={"PATH": "/nowhere"})
-        self.assert_one_line(finished, "cannot find out whether job train-x7k2p exists: this is not the number of a Slurm job; .* neither runai nor kubectl is in PATH; .*")
+        self.assert_one_line(finished, "cannot find out whether job train-x7k2p exists: this is not a Slurm job id; .* neither runai nor kubectl is in PATH; .*")
 
 
 if __name__ == "__main__":

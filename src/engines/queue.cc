@@ -182,8 +182,8 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
     return std::unexpected(*std::move(of_slurm));
   }
   return fail(
-      "this is not the number of a Slurm job; a name could be a job of Run:AI or Kubernetes, but "
-      "neither runai nor kubectl is in PATH",
+      "this is not a Slurm job id; it could be the name of a Run:AI or Kubernetes job, but neither "
+      "runai nor kubectl is in PATH",
       {}, "log in where jobs are submitted, or install runai or kubectl");
 }
 

@@ -175,7 +175,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
   }
   const std::string_view keys[] = {where};
   const auto arrived = TRY(group_.store.wait(keys, round_limit()));
-  if (!arrived) return fail("no message from rank 0 about the next measurement");
+  if (!arrived) return fail("rank 0 did not say what to measure next");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);

@@ -71,12 +71,12 @@ std::string times_text(const model::Phases& times) {
 Result<JobReport> parse_report(std::string_view text) {
   JobReport report;
   report.document = json_in(text);
-  if (text.empty()) return fail("it is not a report of toprun", "it is empty");
+  if (text.empty()) return fail("it is not a toprun report", "it is empty");
   if (report.document.is_discarded()) {
-    return fail("it is not a report of toprun", "it is not JSON, or it is incomplete");
+    return fail("it is not a toprun report", "it is not JSON, or it is incomplete");
   }
   if (!model::is_report(report.document)) {
-    return fail("it is not a report of toprun",
+    return fail("it is not a toprun report",
                 fmt::format("its schema is not {}", model::report_schema));
   }
   report.run = model::record_in(report.document);

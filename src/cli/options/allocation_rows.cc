@@ -46,7 +46,7 @@ constexpr std::array allocation_flags = {
     slurm("--chdir", 'D', "DIR", "", "Folder in which the job runs (default: the current folder)"),
     slurm("--begin", 'b', "TIME", "", "Start the job at TIME or later, such as 16:00 or now+1hour"),
     slurm("--dependency", 'd', "TYPE:ID,...", "",
-          "Jobs that must have reached a state before this job starts, in the format of sbatch's "
+          "Start the job only after other jobs have started or ended, in the format of sbatch's "
           "option; the option --after has a simpler format"),
     slurm("--mail-type", 0, "EVENT,...", "",
           "Events about which Slurm sends mail, such as END,FAIL; possible values: NONE, BEGIN, "

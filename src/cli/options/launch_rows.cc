@@ -36,7 +36,7 @@ constexpr std::array launch_flags = {
                  ours(FlagId::hosts, "--hosts", 0, "LIST", "TOPRUN_HOSTS", Group::placement,
                       put<&Options::hosts, not_empty>,
                       "Use these hosts, as in a,b[3-9]:4, where :4 is the number of processes on a "
-                      "host; a launch reaches the hosts by ssh"))),
+                      "host; toprun starts its agents on them by ssh"))),
     also(of(Command::doctor),
          against("standalone node-rank rdzv-endpoint master-addr",
                  ours(FlagId::host_file, "--hostfile", 0, "FILE", "TOPRUN_HOSTFILE",
@@ -311,8 +311,8 @@ constexpr std::array launch_flags = {
              "SIGTERM,SIGINT,SIGHUP,SIGQUIT"),
     torchrun(FlagId::unasked, "--shutdown-timeout", 0, "SECONDS", "PET_SHUTDOWN_TIMEOUT",
              Group::stopping, set_shutdown_timeout,
-             "Time that the workers have to end before toprun kills them; with 0 toprun kills them "
-             "at once",
+             "How long the workers may take to end before toprun kills them; with 0 toprun kills "
+             "them at once",
              "30", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
     ours(FlagId::unasked, "--hang-timeout", 0, "SECONDS", "TOPRUN_HANG_TIMEOUT", Group::stopping,
          set_hang_timeout,
@@ -330,7 +330,7 @@ constexpr std::array launch_flags = {
         of(Command::setup),
         torchrun(
             FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output, set_log_dir,
-            "Write the workers' output and error files below DIR, in the same layout as torchrun")),
+            "Write the workers' output and error files under DIR, in the same layout as torchrun")),
     torchrun(FlagId::redirects, "--redirects", 'r', "STREAMS", "PET_REDIRECTS", Group::output,
              put<&Options::redirects, parse_streams>,
              "Write streams to files instead of the terminal: 0 none, 1 stdout, 2 stderr, 3 both; "
@@ -385,8 +385,8 @@ constexpr std::array launch_flags = {
                         "127.0.0.1 and a free port, if --web has no value")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
-         "Write what happens in the job to FILE as JSON, updated at every phase and complete at "
-         "the end; in Run:AI's pods, %j in FILE stands for the variable JOB_UUID"),
+         "Write a JSON report of the job to FILE; toprun updates it at every phase, and it is "
+         "complete at the end of the job; in Run:AI's pods, the variable JOB_UUID replaces %j"),
     repeatable(ours(FlagId::unasked, "--notify", 0, "CMD|URL", "TOPRUN_NOTIFY", Group::output,
                     add_notify,
                     "When the job restarts, hangs or ends, send a JSON object to this command's "
@@ -425,7 +425,7 @@ constexpr std::array launch_flags = {
              Group::without_effect, check_interval, "toprun notices a worker's end at once"),
     torchrun(FlagId::unasked, "--start-method", 0, "spawn|fork|forkserver", "PET_START_METHOD",
              Group::without_effect, check_choice,
-             "toprun starts every worker as a separate program"),
+             "toprun always starts each worker as a separate program"),
     torchrun(FlagId::unasked, "--use-env", 0, "", "", Group::without_effect,
              "toprun always passes LOCAL_RANK to the workers in the environment"),
     torchrun(FlagId::unasked, "--event-log-handler", 0, "null|console", "PET_EVENT_LOG_HANDLER",

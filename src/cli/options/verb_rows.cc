@@ -38,7 +38,8 @@ constexpr std::array verb_flags = {
     own(of(Command::stacks), FlagId::dumps, "--dumps", 0, "DIR",
         "Instead of a running job, read the dumps that PyTorch's flight recorder left in DIR after "
         "a time-out"),
-    json(Command::stacks, "Print one JSON object, toprun.stacks/1; with --dumps toprun.dumps/1"),
+    json(Command::stacks,
+         "Print one JSON object (schema toprun.stacks/1, with --dumps toprun.dumps/1)"),
     own(of(Command::report), FlagId::html, "--html", 0, "",
         "Write an HTML page instead of JSON; the page works without other files and without a "
         "network"),
@@ -93,7 +94,7 @@ constexpr std::array verb_flags = {
         "File to write, or - for stdout", "-"),
 
     own(networks_of_a_node | of(Command::doctor), FlagId::root, "--root", 0, "DIR",
-        "Read /sys, /proc, /etc and /dev below DIR, for example in a copy from another machine"),
+        "Read /sys, /proc, /etc and /dev under DIR, for example in a copy from another machine"),
     own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
         "Version of NCCL that toprun assumes"),
     own(networks_of_a_node, FlagId::other_host, "--to", 0, "HOST",

@@ -202,7 +202,7 @@ Result<std::vector<Operator>> find_operators(const Environment& environment,
   const auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
   if (!answer) {
     return fail(
-        "cannot list the operators in the cluster", answer.error()->why,
+        "cannot list the Kubernetes operators of the cluster", answer.error()->why,
         "choose an operator with --operator, or set TOPRUN_ENGINE_TIMEOUT=SECONDS to wait longer");
   }
   // It ends with 1 and prints the others where a single one of the cluster's API services is down.

@@ -70,7 +70,7 @@ class Proxy {
       if (byte == '\n') return line;
       line += byte;
     }
-    return fail("PMI: the answer of mpiexec's proxy does not end with a line end");
+    return fail("PMI: the reply from mpiexec's proxy does not end with a newline");
   }
 
   const int fd_;

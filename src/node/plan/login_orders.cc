@@ -91,7 +91,7 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
     if (byte.front() == '\n') return line;
     line += byte;
   }
-  return fail("no orders from the launcher", "the launcher's text does not end with a line end");
+  return fail("no orders from the launcher", "the launcher's text does not end with a newline");
 }
 
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {

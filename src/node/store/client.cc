@@ -17,7 +17,7 @@ constexpr std::uint64_t longest_reply_bytes = std::uint64_t{1} << 40;
 constexpr std::size_t receive_step_bytes = 1u << 20;
 
 std::unexpected<Error> lost(std::string why) {
-  return fail("the connection to the store is lost", std::move(why));
+  return fail("lost the connection to the store", std::move(why));
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ Result<void> check_whose_dry_run(const options::Split& split,
                  "before the script's options");
   }
   say("--dry-run comes after the program, so it is passed to the program, and toprun submits the "
-      "job; before the program, it only shows what would be submitted");
+      "job; to see only what toprun would submit, write --dry-run before the program");
   return {};
 }
 

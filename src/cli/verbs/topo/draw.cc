@@ -163,7 +163,8 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const PlacedJ
   }
   const auto prepared = TRY(placement::prepare(*plan, job.map, processes_of(drawn)));
   auto teams = placement::teams_of(drawn, prepared, kind);
-  if (!teams) say("no parallel group spans two nodes, so there are no groups to colour");
+  if (!teams)
+    say("every parallel group is inside one node, so the picture shows no group in colour");
   return teams;
 }
 

@@ -364,7 +364,7 @@ Result<Map> parse_scontrol_topology(std::string_view text) {
                 "give a file with --topology");
   }
   const auto no_include = [](const std::string&) -> Result<std::string> {
-    return fail("the output of scontrol must not contain Include lines");
+    return fail("the output of scontrol contains Include lines, which toprun cannot follow");
   };
   auto map = parse_slurm_conf(text, std::string(scontrol_command_text), no_include);
   if (map) map->source = "slurm";

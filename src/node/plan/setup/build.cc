@@ -347,7 +347,7 @@ Result<Imported> parse_imports(std::string_view output) {
   const std::string_view last = output.substr(output.rfind('\n') + 1);
   const json object = json_in(last);
   if (!member(object, "python").is_string()) {
-    return fail("the test of the environment's imports printed no result",
+    return fail("the import check of the environment printed no result",
                 printable(last.substr(0, 200)));
   }
   return Imported{text_at(object, "python"), texts_of(object, "versions"),

@@ -286,17 +286,16 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
   }
   if (!spawn::is_subreaper()) {
     return fail(
-        "the kernel does not let toprun adopt processes (PR_SET_CHILD_SUBREAPER), so toprun would "
-        "not learn how "
-        "ranks end that are forks of another process");
+        "the kernel does not let toprun adopt orphaned processes (PR_SET_CHILD_SUBREAPER), so "
+        "toprun could not get the exit status of ranks that another process forked");
   }
   const auto unlike = std::ranges::find_if(ranks, [this](const spawn::Program& rank) {
     return rank.argv != command_.argv || !rank.kept_fds.empty();
   });
   if (unlike != ranks.end()) {
     return fail(
-        "ranks with different command lines (${local_rank}) or file descriptors cannot be forks of "
-        "one process");
+        "the ranks cannot be forked from one process, because their command lines differ (for "
+        "example by ${local_rank}) or they use different file descriptors");
   }
   const auto give_up = [this](const Error& error) -> std::unexpected<Error> {
     refuse(error.line());
