@@ -203,7 +203,7 @@ class Refusals(Warm):
                 (("--warm=fractions", "helped.py"), {}, "the script may set OMP_NUM_THREADS before it imports fractions"),
                 (("--warm=fractions", "late.py"), {}, "the script may set OMP_NUM_THREADS before it imports fractions"),
                 (("--warm=fractions", "--no-python", "sh", "-c", 'echo "rank $RANK"'), {}, "--no-python starts a program"),
-                (("--warm=fractions", "script.py", "${local_rank}"), {}, "their command lines differ"),
+                (("--warm=fractions", "script.py", "${local_rank}"), {}, "the ranks cannot be forked from one process, because their command lines differ"),
                 (("--warm=fractions", "script.py"), {"PYTHON_EXEC": str(wrapper)},
                  "this Python does not import from PYTHONPATH")]:
             with self.subTest(words, env=env):

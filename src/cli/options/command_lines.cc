@@ -123,7 +123,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"toprun jobs --all", ""}, {"toprun jobs --recent", "jobs that have ended, and why"}}},
       {Command::status,
        "status",
-       "Shows one job: its state and the reason, its nodes and ranks, its files.",
+       "Shows one job: its state and the reason for it, its nodes, ranks and files.",
        {{"toprun status 17", ""},
         {"toprun status", "your latest job in this folder"},
         {"toprun status report.json", "a job, by the file of the job's --report"}},
@@ -132,8 +132,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
          "submitted last from this folder)"}}},
       {Command::logs,
        "logs",
-       "Shows what a job has printed: each host's file, then the lines that are only in the "
-       "engine's file.",
+       "Shows what a job has printed: each host's file, then the lines that only the engine's "
+       "output file contains.",
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
        {{"ID", Count::at_most_one, "ID",
@@ -155,7 +155,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::report,
        "report",
        "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
-       "the nodes in their order. Prints JSON, or one HTML file.",
+       "the nodes in their order. Prints JSON or, with --html, one HTML page.",
        {{"toprun report 17 --html -o 17.html", ""},
         {"toprun report report.json --html > job.html", "from the file of --report"}},
        {{"JOB", Count::one, "ID|FILE", reported_job}}},
@@ -213,7 +213,8 @@ const std::vector<CommandLine>& lines_about_networks() {
        {{"VERB", Count::one, "", ""}}},
       {Command::topo_show,
        "topo show",
-       "Shows the domains of the network, the number of nodes in each, and what is not known.",
+       "Shows the domains of the network, the number of nodes in each, and what is "
+       "unknown about them.",
        {{"toprun topo show --topology racks.txt", ""}},
        {},
        {launch_grammar, unnamed_hosts}},
@@ -330,7 +331,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        {{"FILE", Count::at_most_one, "FILE", "Another file to read instead of bench.jsonl"}}},
       {Command::doctor,
        "doctor",
-       "Finds what is wrong with this machine, or with a job's hosts, for distributed training: "
+       "Finds problems of this machine, or of a job's hosts, that affect distributed training: "
        "RDMA ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
        "traffic. It also compares the hosts and names each host that differs from the others.",
        {{"toprun doctor", "this machine, or all nodes of the allocation around it"},

@@ -450,7 +450,7 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
             Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
                   "in the environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
-            Notes{"PET_START_METHOD=fork has no effect: toprun starts every worker as a separate "
+            Notes{"PET_START_METHOD=fork has no effect: toprun always starts each worker as a "
                   "program"});
 }
 

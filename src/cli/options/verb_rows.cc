@@ -81,9 +81,10 @@ constexpr std::array verb_flags = {
     optional_value(own(of(Command::topo_order), FlagId::explain, "--explain", 0, "HOST",
                        "Explain the position of each node, or only of HOST")),
     own(of(Command::topo_score), FlagId::message_size, "--size", 0, "SIZE",
-        "Bytes that each node sends, such as 16M", "64M"),
+        "Size of the message on each node, such as 16M", "64M"),
     own(of(Command::topo_score), FlagId::scored_order, "--order", 0, "file:PATH",
-        "File with another order of the hosts, which toprun scores too; each line is a host name "
+        "File with one more order of the hosts, whose cost toprun computes too; each line is a "
+        "host name "
         "or a list of host names"),
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
     json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),

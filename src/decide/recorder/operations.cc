@@ -116,7 +116,7 @@ std::optional<Finding> mismatch_at(const GroupSummary& group, Calls calls) {
     }
     std::ranges::sort(out.ranks);
     out.blames = out.others.size() > out.ranks.size();
-    if (!out.blames) out.note = "the dumps do not show which of them is right";
+    if (!out.blames) out.note = "the dumps do not show which ranks are right";
     return out;
   }
   return std::nullopt;

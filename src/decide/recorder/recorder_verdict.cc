@@ -288,7 +288,7 @@ class Judge {
       const bool by_size = finding.difference == Finding::Difference::sizes;
       finding.got = by_size ? receive.elements + " elements" : receive.types;
       finding.expected = by_size ? send.elements + " elements" : send.types;
-      finding.note = "the dumps do not show which of them is right";
+      finding.note = "the dumps do not show which ranks are right";
     } else {
       finding.kind = send.is_first && receive.is_first ? Kind::not_finished : Kind::held;
       finding.ranks = sorted({receive.rank, send.rank});

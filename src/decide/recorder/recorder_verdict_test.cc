@@ -143,7 +143,7 @@ TEST(Verdict, BlamesNoneOfTwo) {
   EXPECT_FALSE(found[0].blames);
   EXPECT_EQ(text_of(found[0]),
             "call 2 (nccl:all_reduce): rank 1 gave nccl:barrier, rank 0 nccl:all_reduce; the dumps "
-            "do not show which of them is right");
+            "do not show which ranks are right");
 }
 
 TEST(Verdict, KnowsThatSomeSizesMayDiffer) {
@@ -154,9 +154,10 @@ TEST(Verdict, KnowsThatSomeSizesMayDiffer) {
 TEST(Verdict, BlamesTheNetworkWhereAllHaveCalled) {
   const auto hangs = dump({{}, {}}, 1);
   const auto found = judge({{0, hangs}, {1, hangs}, {2, dump({{}, {}}, 2)}, {3, hangs}});
-  EXPECT_EQ(texts(found), (std::vector<std::string>{
-                              "0: all came to call 2 (nccl:all_reduce), but the call has not "
-                              "ended on ranks 0-1,3: perhaps because of the network or a GPU"}));
+  EXPECT_EQ(texts(found),
+            (std::vector<std::string>{
+                "0: all ranks have made call 2 (nccl:all_reduce), but the call has not "
+                "ended on ranks 0-1,3: perhaps because of the network or a GPU"}));
   const auto done = dump({{}}, 1);
   EXPECT_TRUE(judge({{0, done}, {1, done}, {2, done}, {3, done}}).empty());
 }
@@ -293,8 +294,8 @@ TEST(Verdict, KnowsWhatARecorderHasForgotten) {
   const auto found = judge({{2, waits}, {3, full}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(text_of(found[0]),
-            "rank 2 waits in call 9 (nccl:all_reduce), and perhaps rank 3 came to this call, "
-            "perhaps not: the recorder has forgotten this");
+            "rank 2 waits in call 9 (nccl:all_reduce); it is not known whether rank 3 made this "
+            "call: the recorder no longer has the entry");
 }
 
 TEST(Verdict, KeepsGroupsOfOneNameApart) {
@@ -339,17 +340,17 @@ TEST(Verdict, NamesTheFewThatCallInAnotherOrder) {
 }
 
 TEST(Verdict, DoesNotCountCallsAheadOfTheOneThatHangs) {
-  // Ranks run ahead of the GPU: all came to call 3, which hangs, and called more or less after it.
+  // Ranks run ahead of the GPU: all made call 3, which hangs, and called more or less after it.
   const Members all = {{"0", "[0, 1]"}};
   const auto far = rank_of(
       {{0, "0", 2}, {0, "0", 3, "nccl:all_reduce", false}, {0, "0", 4, "nccl:all_reduce", false}},
       all);
   const auto less = rank_of({{0, "0", 2}, {0, "0", 3, "nccl:all_reduce", false}}, all);
-  EXPECT_EQ(
-      texts(judge({{0, far}, {1, less}})),
-      (std::vector<std::string>{"0: all came to call 3 (nccl:all_reduce), but the call has not "
-                                "ended on ranks 0-1: perhaps because of the network or a "
-                                "GPU"}));
+  EXPECT_EQ(texts(judge({{0, far}, {1, less}})),
+            (std::vector<std::string>{
+                "0: all ranks have made call 3 (nccl:all_reduce), but the call has not "
+                "ended on ranks 0-1: perhaps because of the network or a "
+                "GPU"}));
 }
 
 TEST(Verdict, KnowsThatOnlyARootHasOutputsOrInputs) {

@@ -74,7 +74,8 @@ std::string held_text(const Finding& finding) {
                        finding.ranks.size() == 1 ? "it" : "they", wait(finding.ranks),
                        finding.note);
   }
-  return fmt::format("all came to {}, behind {}", call_of(finding), finding.note);
+  return fmt::format("all ranks have made {}; before it they wait in {}", call_of(finding),
+                     finding.note);
 }
 
 std::string unclear_text(const Finding& finding) {
@@ -87,7 +88,8 @@ std::string unclear_text(const Finding& finding) {
                        finding.note);
   }
   return fmt::format(
-      "{} {} in {}, and perhaps {} came to this call, perhaps not: the recorder has forgotten this",
+      "{} {} in {}; it is not known whether {} made this call: the recorder no longer has the "
+      "entry",
       who(finding.others), wait(finding.others), call_of(finding), who(finding.ranks));
 }
 
@@ -107,7 +109,8 @@ std::string text_of(const Finding& finding) {
       return silence_text(finding);
     case Kind::not_finished:
       return fmt::format(
-          "all came to {}, but the call has not ended on {}: perhaps because of the network or a "
+          "all ranks have made {}, but the call has not ended on {}: perhaps because of the "
+          "network or a "
           "GPU{}",
           call_of(finding), who(finding.ranks),
           finding.note.empty() ? "" : ", or sizes: " + finding.note);
@@ -116,7 +119,7 @@ std::string text_of(const Finding& finding) {
     case Kind::left:
       return fmt::format(
           "{} never came to {}, and this call has ended on {}: the call failed there, or the dumps "
-          "are of different moments",
+          "were written at different times",
           who(finding.ranks), call_of(finding), others_of(finding));
     case Kind::unclear:
       return unclear_text(finding);
