@@ -28,8 +28,9 @@ namespace toprun {
 // The key a.b.c has three parts. The parser recurses once for each part.
 inline constexpr int most_key_parts = 256;
 
-// Call parse_toml() instead of the library's own function. Throws the library's parse_error.
-// If the error is a missing closing quote, the error says so and its position is the opening quote.
+// Parses TOML; all code calls parse_toml() instead of the library's own function. Throws the
+// library's parse_error. If a closing quote is missing, the error says so and has the position of
+// the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun
