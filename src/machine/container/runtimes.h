@@ -41,15 +41,15 @@ const Runtime& podman();
 // container, through enroot. So there is no command(); the srun for the agents gets step_options().
 const Runtime& pyxis();
 
-// The runtime named by --container-runtime. For "auto", it is the first runtime in runtimes() that
-// accepts this image and exists on this node. pyxis exists if the engine has it. Every other
-// runtime exists if its program is in a folder of PATH. Errors: an unknown name; a runtime that
-// does not accept the image (exit_usage); no runtime on this node. The last error lists every
-// folder that was searched, and what to install or load.
+// Returns the runtime named by --container-runtime. For "auto", this is the first runtime in
+// runtimes() that accepts this image and exists on this node. pyxis exists if the engine has it.
+// Every other runtime exists if its program is in a folder of PATH. Errors: an unknown name; a
+// runtime that does not accept the image (exit_usage); no runtime on this node. The last error
+// lists every folder that was searched, and what to install or load.
 Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 
-// The runtime with exactly this name; nullptr: there is no such runtime.
+// Returns the runtime with exactly this name; nullptr: there is no such runtime.
 const Runtime* find_runtime(std::string_view name);
 
 std::vector<std::string> runtime_names();

@@ -36,7 +36,7 @@ struct Transport {
   bool is_gpu_direct() const;
 };
 
-// The cause of a problem in the log. It depends on the used network whether the problem matters.
+// The cause of a problem in the log. Whether the problem matters depends on the network in use.
 enum class Cause : std::uint8_t {
   setting,  // a variable caused it: "NCCL_IB_DISABLE set by environment to 1."
   plugin,   // no network plugin, or the plugin does not start; harmless if NCCL's own transport is
@@ -70,9 +70,9 @@ struct NcclLog {
 // Whether a channel to another node uses plain sockets.
 bool uses_plain_sockets(const NcclLog& log);
 
-// The line that best explains why NCCL did not use this path. Lines are ranked by their cause, not
-// by their position: a missing plugin explains nothing on a network that needs no plugin. Empty: no
-// line explains it.
+// Returns the line of the log that best explains why NCCL did not use this path. Lines are ranked
+// by their cause, not by their position: a missing plugin explains nothing on a network that needs
+// no plugin. Empty: no line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
 // Reads a log while NCCL writes it, in pieces of any length. A line counts once it is complete.
