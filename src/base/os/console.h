@@ -28,9 +28,9 @@ int give_up(const Error& error);
 void say_also_to(int fd);
 
 // Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
-// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy of
-// stderr. All other code that writes to stderr or to the copy has to set the flag. Any thread may
-// set the flag.
+// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy that
+// say_also_to() writes. All other code that writes to stderr or to the copy has to set the flag.
+// Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
