@@ -115,7 +115,8 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);
 
-// Identifies the version of an image file by its size and modification time; empty for a reference.
+// Returns the size and modification time of an image file, which identify its version; empty for a
+// reference.
 std::string fingerprint(std::string_view image);
 
 }  // namespace toprun::container

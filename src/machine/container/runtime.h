@@ -111,7 +111,7 @@ class Runtime {
   std::optional<Error> explain(std::string_view its_words, const Run& run, const Node& node) const;
 };
 
-// All runtimes, in the order in which "auto" prefers them.
+// Returns all runtimes, in the order in which "auto" prefers them.
 std::span<const Runtime* const> runtimes();
 
 }  // namespace toprun::container

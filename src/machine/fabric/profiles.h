@@ -48,7 +48,7 @@ struct Profile {
   std::string_view without_gpu_direct = {};
 };
 
-// All profiles, in the order of detection.
+// Returns all profiles, in the order of detection.
 std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 

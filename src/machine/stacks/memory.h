@@ -58,7 +58,7 @@ class ForeignMemory : public Memory {
  public:
   explicit ForeignMemory(pid_t pid) : pid_(pid) {}
   bool read(Address from, std::span<std::byte> into) override;
-  // The errno value of the last read that failed; 0: no read has failed.
+  // Returns the errno value of the last read that failed; 0: no read has failed.
   int error() const { return error_; }
 
  private:
