@@ -6,7 +6,7 @@
 
 namespace toprun {
 
-// A socket that is a Unix or TCP socket, so that the same code reads from both kinds.
+// A Unix or TCP socket. There is one type for both, so that the same code reads from both.
 using HttpStream = boost::asio::generic::stream_protocol::socket;
 
 // Reads until the parser has a complete HTTP/1.1 message, or the peer closes the connection.
