@@ -61,7 +61,7 @@ struct NcclLog {
   std::set<int> adapter_indices;      // the adapters in NET connections, as indices into the
                                       // adapters' line
   std::vector<Complaint> complaints;  // each text once, at most most_complaints
-  std::size_t passed_over = 0;        // number of ignored lines, above max_line_bytes
+  std::size_t passed_over = 0;        // number of lines ignored as longer than max_line_bytes
 
   // Whether a channel used the network, so that the communication left this node.
   bool leaves_the_node() const;
