@@ -63,8 +63,8 @@ std::string mapping_text(const Mapping& mapping);
 // Returns {cost, plain, bound, exact}; costs are in seconds.
 std::string mapping_json(const Mapping& mapping);
 
-// Sets of nodes. Two nodes are in the same set if a parallel group of one kind has ranks on both,
-// or if a chain of such nodes connects them.
+// The teams of a job's nodes. Two nodes are in the same team if a parallel group of one kind has
+// ranks on both, or if a chain of such nodes connects them.
 struct Teams {
   struct Range {
     std::size_t first = 0, last = 0;

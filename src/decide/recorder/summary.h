@@ -98,7 +98,7 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-// Limits for a summary that is sent. For each group, a summary contains the calls from shortly
+// Limits for a summary that a node sends. For each group, a summary contains the calls from shortly
 // before the oldest call that has not ended. All earlier calls were the same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group

@@ -16,7 +16,7 @@ namespace toprun::topology {
 // `trouble` are both empty, the cloud has no such attribute.
 struct CloudEvidence {
   std::string cloud;                // "gcp", the --topology option
-  std::optional<std::string> text;  // plain (cloud.h)
+  std::optional<std::string> text;  // is_plain() in cloud.h accepts it
   std::string trouble;              // why there is no text
 };
 
