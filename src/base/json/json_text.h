@@ -20,8 +20,8 @@
 
 namespace toprun {
 
-// Writes JSON as text. A JsonWriter builds no document tree, because for 10,000 nodes that would
-// take longer than ordering the nodes. The caller is responsible for brackets and commas.
+// Writes JSON as text, without building a document tree: for 10,000 nodes, building a tree would
+// take longer than ordering the nodes. Outside of list(), the caller writes brackets and commas.
 class JsonWriter {
  public:
   // Writes a string. Bytes that are not UTF-8 become U+FFFD, because names in files may contain any
@@ -35,7 +35,7 @@ class JsonWriter {
     out_ += json;
     return *this;
   }
-  // `write` writes one element.
+  // Writes a list. `write` is called for each element and writes this element.
   template <class Range, class Write>
   JsonWriter& list(const Range& range, Write write, std::string_view separator = ", ") {
     out_ += '[';
@@ -58,15 +58,15 @@ class JsonWriter {
 
 inline constexpr int on_one_line = -1;  // a value for `indent`
 
-// Returns a discarded value if `text` is not JSON.
+// Parses JSON. If `text` is not JSON, the result is a discarded value.
 nlohmann::json json_in(std::string_view text);
 
-// Never throws: bytes that are not UTF-8 become U+FFFD.
+// Returns the value as text. Never throws: bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::json& value, int indent = on_one_line);
 std::string json_text(const nlohmann::ordered_json& value, int indent = on_one_line);
 
 // Limits for a JSON text, checked before any value is built. A value takes 16 bytes of memory. A
-// list or object takes about 70 bytes, although its text may be only two bytes long, as in "[]".
+// list or object takes about 70 bytes, even if its text is only two bytes long, as in "[]".
 // json_in(text) uses the defaults.
 struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
@@ -85,19 +85,20 @@ nlohmann::json json_in(std::string_view text, const JsonLimits& limits);
 // The following functions read JSON from files and programs. A value that is missing or has another
 // type counts as empty.
 
-// Null if `object` has no such member or is not an object.
+// Returns the member, or a JSON null if `object` has no such member or is not an object.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
-// "" if the member is not a string.
+// Returns the member's text, or "" if the member is not a string.
 std::string text_at(const nlohmann::json& object, std::string_view key);
-// The strings of a list.
+// Returns the strings in a list.
 std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key);
-// A whole number from 0 to `most`.
+// Returns the member if it is a whole number from 0 to `most`.
 std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
                                       std::int64_t most);
-// A whole number from 0 to a hundred million, so that a sum of two of them is an int too.
+// Returns the member if it is a whole number from 0 to a hundred million. So the sum of two such
+// numbers is an int too.
 std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
 
-// or_null(): a JSON null for a value that is unset or empty.
+// All functions or_null() return a JSON null for a value that is unset or empty.
 template <class T>
 nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);

@@ -1,8 +1,8 @@
 #pragma once
 
 // Includes toml++ 3.3 and switches off two of its assumptions, because malformed files violate
-// them. First, the library's assertions are off: the text `[.a]` fails an assertion, although the
-// parser would report the error. Second, branches in the library's Unicode tables are not marked as
+// them. First, the library's assertions are off: the text `[.a]` would fail an assertion before the
+// parser reports the error. Second, branches in the library's Unicode tables are not marked as
 // unreachable: a letter such as ü outside of quotes reaches these branches. All files include this
 // header instead of the library's header. The library's functions are compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
@@ -28,8 +28,9 @@ namespace toprun {
 // The key a.b.c has three parts. The parser recurses once for each part.
 inline constexpr int most_key_parts = 256;
 
-// Call parse_toml() instead of the library's own function. Throws the library's parse_error.
-// If the error is a missing closing quote, the error says so and its position is the opening quote.
+// Parses TOML; all code calls parse_toml() instead of the library's own function. Throws the
+// library's parse_error. If a closing quote is missing, the error says so and has the position of
+// the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
 }  // namespace toprun

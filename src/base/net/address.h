@@ -24,7 +24,7 @@ class Address {
   // Accepts "10.0.0.1", "::1", "fe80::1%eth0" or "fe80::1%2", without brackets. A v4-mapped address
   // becomes IPv4.
   static std::optional<Address> parse(std::string_view literal);
-  // From an AF_INET or AF_INET6 socket address. A v4-mapped address becomes IPv4.
+  // Converts an AF_INET or AF_INET6 socket address. A v4-mapped address becomes IPv4.
   static Address from(const sockaddr_storage& socket_address);
 
   std::string text() const;
@@ -46,21 +46,21 @@ struct LocalAddress {
   Address address;
   std::string interface;
 };
-// All addresses of interfaces that are up, loopback addresses included.
+// Returns the addresses of all interfaces that are up, loopback addresses included.
 Result<std::vector<LocalAddress>> local_addresses();
-// The address from which the kernel would send to `remote`; nothing is sent. nullopt: the kernel
-// has no route.
+// Returns the address from which the kernel would send to `remote`, but sends nothing. nullopt: the
+// kernel has no route.
 std::optional<Address> own_address_towards(const Address& remote);
-// The addresses at which other hosts may reach this host, at most `most`. Addresses of the loopback
-// interface are last, because a load balancer may have thousands of service addresses there.
+// Selects the addresses at which other hosts may reach this host, at most `most`. Addresses of the
+// loopback interface come last: a load balancer may have thousands of service addresses there.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
-// The result of gethostname(2).
+// Returns the result of gethostname(2).
 std::string host_name();
 
 inline constexpr int max_port = 65535;
 
-// 127.0.0.1; if the host has no IPv4, ::1.
+// Returns 127.0.0.1 or, if the host has no IPv4, ::1.
 Address loopback();
 
 // Which hosts can connect to a listening socket.
@@ -75,7 +75,8 @@ struct Holder {
   std::int64_t pid = 0;
   std::string text() const;  // "python3 (pid 4711)"
 };
-// Unset if /proc does not show the process: other users' descriptors are hidden.
+// Returns the process that listens on the port. Unset if /proc does not show this process: other
+// users' descriptors are hidden.
 std::optional<Holder> holder_of_port(int port);
 
 struct CannotListen {
@@ -83,18 +84,19 @@ struct CannotListen {
   std::optional<Holder> holder;  // the process that holds the port; unset: the reason is another
                                  // one, or the process is unknown
 };
-// A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
-// allows. Port 0: the kernel chooses a port. Error: another socket listens on the port on one of
-// the same addresses.
+// Opens a listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the
+// kernel allows. Port 0: the kernel chooses a port. Error: another socket listens on the port on
+// one of the same addresses.
 std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
-// The port that a socket is bound to; 0 if it is not bound.
+// Returns the port that the socket is bound to, or 0 if the socket is not bound.
 int port_of(const Fd& socket);
 
-// A non-blocking TCP socket whose connection has begun or is established. The result is empty, and
-// errno has the reason, if there is no route or if the host refuses the connection at once.
+// Returns a non-blocking TCP socket whose connection has begun or is established. If there is no
+// route, or if the host refuses the connection at once, the result is empty and errno has the
+// reason.
 Fd begin_to_connect(const Address& address, int port);
-// The errno value that says why the connection failed, for a socket that has become writable. 0:
-// the connection is established.
+// Returns why the connection failed, as an errno value, once the socket has become writable. 0: the
+// connection is established.
 int connection_error(const Fd& socket);
 
 // Whether the host at one of these addresses is up: it accepts or refuses a TCP connection within

@@ -10,9 +10,9 @@
 
 namespace toprun::hosts {
 
-// The limit for the hosts in one expanded list or in one file. Large machines have 10,000 hosts;
-// the largest machine ever built had 158,976. A short text such as "n[0-999]x[0-999]" must not cost
-// seconds.
+// The maximum number of hosts in one expanded list or in one file. Large machines have 10,000
+// hosts; the largest machine ever built had 158,976. Without the limit, a short text such as
+// "n[0-999]x[0-999]" would cost seconds.
 inline constexpr std::size_t max_hosts = 262'144;
 inline constexpr std::size_t max_name_bytes = 255;  // the limit for one host name in DNS
 
@@ -36,13 +36,13 @@ std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_vi
 // Like parse_hostlist(), but the error (exit_usage) contains the list and the column.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
-// A short list for these hosts in this order, for messages: "n[0-3,7],login". Adjacent names that
-// differ only in the last number of their first label share a bracket. expand_hostlist() turns the
-// text into `hosts` again, if no name contains commas, blanks, brackets or braces.
+// Returns a short list of these hosts in this order, for messages: "n[0-3,7],login". Adjacent names
+// that differ only in the last number of their first label share a bracket. expand_hostlist() turns
+// the text into `hosts` again, if no name contains commas, blanks, brackets or braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
-// For messages: the first 32 hosts in natural order, each once, and the number of the other hosts:
-// "n[0-31] and 9 more".
+// Returns a text for messages: the first 32 hosts in natural order, each once, and the number of
+// the other hosts: "n[0-31] and 9 more".
 std::string short_list(std::vector<std::string> hosts);
 
 // Expands Slurm's counts per node, as in SLURM_TASKS_PER_NODE: "2(x3),1" becomes 2 2 2 1. At most

@@ -6,11 +6,11 @@
 
 namespace toprun {
 
-// A Unix or TCP socket: the same code reads from both kinds.
+// A Unix or TCP socket. There is one type for both, so that the same code reads from both.
 using HttpStream = boost::asio::generic::stream_protocol::socket;
 
 // Reads until the parser has a complete HTTP/1.1 message, or the peer closes the connection.
-// Beast's own function for this compiles to 30 KB for requests and to 30 KB more for responses.
+// Beast's own function would add 30 KB of code for requests and another 30 KB for responses.
 template <bool is_request>
 boost::asio::awaitable<boost::system::error_code> read_http(
     HttpStream& socket, boost::beast::http::basic_parser<is_request>& parser);

@@ -13,7 +13,7 @@
 
 namespace toprun::hosts {
 
-// The sources for looking up names; the defaults are the sources of this host.
+// The sources in which resolve() looks up names; the defaults are those of this host.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
   // The program that queries NSS (LDAP, sssd, myhostname). A name without a slash is looked up in
@@ -21,10 +21,10 @@ struct Resolver {
   std::string getent = "getent";
 };
 
-// The addresses of a name or literal, IPv4 first, without duplicates. c-ares (hosts file and DNS)
-// runs first, then `getent ahosts` if that program exists. Gives up after `timeout`. If getent
-// exists, c-ares gets at most half of `timeout`. This function blocks; any thread may call this
-// function. The error contains the name and the resolvers' reasons.
+// Returns the addresses of a name or literal, IPv4 first, without duplicates. Asks c-ares first
+// (hosts file and DNS), then `getent ahosts` if that program exists. Gives up after `timeout`. If
+// getent exists, c-ares gets at most half of `timeout`. This function blocks; any thread may call
+// this function. The error contains the name and the resolvers' reasons.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 
@@ -33,7 +33,7 @@ Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milli
 boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
     Pool& pool, std::string name, std::chrono::milliseconds timeout);
 
-// Whether peers can reach this host by `name`. The name has to resolve to at least one address in
+// Whether peers can reach this host by `name`: the name has to resolve to at least one address in
 // `local`, and to no loopback address. (Gloo would bind and announce a loopback address such as
 // Debian's 127.0.1.1.)
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,

@@ -28,18 +28,20 @@ int give_up(const Error& error);
 void say_also_to(int fd);
 
 // Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
-// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy of
-// stderr. All other code that writes to stderr or to the copy has to set the flag. Any thread may
-// set the flag.
+// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy that
+// say_also_to() writes. All other code that writes to stderr or to the copy has to set the flag.
+// Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
-// From now on, the flag for stderr is in memory that another process shares. That process continues
-// to write to stderr after this process has died. `shared` is used until this process ends.
+// From now on, stores the flag for stderr in `shared`, which has to exist until this process ends.
+// `shared` is memory that another process uses too: that process continues to write to stderr after
+// this process has died.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
-// Writes toprun's own lines, so that the event loop does not block on a terminal or a disk. Any
-// thread may call write() and flush(). A thread that ends the process may also call flush().
+// The interface of a writer for toprun's own lines. With it, the event loop does not block on a
+// terminal or a disk. Any thread may call write() and flush(). A thread that ends the process may
+// also call flush().
 class LogSink {
  public:
   virtual ~LogSink() = default;

@@ -15,18 +15,19 @@ class Environment {
   Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
       : variables_(variables) {}
 
-  // Skips entries without "="; if a name occurs twice, the first entry counts, like in getenv(3).
+  // Converts envp. Skips entries without "="; if a name occurs twice, the first entry counts, like
+  // in getenv(3).
   static Environment from(const char* const* envp);
 
   bool has(std::string_view name) const { return variables_.contains(name); }
   std::optional<std::string> get(std::string_view name) const;
-  // The value if the variable is set and not empty.
+  // Returns the value if the variable is set and not empty.
   std::optional<std::string> non_empty(std::string_view name) const;
   void set(std::string name, std::string value) { variables_[std::move(name)] = std::move(value); }
   void unset(std::string_view name);
 
   const std::map<std::string, std::string, std::less<>>& variables() const { return variables_; }
-  // "NAME=VALUE" for each variable, in the form for execve(2).
+  // Returns "NAME=VALUE" for each variable, the form for execve(2).
   std::vector<std::string> entries() const;
 
  private:

@@ -16,20 +16,19 @@ bool is_special(const std::filesystem::path& path);
 // device, or a file in a folder that is not writable, the function writes directly to the file.
 Result<void> write_named_file(const std::filesystem::path& path, std::string_view content);
 
-// Whether write_named_file() can write there, before the content exists. Error: the folder does not
-// exist, or this user may not write there.
+// Checks whether write_named_file() will be able to write to this path, before the content exists.
+// Error: the folder does not exist, or this user may not write there.
 Result<void> check_named_file(const std::filesystem::path& path);
 
-// Like write_named_file(). After the write, prints a line on stderr, which says that the file was
-// written.
+// Like write_named_file(), but then prints a line on stderr that says that the file was written.
 Result<void> write_and_say(const std::string& path, std::string_view content);
 
 class Fd;
 
 inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 
-// The whole content of a regular file, pipe or /proc file. Error: the content is larger than
-// `limit_bytes`.
+// Returns the whole content of a regular file, pipe or /proc file. Error: the content is larger
+// than `limit_bytes`.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 

@@ -25,7 +25,7 @@ namespace toprun {
 // system cannot start a thread (ulimit -u, -v).
 std::optional<std::thread> quiet_thread(std::function<void()> body);
 
-// A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
+// Runs blocking work (files, DNS, programs) on a few threads, so that the event loop never blocks.
 //
 // `work` runs on one of the pool's threads. `work` must own everything that it uses, because `work`
 // may still hang in the kernel after the pool and the run have ended. The pool delivers the answer
@@ -43,7 +43,7 @@ class Pool {
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // "no answer after 20 s", or a text that says that other work hangs.
+  // Returns "no answer after 20 s", or a text that says that other work hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {

@@ -6,11 +6,11 @@
 
 namespace toprun {
 
-// The number of the signal with this name in signal(7), with or without SIG, in upper or lower
-// case. Among the real-time signals, only RTMIN and RTMAX are known.
+// Returns the number of the signal with this name in signal(7), with or without SIG, in upper or
+// lower case. Among the real-time signals, only RTMIN and RTMAX are known.
 std::optional<int> parse_signal(std::string_view name);
 
-// "SIGTERM"; "signal 40" for a signal without a name.
+// Returns "SIGTERM", or "signal 40" for a signal without a name.
 std::string signal_name(int signal);
 
 }  // namespace toprun

@@ -23,8 +23,7 @@ bool wants_colours(const Environment& environment);
 inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
 
 Style style_of(int fd, const Environment& environment);
-// The style of stderr. If another toprun forwards stderr to a colour terminal, the style has
-// colours.
+// Returns the style of stderr, with colours if another toprun forwards stderr to a colour terminal.
 Style style_of_stderr(const Environment& environment);
 
 // The meaning of a colour. The text always says the same in words.
@@ -38,7 +37,7 @@ struct TerminalSize {
 };
 TerminalSize terminal_size(int fd);
 
-// The width of UTF-8 text in columns: East Asian wide characters take two, all others one.
+// Returns the width of UTF-8 text in columns: East Asian wide characters take two, all others one.
 std::size_t columns_of(std::string_view text);
 
 // Shortens a text to `columns` columns (0: unchanged). Removes the middle of a longer text and puts

@@ -19,7 +19,8 @@
 
 namespace toprun {
 
-// A completion token: an awaited operation returns its error before its results and does not throw.
+// A completion token with which an awaited operation does not throw: it returns its error, followed
+// by its results.
 inline constexpr auto use_nothrow_awaitable = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 // Replaces the machine's clock and threads in a simulation. So a simulation never waits, and the
@@ -33,9 +34,9 @@ class StandIn {
   // is full.
   virtual bool take(std::function<void()> task) = 0;
 
-  // The calling thread's object; null outside of a simulation.
+  // Returns the calling thread's StandIn; null outside of a simulation.
   static StandIn* of_this_thread();
-  // Sets the calling thread's object; null: no simulation.
+  // Sets the calling thread's StandIn; null: no simulation.
   static void put(StandIn* stand_in);
 };
 

@@ -13,7 +13,7 @@
 
 namespace toprun {
 
-// Random letters and digits that cannot be guessed, for the names of files and folders.
+// Returns random letters and digits that cannot be guessed, for the names of files and folders.
 std::string random_name(std::size_t letters = 8);
 
 // Creates a folder that only this user can enter. As in torchrun, the folder's path is
@@ -34,22 +34,22 @@ Fd open_without_links(const std::string& path);
 // folder. Files that need the check are configurations, secrets, pulled images, logs and reports.
 // Programs that the user names on the command line are not checked.
 
-// The reason not to trust a file or folder with this status: its owner is neither `me` nor root, or
-// every user may write to it. Empty if the file or folder may be trusted. The group may have write
-// access, because projects share files that way. Pure.
+// Returns the reason not to trust a file or folder with this status: its owner is neither `me` nor
+// root, or every user may write to it. Returns "" if the file or folder may be trusted. The group
+// may have write access, because projects share files that way. Pure.
 std::string distrust(const struct stat& status, uid_t me);
 
 // Like distrust(), for a secret: if the file belongs to `me`, no other user may have access, as ssh
 // requires for keys. Pure.
 std::string distrust_secret(const struct stat& status, uid_t me);
 
-// Resolves all links in the path, up to the first part that does not exist. Error: a link belongs
-// to another user, who could redirect reads or writes.
+// Resolves all links in the path, up to the first component that does not exist. Error: a link
+// belongs to another user, who could redirect reads or writes.
 Result<std::filesystem::path> follow_own_links(const std::filesystem::path& path, uid_t me);
 
-// Checks that no other user can replace `path`, which is below `base`. All parts below `base` have
-// to be trusted. `base` and the folders above it must not let a user rename the entries of other
-// users. Missing parts are accepted. The error names the part and the reason.
+// Checks that no other user can replace `path`, which is below `base`. All components below `base`
+// have to be trusted. `base` and the folders above it must not let a user rename the entries of
+// other users. Missing components are accepted. The error names the component and the reason.
 Result<void> check_ours(const std::filesystem::path& base, const std::filesystem::path& path,
                         uid_t me);
 

@@ -15,8 +15,8 @@
 
 namespace toprun::process {
 
-// argv or envp for exec: pointers to the words, followed by a null. `words` must outlive the
-// pointers.
+// Returns argv or envp for exec: pointers to the words, followed by a null. `words` must outlive
+// the pointers.
 std::vector<char*> exec_pointers(const std::vector<std::string>& words);
 
 struct Start {
@@ -28,7 +28,7 @@ struct Start {
   bool own_group = false;
 };
 
-// The signals that a terminal sends to its foreground process group.
+// Returns the signals that a terminal sends to its foreground process group.
 std::initializer_list<int> terminal_signals();
 
 // Starts the program at a path. Besides `in`, `out` and `err`, the program inherits only the
@@ -47,8 +47,8 @@ class KeptByCommands {
   KeptByCommands& operator=(const KeptByCommands&) = delete;
 };
 
-// fork(2) for a child that does not call exec. All signals stay blocked in the child: a signal
-// handler of ours would write to a pipe that the child shares with this process.
+// Calls fork(2) for a child that does not call exec. All signals stay blocked in the child: a
+// signal handler of ours would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
 // Waits for the command's end and returns its status in the form of waitpid(2).
@@ -58,7 +58,7 @@ int await_end(pid_t pid);
 // because another process may have the same id by then.
 void signal_command(pid_t pid, int signal);
 
-// The commands that have not ended yet.
+// Returns the commands that have not ended yet.
 std::vector<pid_t> running_commands();
 
 // How long to wait for a start() that is nearly done: the child has called exec, but the thread
@@ -74,8 +74,8 @@ class StartsPaused {
   StartsPaused(const StartsPaused&) = delete;
   StartsPaused& operator=(const StartsPaused&) = delete;
 
-  // The commands that have not ended, and children that have not called exec yet. On a file system
-  // that hangs, exec may block for ever.
+  // Returns the commands that have not ended, and the children that have not called exec yet. On a
+  // file system that hangs, exec may block for ever.
   std::vector<pid_t> commands() const;
 
  private:
@@ -86,7 +86,8 @@ class StartsPaused {
 // await_end(). Returns the pid; 0 if no child has ended, -1 if there are no children.
 pid_t reap_any(int& status);
 
-// The exit code for a status of waitpid(2): 128+n if signal n ended the process, as in a shell.
+// Returns the exit code for a status of waitpid(2): 128+n if signal n ended the process, as in a
+// shell.
 int exit_code(int status);
 
 // If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
@@ -103,7 +104,7 @@ bool signal_group(pid_t leader, int signal);
 struct Pipe {
   Fd read, write;
 };
-// `more`: flags in addition to O_CLOEXEC.
+// Creates a pipe. `more`: flags in addition to O_CLOEXEC.
 Result<Pipe> make_pipe(int more = 0);
 
 // Reads until the end of the stream and passes each line without its line end to `on_line`. A line

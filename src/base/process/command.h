@@ -15,14 +15,14 @@
 
 namespace toprun::process {
 
-// The linker's digest of this program (the ELF note NT_GNU_BUILD_ID, requested in Flags.cmake) as
-// 40 hex digits. The digest is unique to this build and cheap to read. Empty if the note was
-// stripped.
+// Returns the linker's digest of this program as 40 hex digits (the ELF note NT_GNU_BUILD_ID, which
+// Flags.cmake requests). The digest is unique to this build and cheap to read. Empty if the note
+// was stripped.
 std::string build_id();
 
-// The digest of another program, for any kind of machine with 64 bits. `head`: the first bytes of
-// the program's file; linkers write the notes near the start. Empty if this is not an ELF file, or
-// if `head` does not contain the note. (Format: elf(5).)
+// Returns this digest of another program, for any kind of machine with 64 bits. `head`: the first
+// bytes of the program's file; linkers write the notes near the start. Empty if this is not an ELF
+// file, or if `head` does not contain the note. (Format: elf(5).)
 std::string build_id_in(std::string_view head);
 
 // The search path if PATH is unset or empty.
@@ -32,18 +32,18 @@ std::string search_path(const Environment& environment);
 using IsExecutable = std::function<bool(const std::string& path)>;
 bool is_executable_file(const std::string& path);  // false for a folder
 
-// The file that would run as `name`: `name` itself if it contains a slash, else the first
+// Finds the file that would run as `name`: `name` itself if it contains a slash, else the first
 // executable file with that name in the environment's PATH. An empty entry in PATH is the current
 // folder. All code uses this function, so the program that is checked is the one that runs.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
 
-// The kind of this machine, as `uname -m` prints it: "x86_64".
+// Returns the kind of this machine, as `uname -m` prints it: "x86_64".
 std::string this_machine();
 
 // The path that starts the program of this process again.
 inline constexpr const char* own_program = "/proc/self/exe";
-// The file to which own_program leads. Error: /proc is not mounted.
+// Returns the file to which own_program leads. Error: /proc is not mounted.
 Result<std::filesystem::path> own_path();
 
 inline constexpr std::size_t max_output_bytes = 64u << 20;
@@ -61,21 +61,22 @@ struct Finished {
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// A command's stdout. Errors: those of run(), or an exit code other than 0. For such an exit code,
-// the reason is the first line of the command's error message (base/text/shown_line.h).
+// Runs a command and returns its stdout. Errors: those of run(), or an exit code other than 0. For
+// such an exit code, the reason is the first line of the command's error message
+// (base/text/shown_line.h).
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 
 inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of each stream is kept
 
-// Passes input to a command. Like run() in base/process/command.h, but the output matters only if
-// the command fails. So only the beginning of each stream is kept. Processes that the command
-// leaves running with its output open do not delay the return.
+// Runs a command for its effect, like run(). The output matters only if the command fails, so only
+// the beginning of each stream is kept. Processes that the command leaves running with its output
+// open do not delay the return.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 
-// An in-memory file with this text, closed on exec. Unlike a pipe, such a file never blocks the
-// writer.
+// Creates an in-memory file with this text, closed on exec. Unlike a pipe, such a file never blocks
+// the writer.
 Result<Fd> memory_file(std::string_view text, const char* name = "text");
 
 // Runs a command to its end without a time limit, in this process group, with an empty stdin. Its

@@ -13,15 +13,15 @@
 namespace toprun::process {
 
 // The heartbeat callback. A blocking function calls it at least every beat_interval while the
-// function waits. The heartbeat shows a watcher that this process is alive. Without heartbeats, the
-// watcher would give up after a while. Null: no heartbeat.
+// function waits. The heartbeat shows the keeper, which watches the agent, that the agent is alive.
+// Without heartbeats, the keeper would give up after a while. Null: no heartbeat.
 using Beat = std::function<void()>;
 inline constexpr std::chrono::milliseconds beat_interval{200};
 
 inline constexpr std::size_t largest_frame_bytes = 16u << 20;
 inline constexpr std::size_t most_frame_descriptors = 3;
-// The time limit for the rest of a frame. This limit can be short, because the sender writes the
-// whole frame without a pause.
+// How long to wait for the next bytes of a frame. This limit can be short, because the sender
+// writes the whole frame without a pause.
 inline constexpr std::chrono::milliseconds frame_limit{5'000};
 
 // A message between two processes on a node, with the descriptors that are passed along.
@@ -36,7 +36,8 @@ struct Frame {
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat = {});
-// nullopt: the peer has closed the connection. `limit` is the time limit for the first byte.
+// Receives a frame; `limit` is the time limit for its first byte. nullopt: the peer has closed the
+// connection.
 Result<std::optional<Frame>> receive_frame(int socket, std::chrono::milliseconds limit,
                                            const std::string& peer, const Beat& beat = {});
 

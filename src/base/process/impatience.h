@@ -10,8 +10,9 @@ namespace toprun::process {
 
 // Signals within impatient_after count as one request to end the job. One request often arrives
 // twice at an agent, within milliseconds. For example, `timeout`, pkill and systemd signal both the
-// keeper and the agent. When a terminal closes, the kernel sends SIGHUP in addition to the shell's
-// SIGHUP. A user needs longer to see that the job continues, and to ask again.
+// agent and the keeper, its parent process. When a terminal closes, the kernel sends SIGHUP in
+// addition to the shell's SIGHUP. A user needs longer to see that the job continues, and to ask
+// again.
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
 // Classifies the signals that tell an agent to end the job: the first signal, further deliveries of

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-// Parents and children of processes, from /proc.
+// Functions that find the parents and children of processes in /proc.
 namespace toprun::process {
 
 inline constexpr std::size_t most_listed = 1u << 22;  // the maximum number of process ids in Linux
 
-// The numeric entries of a folder in /proc, ascending: process or thread ids.
+// Returns the numeric entries of a folder in /proc, ascending: process or thread ids.
 std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most = most_listed);
 
 std::optional<pid_t> parent_of(pid_t pid);
@@ -22,12 +22,12 @@ std::optional<pid_t> parent_of(pid_t pid);
 // command line.)
 bool is_copy(pid_t pid, pid_t parent);
 
-// The children of all of a process's threads, zombies included.
+// Returns the children of all of a process's threads, zombies included.
 std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
 
-// Every process below `root`, nearest first, zombies included, without `root` itself. If a process
-// forks meanwhile, the function may miss the new process. To kill all processes, repeat the call
-// until the kernel reports no children.
+// Returns every process below `root`, nearest first, zombies included, without `root` itself. If a
+// process forks meanwhile, the function may miss the new process. To kill all processes, repeat the
+// call until the kernel reports no children.
 std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
 // Like descendants(), without the processes `left_out` and their descendants.
 std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,

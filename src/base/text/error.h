@@ -23,8 +23,8 @@ enum class ErrorKind : std::uint8_t {
   out_of_reach,  // this host is not set up for the service that was asked
 };
 
-// An error message for users. It is one pointer wide, because code passes results on at a thousand
-// places. With three strings in each result, the program would be 3 % larger.
+// An error message for users. An Error has the size of one pointer: code passes results on at a
+// thousand places, and with three strings in each result the program would be 3 % larger.
 class Error {
  public:
   // All texts are whole phrases in the user's terms, without a trailing full stop; `why` and `fix`
@@ -53,8 +53,8 @@ class Error {
   const Parts* operator->() const;
   Parts* operator->();
 
-  // "what: why; fix" on one line. Control characters are escaped, because names from users may
-  // contain them.
+  // Returns "what: why; fix" on one line. Control characters are escaped, because names from users
+  // may contain them.
   std::string line() const;
 
  private:
@@ -71,7 +71,8 @@ std::unexpected<Error> fail(std::string_view what, std::string_view why = {},
 std::unexpected<Error> usage(std::string_view what, std::string_view why = {},
                              std::string_view fix = {});
 
-// The value of a Result. If the Result has an error, returns that error from the calling function:
+// Evaluates to the value of a Result. If the Result has an error, TRY returns the error from the
+// calling function:
 //   const auto file = TRY(open_file(path));
 //   TRY(write_to(file));
 // Use TRY as a whole initializer or statement. TRY does not work in coroutines, where `return` is
@@ -90,11 +91,12 @@ auto taken_value(T&& result) {
   }
 }
 
-// An error for a failed system call: `what`, with the text for errno (or for `code`) as the reason.
+// Returns an error for a failed system call: `what`, with the text for errno (or for `code`) as the
+// reason.
 std::unexpected<Error> fail_errno(std::string_view what, std::string_view fix = {});
 std::unexpected<Error> fail_errno(int code, std::string_view what, std::string_view fix = {});
 
-// The text of an errno value, such as "No such file or directory".
+// Returns the text of an errno value, such as "No such file or directory".
 std::string errno_text(int code);
 
 }  // namespace toprun

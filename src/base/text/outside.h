@@ -24,8 +24,8 @@ class Outside {
   bool empty() const { return text_.empty(); }
   void clear() { text_.clear(); }
   std::string shown() const { return printable(text_); }
-  // The original text, for programs (JSON), for comparisons and for paths. Never print this text on
-  // a terminal.
+  // Returns the original text, for programs (JSON), for comparisons and for paths. Never print this
+  // text on a terminal.
   const std::string& raw() const { return text_; }
 
   friend bool operator==(const Outside& a, const Outside& b) = default;

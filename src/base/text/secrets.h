@@ -11,7 +11,7 @@ namespace toprun {
 // Only these functions decide what a secret is. All code that writes a manifest, a job script, a
 // command line, a message or a report uses these functions.
 
-// The replacement for a secret.
+// The text that replaces a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";
 
 // Whether a variable with this name contains a secret, whatever its value. Examples: HF_TOKEN,
@@ -27,12 +27,13 @@ bool has_secret_form(std::string_view text);
 // value's form. A long random value counts too, unless the name says that it is a digest or an id.
 bool holds_a_secret(std::string_view name, std::string_view value);
 
-// The first word of a command line that contains a secret, or that is followed by one: "--hf-token"
-// in "--hf-token hf_…". nullopt: there is no such word. A name such as --pad-token does not count,
-// nor does a reference such as $HF_TOKEN.
+// Returns the first word of a command line that contains a secret or is followed by a secret:
+// "--hf-token" in "--hf-token hf_…". nullopt: there is no such word. A name such as --pad-token
+// does not count, nor does a reference such as $HF_TOKEN.
 std::optional<std::string> word_with_secret(std::span<const std::string> words);
 
-// The words with <secret> instead of each word or part that word_with_secret() finds; for people.
+// Returns the words for people, with <secret> instead of each word or part of a word that
+// word_with_secret() finds.
 std::vector<std::string> without_secrets(std::span<const std::string> words);
 
 // Replaces the secrets in one text.
@@ -41,11 +42,11 @@ std::string without_secrets(std::string_view text);
 // in HF_TOKEN=….
 std::string line_without_secrets(std::string_view line);
 
-// A command for people: quoted for a shell, without secrets.
+// Returns a command for people: quoted for a shell, without secrets.
 std::string shown_command(std::span<const std::string> argv);
 
-// From now on, this process writes no core file, because the file would contain the job's secret. A
-// child process writes no core file either, unless it gets other limits.
+// Switches off core files for this process and its children, because a core file would contain the
+// job's secret. A child process that gets other limits may write a core file.
 void leave_no_core_file();
 
 }  // namespace toprun

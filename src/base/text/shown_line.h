@@ -7,35 +7,37 @@
 
 namespace toprun {
 
-// The last line in a program's output; blank lines do not count. This line usually explains the
-// program's failure. With `count`: the last `count` such lines, joined by " | ". Colours and
+// Returns the last line in a program's output; blank lines do not count. This line usually explains
+// the program's failure. With `count`: the last `count` such lines, joined by " | ". Colours and
 // terminal sequences are removed. A line that begins with a colon belongs to the line before it.
 // Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 
-// The error message for people in the stderr of a program that failed: at most `most` lines, each
-// once. Labels are removed ("error: ", "Error from server "), as are lines for developers. kubectl
-// and others write such lines in klog's form (`E1124 22:53:22.909201 25386 memcache.go:265]
-// "Unhandled Error" err="…"`). If stderr has only lines for developers, returns the errors in them.
-// Terminal sequences are removed.
+// Extracts the error message for people from the stderr of a program that failed: at most `most`
+// lines, each once. Labels are removed ("error: ", "Error from server "), as are lines for
+// developers. kubectl and others write such lines in klog's form (`E1124 22:53:22.909201 25386
+// memcache.go:265] "Unhandled Error" err="…"`). If stderr has only lines for developers, returns
+// the errors in them. Terminal sequences are removed.
 std::vector<std::string> complaint(std::string_view stderr_text, std::size_t most);
 
-// The form in which a report shows a printed line. Only the text after the last \r is kept, so
-// overwritten progress bars disappear. Terminal sequences are removed; control characters and
-// invalid UTF-8 are escaped as \xNN. A line of more than `limit_bytes` is cut and ends in "…".
+// Formats a line that a program printed, so that a report can show it. Only the text after the last
+// \r is kept, so overwritten progress bars disappear. Terminal sequences are removed; control
+// characters and invalid UTF-8 are escaped as \xNN. A line of more than `limit_bytes` is cut and
+// ends in "…".
 std::string shown_line(std::string_view line, std::size_t limit_bytes);
 
-// The last `count` non-empty lines of `text`, each formatted by shown_line().
+// Returns the last `count` non-empty lines of `text`, each formatted by shown_line().
 std::vector<std::string> last_lines(std::string_view text, std::size_t count,
                                     std::size_t line_limit_bytes);
 
-// What a terminal shows last after `text`: its last line that is not blank, or the last state of a
-// progress bar. Warnings and notes from PyTorch's C++ code count only if the text contains nothing
-// else. The line is formatted by shown_line(), without secrets, and has at most `limit_bytes`,
-// including the "…". Empty: nothing is shown.
+// Returns what a terminal shows last after `text`: the last line that is not blank, or the last
+// state of a progress bar. Warnings and notes from PyTorch's C++ code count only if the text
+// contains nothing else. The line is formatted by shown_line(), without secrets, and has at most
+// `limit_bytes`, including the "…". Empty: nothing is shown.
 std::string last_state(std::string_view text, std::size_t limit_bytes);
 
-// The last `count` lines that are not blank, the newest last, each in the form of last_state().
+// Returns the last `count` lines that are not blank, the newest last, each in the form of
+// last_state().
 std::vector<std::string> last_public_lines(std::string_view text, std::size_t count,
                                            std::size_t limit_bytes);
 

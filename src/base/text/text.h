@@ -12,18 +12,18 @@ namespace toprun {
 
 std::string counted_text(std::int64_t count, std::string_view noun);
 
-// "1 node", "2 nodes", "3 switches".
+// Returns "1 node", "2 nodes", "3 switches".
 template <std::integral Count>
 std::string counted(Count count, std::string_view noun) {
   return counted_text(static_cast<std::int64_t>(count), noun);
 }
 
-// Ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends with the
-// number of the other numbers: "9 more".
+// Formats ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends
+// with the number of the other numbers: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
 
-// Bytes in a binary unit. The number has three significant digits, unless it is whole: "512 B", "1
-// KiB", "1.50 MiB", "12.3 GiB".
+// Formats bytes in a binary unit. The number has three significant digits, unless it is whole: "512
+// B", "1 KiB", "1.50 MiB", "12.3 GiB".
 std::string bytes_text(double bytes);
 
 // One character of a text with arbitrary bytes.
@@ -33,7 +33,7 @@ struct Character {
   bool valid = false;
 };
 
-// The first character of a text that is not empty (RFC 3629).
+// Returns the first character of a text, which must not be empty (RFC 3629).
 Character first_character(std::string_view text);
 
 // Whether the character is harmless inside a line. A harmless character is visible, does not
@@ -41,40 +41,40 @@ Character first_character(std::string_view text);
 // following text (Unicode Standard, 23.1 and annex 9).
 bool is_harmless(const Character& character);
 
-// Like printable() in base/text/text.h, for whole lines: line ends, tabs and colours (ECMA-48's
-// SGR) are kept.
+// Like printable() below, but for whole lines: keeps line ends, tabs and colours (ECMA-48's SGR).
 std::string printable_lines(std::string_view text);
 
 std::string_view trim(std::string_view text);
-// The first line that is not blank, trimmed. Used for errors of several lines, where there is room
-// for only one line.
+// Returns the first line that is not blank, trimmed. For errors of several lines that are shown
+// where there is room for only one line.
 std::string_view first_line(std::string_view text);
-// The pieces between separators, empty ones included; an empty text is one empty piece.
+// Returns the pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
-// The pieces between runs of blanks (space, tab, CR, LF), without empty ones.
+// Returns the pieces between runs of blanks (space, tab, CR, LF), without empty ones.
 std::vector<std::string_view> words(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string lower(std::string_view text);
 
-// A whole decimal number within the range of the type, without blanks or a plus sign.
+// Parses a whole decimal number within the range of the type, without blanks or a plus sign.
 std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
-// The order that people expect for names with numbers: n2 before n10. If two names differ only in
-// leading zeros, the name with more zeros is first: n01 before n1. This is a strict weak order. Two
-// texts are equivalent only if they are equal.
+// Compares names with numbers in the order that people expect: n2 before n10. If two names differ
+// only in leading zeros, the name with more zeros is first: n01 before n1. This is a strict weak
+// order. Two texts are equivalent only if they are equal.
 bool natural_less(std::string_view a, std::string_view b);
 
-// The number of letters inserted, deleted, replaced, or swapped with their neighbour (optimal
-// string alignment).
+// Returns how many letters were inserted, deleted, replaced, or swapped with their neighbour
+// (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate with the smallest edit distance to `word`, if it is small enough for a typing
-// error.
+// Returns the candidate with the smallest edit distance to `word`, if this distance is small enough
+// for a typing error.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 
-// The text on one line without terminal sequences: \n, \t, and \xNN for other bytes.
+// Returns the text on one line without terminal sequences: \n, \t, and \xNN for other harmful
+// bytes.
 std::string printable(std::string_view text);
 bool is_printable(std::string_view text);  // without ASCII control characters
 

@@ -8,14 +8,14 @@ namespace toprun {
 // The version in the build file, as in "0.1.0".
 extern const std::string_view version;
 
-// What agents of this version do for a job, and what agents of an earlier version that may take
-// part in the job do not do.
+// Something that agents of this version do for a job, but that agents of an earlier version cannot
+// do. Agents of both versions may run one job.
 struct Feature {
   std::string_view name;     // on the wire
   std::string_view lacking;  // completes "n3 cannot …"
 };
 inline constexpr std::size_t most_features = 64;
-// The features since the first version, which had none to list.
+// All features that were added since the first version.
 extern const std::span<const Feature> features;
 
 // Whether agents of these versions may run one job: MAJOR is the same, and MINOR differs by at most

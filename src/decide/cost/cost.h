@@ -13,7 +13,7 @@
 
 namespace toprun::cost {
 
-// The job's nodes in a tree of links, the network of the cost model.
+// The network of the cost model: the job's nodes in a tree of links.
 //
 // A domain's uplink connects it to the domain around it; a host's adapters connect the host to its
 // innermost domain. Each link has two independent directions. A message between two nodes uses the
@@ -32,23 +32,23 @@ class Network {
   const Links& links() const { return links_; }
   std::size_t nodes() const { return nodes_; }
   std::size_t levels() const { return links_.levels.size(); }
-  // A level's link; `level` = levels(): the hosts' adapters.
+  // Returns a level's link; `level` = levels(): the hosts' adapters.
   const Links::Level& link(std::size_t level) const {
     return level == levels() ? links_.host : links_.levels[level];
   }
-  // A number below count(level). Two nodes have the same number if and only if they share the
-  // domain.
+  // Returns the number of the node's domain, which is below count(level). Two nodes have the same
+  // number if and only if they share the domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels() + level];
   }
   std::size_t count(std::size_t level) const { return first_[level].size(); }
-  // One node in the domain.
+  // Returns one node in the domain.
   std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
 
   // Whether the domain has an uplink. Otherwise the number stands for nodes without a domain at
   // this level.
   bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
-  // The rate of the domain's uplink; 0: unknown, so not a bottleneck.
+  // Returns the rate of the domain's uplink; 0: unknown, so not a bottleneck.
   double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
 
   std::optional<std::size_t> nvlink_level() const { return nvlink_; }
@@ -57,11 +57,11 @@ class Network {
            has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // The number of these nodes in each domain of the level; 0 for a domain without uplink.
+  // Counts these nodes in each domain of the level; 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
   // Whether the level has a domain with an uplink that contains some of the nodes, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
-  // The latency of a message between the two nodes that are furthest apart.
+  // Returns the latency of a message between the two nodes that are furthest apart.
   double latency_us(std::span<const std::size_t> nodes) const;
 
  private:
@@ -88,13 +88,14 @@ class Loads {
  public:
   explicit Loads(const Network& network);  // must outlive this object
 
-  // One flow between two different nodes.
+  // Adds one flow between two different nodes.
   void add(std::size_t from, std::size_t to, double bytes);
   // Adds a flow from each node to each other node. The function computes the sum of each domain, so
   // its time does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
-  // The link with the longest time, among equals the outermost; nullopt if no link has traffic.
+  // Returns the link with the longest time, among equals the outermost; nullopt if no link has
+  // traffic.
   std::optional<Load> worst() const;
 
  private:
@@ -151,20 +152,21 @@ struct Cost {
                               // is only one node
 };
 
-// `order`: distinct nodes of the network, each with processes. `bytes`: S, on each node.
+// Returns the cost of a collective. `order`: distinct nodes of the network, each with processes.
+// `bytes`: S, on each node.
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 
-// A lower bound: in every order of these nodes, the collective takes at least as long as this
-// bound. For the ring, this bound is the minimum: an order takes this time if the nodes of each
-// domain are consecutive, unless NVLink is slower than the adapters. All-to-all takes the same time
-// in every order. For the tree, perhaps no order is as fast as the bound.
+// Returns a lower bound: in every order of these nodes, the collective takes at least as long as
+// this bound. For the ring, this bound is the minimum: an order takes this time if the nodes of
+// each domain are consecutive, unless NVLink is slower than the adapters. All-to-all takes the same
+// time in every order. For the tree, perhaps no order is as fast as the bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
-// For each level: the number of seconds for which one edge of the ring occupies a domain's uplink,
-// in an all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's,
-// which has no uplink.
+// Returns, for each level, how many seconds one edge of the ring occupies a domain's uplink in an
+// all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's, which has
+// no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::cost

@@ -15,29 +15,31 @@ class Domains {
   // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths.
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
-  // Node i's domain at a level; two nodes have the same number if and only if they share the
-  // domain. A node with an unknown domain has a number of its own. Nodes without a domain at this
-  // level have the number of the domain around them, so a ring edge between them leaves no domain.
+  // Returns the number of the node's domain at a level. Two nodes have the same number if and only
+  // if they share the domain. A node with an unknown domain has a number of its own. Nodes without
+  // a domain at this level have the number of the domain around them, so a ring edge between them
+  // leaves no domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
-  // The rank of node i's domain among all domains of its level in natural order, parents first.
-  // Nodes with an unknown domain and the same parent share one position in the order, after the
-  // known domains.
+  // Returns the position of the node's domain among all domains of its level, in natural order,
+  // parents first. Nodes with an unknown domain and the same parent share one position in the
+  // order, after the known domains.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
   // Whether this number stands for a domain of this level, which has an uplink. Otherwise the
   // number stands for the domain around it.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
-  // The number of domains of a level.
+  // Returns the number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }
   std::size_t levels() const { return levels_; }
 
-  // If the nodes form a ring in this order: the number of ring edges that leave a domain of the
-  // level.
+  // Returns the number of ring edges that leave a domain of the level, if the nodes form a ring in
+  // this order.
   std::size_t crossings(std::span<const std::size_t> order, std::size_t level) const;
-  // The minimum of crossings() for any order: each of d ≥ 2 domains must be left at least once.
+  // Returns the minimum of crossings() over all orders: each of d ≥ 2 domains must be left at least
+  // once.
   std::size_t least_crossings(std::size_t level) const {
     return count_[level] < 2 ? 0 : count_[level];
   }

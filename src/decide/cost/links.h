@@ -46,9 +46,10 @@ struct Links {
   Level host;                 // all adapters of one host together
 };
 
-// A value in `user_links` (from --link) has priority over the map's value. The defaults are used
-// last. `processes`: the highest number of processes on a host, ≥ 1. Error (usage): `user_links`
-// contains a level that is not in the map; the message lists the levels.
+// Determines the links of the map's levels. A value in `user_links` (from --link) has priority over
+// the map's value. The defaults are used last. `processes`: the highest number of processes on a
+// host, ≥ 1. Error (usage): `user_links` contains a level that is not in the map; the message lists
+// the levels.
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes);
 
 // Parses "rack=0.4", "host=400" or "rack=0.4:12". The first number is the rate of a level's links
@@ -73,13 +74,13 @@ class Ways {
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
-  // The number of levels that the two nodes share, counted from the outermost.
+  // Returns the number of levels that the two nodes share, counted from the outermost.
   std::size_t shared(std::size_t a, std::size_t b) const {
     std::size_t level = 0;
     while (level < levels_ && domain(a, level) == domain(b, level)) ++level;
     return level;
   }
-  // Seconds per byte between nodes that share this number of levels.
+  // Returns the seconds per byte between nodes that share this number of levels.
   double seconds(std::size_t shared_levels) const { return seconds_[shared_levels]; }
   double between(std::size_t a, std::size_t b) const { return seconds_[shared(a, b)]; }
 

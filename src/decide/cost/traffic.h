@@ -36,7 +36,7 @@ inline constexpr double sequence_tokens = 4'096;
 // Parses "70B", "1.5T", "350M": the number of a model's parameters. Error (usage): another form.
 Result<double> parse_model(std::string_view text);
 
-// Values in `given` have priority over those derived from the model's size. Rules of thumb:
+// Estimates the traffic from the model's size; values in `given` have priority. Rules of thumb:
 //   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
 //     h = 128·L, as in GPT-3's 96 layers of 12,288.
 //   - A step has 2²² tokens over all replicas, but each replica has at least one sequence of 4,096.
@@ -73,13 +73,14 @@ struct Graph {
   }
 };
 
-// The slot of each rank, if the i-th node in the order runs processes[i] processes.
+// Returns the slot of each rank, if the i-th node in the order runs processes[i] processes.
 std::vector<std::uint32_t> slots_of_ranks(std::span<const int> processes);
 
 inline constexpr std::size_t max_pairs = 4'000'000;  // limit for the pairs of slots that exchange
                                                      // data
 
-// `slot_of[r]` is the slot of rank r, ascending. nullopt: more pairs than max_pairs.
+// Computes the traffic between slots; `slot_of[r]` is the slot of rank r, ascending. nullopt: more
+// pairs than max_pairs.
 std::optional<Graph> graph_of(const Layout& layout, const Traffic& traffic,
                               std::span<const Kind> kinds, std::span<const std::uint32_t> slot_of,
                               std::size_t slots);
@@ -98,8 +99,8 @@ struct DoubleTree {
   // The highest number of neighbours of a position, in both trees together.
   std::size_t most_neighbours = 0;
 
-  // The minimum number of tree edges that leave a group of `group` positions. The number is one if
-  // a single edge can cut off this number of positions, else two. 0: the group is empty or contains
+  // Returns the minimum number of tree edges that leave a group of `group` positions: one if a
+  // single edge can cut off this number of positions, else two. 0: the group is empty or contains
   // all positions.
   std::size_t fewest_leaving(std::size_t group) const;
 

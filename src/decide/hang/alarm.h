@@ -6,8 +6,8 @@
 
 namespace toprun::hang {
 
-// The sign that a rank has given up waiting: its watchdog writes a key into the store before all
-// ranks abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
+// A key in the store which shows that a rank has given up waiting: PyTorch's watchdog writes the
+// key before all ranks abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
 struct Alarm {
   enum class Kind {
     exception_dump,  // a collective has timed out: all ranks dump and abort
@@ -19,15 +19,15 @@ struct Alarm {
   bool operator==(const Alarm&) const = default;
 };
 
-// The alarm that has this key and value; nullopt: the key is not an alarm. "exception_dump" has no
-// prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as in
-// "/default_pg/0//cuda//remote_error:0". The value is the rank as a 4-byte number.
+// Returns the alarm that has this key and value; nullopt: the key is not an alarm. "exception_dump"
+// has no prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as
+// in "/default_pg/0//cuda//remote_error:0". The value is the rank as a 4-byte number.
 std::optional<Alarm> alarm_in(std::string_view key, std::string_view value);
 
 std::string_view name_of(Alarm::Kind kind);  // the key's name
-// False if no kind has this name.
+// Sets `kind`. False if no kind has this name.
 bool read_alarm_kind(std::string_view name, Alarm::Kind& kind);
-// "rank 3 wrote exception_dump".
+// Returns "rank 3 wrote exception_dump".
 std::string text_of(const Alarm& alarm);
 
 }  // namespace toprun::hang

@@ -22,8 +22,8 @@ struct Evidence {
 inline constexpr std::size_t most_evidence = 6;
 std::string_view name_of(Evidence::Source source);  // in JSON
 
-// Which ranks keep the others waiting. The verdict is based on what the main thread of each rank
-// does.
+// The verdict on a hang: which ranks keep the others waiting. It is based on what the main thread
+// of each rank does.
 struct Verdict {
   std::vector<Group> groups;            // of all ranks that were sampled, the largest first
   std::vector<int> suspects;            // ascending; empty: no rank differs from the others
@@ -35,7 +35,8 @@ struct Verdict {
 // Returns the node of a rank.
 using NodeOf = std::function<std::string(int rank)>;
 
-// `unseen`: ranks on nodes that did not answer in time.
+// Determines which ranks keep the others waiting. `unseen`: ranks on nodes that did not answer in
+// time.
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
 // Adds the findings of PyTorch's flight recorders. If the stacks show no suspect, the recorders
@@ -45,10 +46,10 @@ void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
 // Adds what NCCL reports about its communicators.
 void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
 
-// The nodes of the suspects, each once, in natural order.
+// Returns the nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
 
-// What the user can do next; empty: no advice.
+// Returns what the user can do next; empty: no advice.
 std::string next_of(const Verdict& verdict);
 
 // The maximum number of lines in a verdict. A verdict shows only the suspects' stacks.
@@ -57,8 +58,9 @@ enum class Shown {
   verdict,
   all_stacks,  // the stacks of all groups, without the suspected nodes
 };
-// The groups with their stacks, at least one line each, and the suspects' nodes. A verdict has at
-// most most_lines lines for any number of ranks, including its first line and one line of advice.
+// Returns the lines for users: the groups with their stacks, at least one line each, and the
+// suspects' nodes. A verdict has at most most_lines lines for any number of ranks, including its
+// first line and one line of advice.
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);
 

@@ -58,10 +58,10 @@ struct Standing {
 };
 
 Standing standing_of(const stacks::Process& process);
-// The standing of a rank that has exited.
+// Returns the standing of a rank that has exited.
 Standing standing_of_the_ended();
 
-// The innermost frame of the user's own code, by its index; frames.size(): there is none.
+// Returns the index of the innermost frame of the user's own code; frames.size(): there is none.
 std::size_t users_frame(std::span<const stacks::Frame> frames);
 
 // Whether the innermost call waits for other ranks.
@@ -78,7 +78,8 @@ class Groups {
  public:
   void add(Standing standing, std::span<const int> ranks);
   bool some_communicate() const;
-  // The largest group first; among groups of equal size, the one with the lowest rank.
+  // Returns the groups, the largest first; among groups of equal size, the one with the lowest
+  // rank.
   std::vector<Group> take() &&;
 
  private:
@@ -86,15 +87,15 @@ class Groups {
   std::unordered_multimap<std::size_t, std::size_t> by_hash_;  // → index in groups_
 };
 
-// "in all_reduce, train.py:88 in step"; empty: unknown.
+// Returns where the rank is: "in all_reduce, train.py:88 in step"; empty: unknown.
 std::string place_text(const Standing& standing);
 // Whether place_text() begins with the stack of the rank's main thread, not of a child or another
 // thread.
 bool has_own_place(const Standing& standing);
-// "waits", or "wait" for several ranks.
+// Returns "waits", or "wait" for several ranks.
 std::string_view doing_text(Doing doing, bool is_one = true);
 std::string_view name_of(Doing doing);  // in JSON and on the wire
-// False if `name` is unknown.
+// Sets `doing`. False if `name` is unknown.
 bool read_doing(std::string_view name, Doing& doing);
 
 }  // namespace toprun::hang

@@ -19,14 +19,13 @@ struct RankSample {
   bool computes = false;      // the rank or a child process used a CPU since the last sample
 };
 
-// A rank that works shows more than most_paths_of_a_wait different stacks within the time limit. A
-// waiting rank shows at most this many different paths, even if it polls in a loop.
+// How many different paths (RankSample::path) a waiting rank shows at most, even if it polls in a
+// loop. If a rank shows more paths within the time limit, it makes progress.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 // If a rank has made no progress for the whole time limit, a computation counts as progress only if
-// it is long enough. The computation is long enough if it lasts a tenth of the time limit, or
-// longest_doubt. One busy sample in an hour is not progress: threads of a rank that waits wake up
-// now and then too.
+// it lasts a tenth of the time limit, or longest_doubt if that is shorter. One busy sample in an
+// hour is not progress: the threads of a waiting rank wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
 struct Still {
@@ -43,17 +42,18 @@ struct Still {
 // limit, a short computation does not count (longest_doubt).
 class Stillness {
  public:
-  // `remembered`: how far back the samples are kept.
+  // `remembered`: how far back the samples are kept; this is the time limit.
   explicit Stillness(std::chrono::milliseconds remembered) : remembered_(remembered) {}
 
-  // Ranks have to be in the same order in each call.
+  // Takes the samples of all ranks, which have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
-  // Nothing ran for `time` until now: the job was suspended. The time counts neither as a wait nor
-  // as progress.
+  // Leaves out the last `time`, in which the job was suspended: it counts neither as a wait nor as
+  // progress.
   void leave_out(SteadyTime::duration time);
 
-  // nullopt before the first call of look(), and if all ranks have ended.
+  // Returns since when no live rank has made progress. nullopt before the first call of look(), and
+  // if all ranks have ended.
   std::optional<Still> still() const;
 
  private:

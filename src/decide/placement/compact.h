@@ -14,9 +14,9 @@ struct CompactSet {
   std::vector<std::string> hosts;   // in the given order
 };
 
-// For each level of the map, innermost first: the domain that contains most of these hosts; among
-// equals, the first. A level is left out if it is unknown for all these hosts, or if its largest
-// set is not larger than that of the next inner level.
+// Returns, for each level of the map, innermost first, the domain that contains most of these
+// hosts; among equals, the first. A level is left out if it is unknown for all these hosts, or if
+// its largest set is not larger than that of the next inner level.
 std::vector<CompactSet> compact_sets(const topology::Map& map,
                                      const std::vector<std::string>& hosts);
 

@@ -17,8 +17,8 @@ inline constexpr double max_assignments = 1 << 23;
 inline constexpr std::size_t max_states = 1 << 13;
 inline constexpr std::size_t max_exact_slots = 64;
 
-// The assignment with the lowest cost, if this cost is below `than`. Empty `nodes`: no assignment
-// costs less than `than`. nullopt: there are too many assignments to search.
+// The result of search_all(): the assignment with the lowest cost, if this cost is below `than`.
+// Empty `nodes`: no assignment costs less than `than`. nullopt: there are too many assignments.
 struct Searched {
   std::vector<std::size_t> nodes;  // by slot
 };

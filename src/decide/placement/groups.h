@@ -22,10 +22,11 @@ struct GroupScore {
   double cost = 0;                    // total time of all links per step, in seconds (mapping.h)
 };
 
-// One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange data.
+// Returns one entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange
+// data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// One line for each kind whose groups cannot all stay inside innermost domains: the reason.
+// Returns one line for each kind whose groups cannot all stay inside innermost domains: the reason.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -43,27 +44,27 @@ struct GroupTable {
   std::vector<std::string> warnings;
 };
 
-// Errors: those of place().
+// Computes the table. Errors: those of place().
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row for each order and kind, with a column for each level. The next rows contain the total of
-// each order. The last row contains the lowest total that any order can have; if this total is
-// unknown, the row contains the lower bound.
+// Returns the table as text: a row for each order and kind, with a column for each level. The next
+// rows contain the total of each order. The last row contains the lowest total that any order can
+// have; if this total is unknown, the row contains the lower bound.
 std::string groups_text(const GroupTable& table);
 
-// `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],
-// bound, exact}`, a member for an object. Costs are in seconds, null if unknown.
+// Returns a member for a JSON object: `"parallel": {orders: [{name, cost, groups: [{kind, size,
+// groups, spanning: {LEVEL: N}, cost}]}], bound, exact}`. Costs are in seconds, null if unknown.
 std::string groups_json(const GroupTable& table);
 
-// "links are busy …": the quality of the mapping in one line.
+// Describes the quality of the mapping in one line: "links are busy …".
 std::string mapping_text(const Mapping& mapping);
 
-// {cost, plain, bound, exact}; in seconds.
+// Returns {cost, plain, bound, exact}; costs are in seconds.
 std::string mapping_json(const Mapping& mapping);
 
-// Sets of nodes. Two nodes are in the same set if a parallel group of one kind has ranks on both,
-// or if a chain of such nodes connects them.
+// The teams of a job's nodes. Two nodes are in the same team if a parallel group of one kind has
+// ranks on both, or if a chain of such nodes connects them.
 struct Teams {
   struct Range {
     std::size_t first = 0, last = 0;
@@ -74,9 +75,9 @@ struct Teams {
                                      // by their first node
 };
 
-// If `kind` is nullopt, a kind is selected. Kinds with several teams of several nodes each have
-// priority over kinds with a single team. Among equals, the kind with the most traffic is selected.
-// Returns nullopt if no group of this kind (or of any kind, if none is given) is on two nodes.
+// Returns the teams of a kind. If `kind` is nullopt, selects a kind: kinds with several teams have
+// priority over kinds with a single team, and among equals the kind with the most traffic. Returns
+// nullopt if no group of this kind (or of any kind, if none is given) is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

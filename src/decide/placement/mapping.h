@@ -21,20 +21,19 @@ struct Mapping {
   bool exact = false;              // true: no order has a lower cost
 };
 
-// The total time of all links per step, in seconds, if slot s runs on nodes[s].
+// Returns the total time of all links per step, in seconds, if slot s runs on nodes[s].
 double cost_of(const cost::Graph& graph, const cost::Ways& ways,
                std::span<const std::size_t> nodes);
 
-// A lower bound: no order costs less. In a domain of m nodes, a slot shares the domain with at most
-// m − 1 other slots. So the traffic that stays inside the domain is at most the slot's m − 1
-// largest flows.
+// Returns a lower bound: no order costs less. In a domain of m nodes, a slot shares the domain with
+// at most m − 1 other slots. So at most the slot's m − 1 largest flows stay inside the domain.
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
 // The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.
 // So two nodes can be exchanged only if they have equal numbers of processes.
 struct Slots {
   const cost::Graph& graph;
-  // the grid's dimensions, innermost first; their product is the number of slots
+  // The grid's dimensions, innermost first; their product is the number of slots.
   std::span<const int> dimensions;
   std::span<const std::size_t> plain;  // the nodes in topology order
   std::size_t placed;                  // how many nodes have a known place; in `plain`, they come
@@ -47,7 +46,7 @@ struct Slots {
 //   - orders from the grid: each dimension is split into prime factors, which are nested in any
 //     sequence. The slots then follow the plain order, or an order whose domains contain whole
 //     segments. The length of a segment is the product of the first factors;
-//   - improvements of these orders by exchanges of pairs of nodes.
+//   - an improvement of the best of these orders, by exchanges of pairs of nodes.
 // If there are at most max_assignments different assignments (see exact_mapping.h), all are
 // compared and the result is exact. The result is also exact if its cost equals the bound. The
 // plain order is returned if no candidate is cheaper. All limits are numbers of steps, not times,

@@ -77,13 +77,13 @@ struct Constraints {
   std::unordered_set<std::size_t> fixed = {};  // hosts that must not become spare
   std::optional<Plan> plan = {};               // puts ranks that exchange much data near each other
   std::vector<std::string> before = {};  // the job's previous order; as many nodes as possible keep
-                                         // their seats (stable.h)
+                                         // their positions (stable.h)
 };
 
 // Orders the hosts. Order::topology sorts the domains of a level by the natural order of their
-// names (in a torus or ring, by their seats: path.h). After these domains come the nodes without a
-// domain at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes
-// are in natural order of their names. Nodes whose place is unknown come last, in the given order.
+// names (in a torus or ring, by Path::seat()). After these domains come the nodes without a domain
+// at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes are in
+// natural order of their names. Nodes whose place is unknown come last, in the given order.
 //
 // So in Crossings, `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the
 // innermost domain also makes the nodes of each outer domain consecutive. A ring leaves a domain
@@ -98,10 +98,10 @@ struct Constraints {
 // Segments may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
 // warning names its nodes.
 //
-// With a `plan`, Order::topology is the best order for the plan's traffic (map_slots()). A plan may
-// also raise `ordered` above `minimum`. Warnings name the groups that cannot stay inside a domain,
-// and the reason. Errors: those of prepare(), a segment together with a plan, fewer hosts than
-// `nodes`.
+// With a `plan` and without `before`, Order::topology is the best order for the plan's traffic
+// (map_slots()). A plan may also raise `ordered` above `minimum`. Warnings name the groups that
+// cannot stay inside a domain, and the reason. Errors: those of prepare(), a segment together with
+// a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints = {});
 
@@ -115,8 +115,8 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file);
 
-// The hosts in a text for place_as_listed(), in their order. Errors: those of place_as_listed()
-// that depend only on the text.
+// Returns the hosts in a text for place_as_listed(), in their order. Errors: those of
+// place_as_listed() that depend only on the text.
 Result<std::vector<std::string>> read_order(std::string_view text, const std::string& file);
 
 }  // namespace toprun::placement

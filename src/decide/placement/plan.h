@@ -32,13 +32,14 @@ struct Prepared {
 
 inline constexpr int max_planned_ranks = 10'000'000;
 
-// `processes` by node, ≥ 0. Errors (usage): those of layout_of() and links_of(), too many ranks.
+// Applies a plan. `processes` by node, ≥ 0. Errors (usage): those of layout_of() and links_of(),
+// too many ranks.
 Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
                          std::span<const int> processes);
 
-// The best order of the nodes for the plan's traffic (see map_slots()). `plain`: their topology
-// order; its first `placed` nodes have a known place. `processes` by node. nullopt: too many pairs
-// of nodes exchange data (max_pairs).
+// Returns the best order of the nodes for the plan's traffic (see map_slots()). `plain`: their
+// topology order; its first `placed` nodes have a known place. `processes` by node. nullopt: too
+// many pairs of nodes exchange data (max_pairs).
 std::optional<Mapping> map_nodes(const Prepared& prepared, std::span<const std::size_t> plain,
                                  std::size_t placed, const cost::Domains& domains,
                                  std::span<const int> processes);

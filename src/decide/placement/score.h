@@ -60,22 +60,22 @@ struct Score {
   std::vector<std::string> warnings;
 };
 
-// Errors: those of place() and place_as_listed().
+// Computes the scores of all orders. Errors: those of place() and place_as_listed().
 Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms);
 
 // Whether all links have default values, so that the times assume a network without
 // oversubscription.
 bool all_links_assumed(const cost::Links& links);
 
-// Two tables. The first table shows the crossings: a row per order, a column per level. The second
-// table shows the costs: a row per collective and order. Empty if all levels are unknown.
+// Returns two tables. The first table shows the crossings: a row per order, a column per level. The
+// second table shows the costs: a row per collective and order. Empty if all levels are unknown.
 std::string score_text(const Score& score);
 
-// {"schema": "toprun.topo_score/1", source, levels, nodes, bytes, links: [{level, gbps or null if
-// it is not a bottleneck, latency_us, assumed}], orders: [{name, crossings: {LEVEL: N}, cost:
-// {COLLECTIVE: {seconds, ratio: to least, worst: {level, name, flows, bytes, seconds} or null}}}],
-// minimum: {LEVEL: N}, least: {COLLECTIVE: seconds}, ring: as in topo_order, unplaced, warnings}.
-// `more`: further members to append, without the braces.
+// Returns {"schema": "toprun.topo_score/1", source, levels, nodes, bytes, links: [{level, gbps or
+// null if it is not a bottleneck, latency_us, assumed}], orders: [{name, crossings: {LEVEL: N},
+// cost: {COLLECTIVE: {seconds, ratio: to least, worst: {level, name, flows, bytes, seconds} or
+// null}}}], minimum: {LEVEL: N}, least: {COLLECTIVE: seconds}, ring: as in topo_order, unplaced,
+// warnings}. `more`: further members to append, without the braces.
 std::string score_json(const Score& score, std::string_view more = {});
 
 }  // namespace toprun::placement

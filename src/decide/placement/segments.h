@@ -18,8 +18,8 @@ namespace toprun::placement {
 std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
                                      const cost::Domains& domains, std::size_t size);
 
-// The positions in this order whose segment is not inside one innermost domain; empty if there are
-// no levels.
+// Returns the positions in this order whose segment is not inside one innermost domain; empty if
+// there are no levels.
 std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order,
                                         const cost::Domains& domains, std::size_t size);
 

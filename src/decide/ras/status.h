@@ -74,10 +74,10 @@ inline constexpr std::size_t most_findings = 6;
 inline constexpr std::size_t most_named = 64;
 inline constexpr std::size_t longest_text = 160;
 
-// The most important findings first, at most most_findings.
+// Returns the findings, the most important first, at most most_findings.
 std::vector<Finding> judge(const Status& status);
 std::string_view name_of(Finding::Kind kind);  // in JSON and on the wire
-// False if `name` is unknown.
+// Sets `kind`. False if `name` is unknown.
 bool read_kind(std::string_view name, Finding::Kind& kind);
 
 }  // namespace toprun::ras

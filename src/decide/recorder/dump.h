@@ -27,8 +27,8 @@ struct Entry {
   std::size_t group = 0;      // index in Dump::groups
   std::int64_t order = 0;     // index among all calls of the rank
   std::int64_t sequence = 0;  // collective_seq_id: the first collective in a group has 1
-  int part = 0;               // NCCL can start several calls under one sequence number: the call's
-                              // index among them, counted from the last
+  int part = 0;               // index among the calls that NCCL started under one sequence number,
+                              // counted from the last
   bool is_p2p = false;
   std::int64_t batch = 0;  // sends and receives with the same number are started together
   int peer = -1;           // for a send or receive: the other rank; -1: not in the dump

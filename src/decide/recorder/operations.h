@@ -15,7 +15,8 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  // The name without the backend. Variants that ranks may mix share the plainest of their names.
+  // The name without the backend. If ranks may mix variants of an operation, all these variants
+  // have the plainest of their names.
   std::string_view name;
   // Elements are compared, not shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
@@ -34,18 +35,18 @@ Operation operation_of(std::string_view recorded);
 // their own.
 bool ends_coalescing(std::string_view recorded);
 
-// A new finding about a group. The caller fills in the rest of the finding.
+// Creates a finding about a group. The caller fills in the rest of the finding.
 Finding finding_of(const GroupSummary& group, Finding::Kind kind);
 
-// The first call at which ranks differ. Later differences are its consequences.
+// Finds the first call at which ranks differ. Later differences are its consequences.
 std::optional<Finding> mismatch(const GroupSummary& group);
 
-// The operation that most ranks called with this sequence number; empty: the recorders no longer
-// have the call.
+// Returns the operation that most ranks called with this sequence number; empty: the recorders no
+// longer have the call.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
-// For an exchange that all ranks have called: a text if the total sent differs from the total
-// received, else "".
+// Returns a text if the total sent differs from the total received, in an exchange that all ranks
+// have called; else "".
 std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

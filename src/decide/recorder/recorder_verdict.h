@@ -13,13 +13,14 @@ namespace toprun::recorder {
 // A conclusion about one process group from the dumps of a hung job's ranks.
 struct Finding {
   enum class Kind {
-    mismatch,      // `ranks` called another operation than `others` at the same sequence number
+    mismatch,      // at one sequence number, the calls of `ranks` and `others` differ
     behind,        // `ranks` never made the call in which `others` wait
     silent,        // `ranks` belong to the group, but have no dump; `others` may wait for them
     not_finished,  // all have made the call, but it has not ended on `ranks`, because of the
                    // network or a GPU
-    held,          // `ranks` have not made the call, because they wait in another call themselves
-    left,          // `ranks` have not made a call that ended on `others`, which is impossible
+    held,          // `ranks` wait in another call themselves (`note`), so they are not the cause
+    left,          // `ranks` never made a call that has ended on `others`: the call failed there,
+                   // or the dumps are of different moments
     unclear,       // `ranks` wait, or perhaps have not made the call: `note` says which facts are
                    // missing
   };
@@ -42,16 +43,17 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-// The findings of all groups. Findings that explain the hang come before their consequences.
+// Returns the findings of all groups. Findings that explain the hang come before their
+// consequences.
 std::vector<Finding> judge(const Summary& summary);
 
-// One line, without the group.
+// Describes the finding in one line, without the group.
 std::string text_of(const Finding& finding);
-// "dp (group 4)", "default_pg".
+// Returns "dp (group 4)" or "default_pg".
 std::string label_of(const std::string& group, const std::string& description);
 std::string_view name_of(Finding::Kind kind);  // in JSON
 
-// Some dumps do not list the members of a group. A rank of such a dump is assigned to the group
+// Assigns ranks to groups whose members their dumps do not list. A rank is assigned to the group
 // with the same name in other dumps, if exactly one such group contains the rank.
 Summary attributed(Summary summary);
 

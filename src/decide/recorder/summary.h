@@ -23,7 +23,7 @@ struct Run {
   auto operator<=>(const Run&) const = default;
 };
 
-// `ranks` has to be ascending.
+// Converts ranks to runs. `ranks` has to be ascending.
 std::vector<Run> runs_of(std::span<const int> ranks);
 std::vector<int> ranks_of(std::span<const Run> runs);
 
@@ -98,7 +98,7 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-// Limits for a summary that is sent. For each group, a summary contains the calls from shortly
+// Limits for a summary that a node sends. For each group, a summary contains the calls from shortly
 // before the oldest call that has not ended. All earlier calls were the same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
@@ -110,7 +110,7 @@ inline constexpr int most_generations = 1'000'000;
 inline constexpr int most_parts = 1'000'000;
 inline constexpr std::size_t longest_text = 128;
 
-// `dumps`: by rank.
+// Summarises the dumps of several ranks. `dumps`: by rank.
 Summary summary_of(const std::map<int, Dump>& dumps);
 // Like summary_of(), but within the limits above and in ASCII.
 Summary bounded_summary_of(const std::map<int, Dump>& dumps);

@@ -23,7 +23,7 @@ struct PodAccess {
 };
 inline constexpr const char* service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// nullopt: this is not a pod, or the pod has no token.
+// Reads this data. nullopt: this is not a pod, or the pod has no token.
 std::optional<PodAccess> pod_access(const Environment& environment,
                                     const std::filesystem::path& folder = service_account);
 
@@ -32,10 +32,10 @@ class ApiServer {
  public:
   ApiServer(PodAccess access, SteadyTime deadline);
   ~ApiServer();
-  // The body of an answer with status 200, in the format `accept`. Errors: no answer by the
+  // Returns the body of an answer with status 200, in the format `accept`. Errors: no answer by the
   // deadline, an untrusted certificate, or the server's own error.
   Result<std::string> get(const std::string& path, std::string_view accept);
-  // "GET https://10.96.0.1:443/api/v1/nodes".
+  // Returns "GET https://10.96.0.1:443/api/v1/nodes", for messages.
   std::string what(const std::string& path) const;
 
  private:

@@ -69,8 +69,8 @@ struct Fabric {
 Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
                              const std::vector<FabricPort>& ports);
 
-// A short name for a set of names in natural order: "leaf-[01-04]-a". If the short name is still
-// too long, returns the first name and the number of the other names: "leaf-a+3".
+// Returns a short name for a set of names in natural order: "leaf-[01-04]-a". If the short name is
+// still too long, returns the first name and the number of the other names: "leaf-a+3".
 std::string set_name(const std::vector<std::string>& names);
 
 }  // namespace toprun::topology

@@ -35,14 +35,14 @@ bool is_place_label(std::string_view label);
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site = {});
 
-// The nodes on which the members run, under the members' names; without members, all nodes. A pod
-// has another name than its node; Member::node is the node's name, if known.
+// Returns the nodes on which the members run, under the members' names; without members, all nodes.
+// A pod has another name than its node; Member::node is the node's name, if known.
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members);
 
-// The topology labels of this process's node: from $TOPRUN_NODE_LABELS ("KEY=VALUE,…"), else from
-// the file in $TOPRUN_NODE_LABELS_FILE, else from /etc/podinfo/labels. The kubelet writes such a
-// file, with lines KEY="VALUE", for a downward API volume. nullopt: no labels.
+// Reads the topology labels of this process's node: from $TOPRUN_NODE_LABELS ("KEY=VALUE,…"), else
+// from the file in $TOPRUN_NODE_LABELS_FILE, else from /etc/podinfo/labels. The kubelet writes such
+// a file, with lines KEY="VALUE", for a downward API volume. nullopt: no labels.
 std::optional<std::string> injected_labels(const Environment& environment,
                                            const std::filesystem::path& root = "/");
 
@@ -50,7 +50,7 @@ std::optional<std::string> injected_labels(const Environment& environment,
 // another form.
 Result<Labels> parse_injected_labels(std::string_view text);
 
-// A map of the members whose pods have injected node labels.
+// Builds a map of the members whose pods have injected node labels.
 Result<std::optional<Map>> read_injected_labels(const Request& request);
 
 }  // namespace toprun::topology

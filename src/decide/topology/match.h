@@ -9,13 +9,14 @@
 
 namespace toprun::topology {
 
-// Finds, for each wanted host name, the known name of the same host. An equal name has priority.
-// Otherwise two names match if they differ only in the case of letters, or if one is the first
-// label of the other ("n0" and "N0.cluster.internal"). For each of the two names, the other name
-// has to be the only match. A wanted name with several such matches is `ambiguous`.
+// The result of match_hosts(), which finds the known name of the same host for each requested name.
+// An equal name has priority. Otherwise two names match if they differ only in the case of letters,
+// or if one is the first label of the other ("n0" and "N0.cluster.internal"). For each of the two
+// names, the other name has to be the only match. A requested name with several such matches is
+// `ambiguous`.
 struct Match {
-  std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
-  std::vector<std::string> ambiguous;             // wanted names that have several possible matches
+  std::vector<std::optional<std::size_t>> known;  // per requested name: index of the known name
+  std::vector<std::string> ambiguous;  // requested names that have several possible matches
 };
 Match match_hosts(const std::vector<std::string>& requested, const std::vector<std::string>& known);
 

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t max_rule_steps = 100'000;  // per name
 // without such a group, without a match for any name, or with too many steps for a name.
 Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& members);
 
-// --topology name:REGEX
+// Reads the source `--topology name:REGEX`.
 Result<std::optional<Map>> read_name_rule(const Request& request);
 
 }  // namespace toprun::topology

@@ -19,7 +19,7 @@ struct NvlinkDomain {
   std::uint32_t clique = 0;
 
   bool operator==(const NvlinkDomain&) const = default;
-  // "UUID.CLIQUE", the form of the label nvidia.com/gpu.clique.
+  // Returns "UUID.CLIQUE", the form of the label nvidia.com/gpu.clique.
   std::string name() const;
 };
 
@@ -28,7 +28,7 @@ struct NvlinkDomain {
 // for memory exchange between nodes (IMEX). `root`: the folder that contains proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
 
-// The nvidia-smi command that prints a node's domain.
+// Returns the nvidia-smi command that prints a node's domain.
 std::vector<std::string> nvlink_command();
 
 // Parses a node's domain from the output of
@@ -37,8 +37,9 @@ std::vector<std::string> nvlink_command();
 // GPU has a domain. Errors: GPUs with different domains (the message names both); any other line.
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
-// The level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in different
-// domains, or the node's output is unreadable, the node is in no domain and a warning names it.
+// Builds a map with the level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in
+// different domains, or the node's output is unreadable, the node is in no domain and a warning
+// names it.
 Result<std::optional<Map>> read_nvlink(const Request& request);
 
 }  // namespace toprun::topology

@@ -86,19 +86,20 @@ class Path {
   void pop_back() { own().pop_back(); }
   void erase(std::size_t level) { own().erase(own().begin() + static_cast<std::ptrdiff_t>(level)); }
 
-  // The address of the domains in memory. Two paths have the same address only if the paths are
-  // equal.
+  // Returns the address of the domains in memory. Two paths have the same address only if the paths
+  // are equal.
   const void* identity() const { return shared_.get(); }
-  // For networks that are not trees: the host's position among the hosts in its innermost domain,
-  // and so also that domain's position among its neighbours. If the seat is 0 for all hosts, the
-  // order of their names counts.
+  // Returns the seat, for networks that are not trees: the host's position among the hosts in its
+  // innermost domain, and so also that domain's position among its neighbours. If the seat is 0 for
+  // all hosts, the order of their names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {
     own();
     shared_->seat = seat;
   }
 
-  // "/outer/inner/"; an unknown level is empty text between the slashes, a missing level is "-".
+  // Returns "/outer/inner/"; an unknown level is empty text between the slashes, a missing level is
+  // "-".
   std::string_view text() const { return shared_ ? digest().text : std::string_view("/"); }
   // Whether at least one level has a name.
   bool known() const { return shared_ && digest().known; }
@@ -112,7 +113,7 @@ class Path {
   struct Shared {
     std::vector<Domain> domains;
     std::size_t seat = 0;
-    // empty: `text` and `known` are not computed yet; computed once for all copies
+    // Empty: `text` and `known` are not computed yet. They are computed once for all copies.
     std::string text;
     bool known = false;
   };

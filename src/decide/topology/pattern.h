@@ -17,7 +17,7 @@ std::string pcre2_message(int code);                      // PCRE2's message for
 // A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:
-  // Error: what is wrong with the expression, without its position.
+  // Compiles the expression. Error: what is wrong with the expression, without its position.
   static std::expected<Pattern, std::string> compile(std::string_view text);
 
   // Whether the name contains a match. If the search needs more than max_pattern_steps, there is no

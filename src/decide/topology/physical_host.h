@@ -19,7 +19,7 @@ std::expected<Path, std::string> parse_domains(std::string_view text);
 // host's own id at the end, which is dropped.
 std::expected<Path, std::string> parse_physical_host(std::string_view text);
 
-// The host's own id, the last part of a physical_host.
+// Returns the host's own id, the last part of a physical_host.
 std::string_view own_id(std::string_view text);
 
 // Parses the places in one text; the text must outlive this object. Hosts in the same rack share
@@ -33,8 +33,8 @@ class PlaceTexts {
   std::unordered_map<std::string_view, Path> paths_;  // by the text of the domains only
 };
 
-// Names for `count` levels above a host, for a source without level names: "rack" for 1; "cluster",
-// "rack" for 2; …
+// Returns names for `count` levels above a host, for a source without level names: "rack" for 1;
+// "cluster", "rack" for 2; …
 std::vector<std::string> physical_level_names(std::size_t count);
 
 }  // namespace toprun::topology

@@ -30,16 +30,17 @@ struct HostPorts {
 // Whether this value of --topology can use the nodes' ports: the value names a file, or is `azure`.
 bool needs_ports(std::string_view topology);
 
-// This machine's ports with link layer InfiniBand, in natural order, at most max_rails. `root`: the
-// folder that contains sys.
+// Reads this machine's ports with link layer InfiniBand, in natural order, at most max_rails.
+// `root`: the folder that contains sys.
 std::vector<Port> read_ports(const std::filesystem::path& root = "/");
 
-// The text with which a node sends its ports to the root, and the parser of this text. Each port is
-// a line "mlx5_ib0/1 0x155dfffd33ff33". Errors: a line of another form, more than max_rails lines.
+// Returns the text with which a node sends its ports to the root: a line per port, as in
+// "mlx5_ib0/1 0x155dfffd33ff33".
 std::string ports_text(std::span<const Port> ports);
+// Parses the text of ports_text(). Errors: a line of another form, more than max_rails lines.
 Result<std::vector<Port>> parse_ports(std::string_view text);
 
-// The members that reported at least one port.
+// Returns the members that reported at least one port.
 std::vector<HostPorts> ports_of(std::span<const Member> members);
 
 // Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP; no public
@@ -52,8 +53,8 @@ std::vector<HostPorts> ports_of(std::span<const Member> members);
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
-// A map with unknown places for all members, with the reason as a warning. This map is used if
-// `file` lists only ports, and no port belongs to a member.
+// Returns a map with unknown places for all members, with the reason as a warning. This map is used
+// if `file` lists only ports, and no port belongs to a member.
 Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
 
 // Whether the nodes in a topology.conf are ports.

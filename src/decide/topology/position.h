@@ -15,19 +15,18 @@ struct Position {
   std::size_t column = 1;
 };
 
-// "racks.toml:3:5", the form in errors.
+// Returns "racks.toml:3:5", the form in errors.
 inline std::string at(std::string_view file, Position position) {
   return fmt::format("{}:{}:{}", file, position.line, position.column);
 }
 
-// "racks.toml:3", the form in evidence.
+// Returns "racks.toml:3", the form in evidence.
 inline std::string at_line(std::string_view file, std::size_t line) {
   return fmt::format("{}:{}", file, line);
 }
 
-// The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
-// Evidence of a file shares one copy of the file's name, because a file may describe 100,000 hosts,
-// one per line.
+// Where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All Evidence of a
+// file shares one copy of the file's name, because a file may describe 100,000 hosts, one per line.
 class Evidence {
  public:
   Evidence() = default;
@@ -37,7 +36,7 @@ class Evidence {
       : text_(std::move(file)), line_(line) {}
 
   bool empty() const { return !text_ || text_->empty(); }
-  // The source without a line number.
+  // Returns the source without a line number.
   std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   std::string text() const { return line_ == 0 ? std::string(source()) : at_line(source(), line_); }
   friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }

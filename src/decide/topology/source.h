@@ -16,7 +16,7 @@ namespace toprun::topology {
 // `trouble` are both empty, the cloud has no such attribute.
 struct CloudEvidence {
   std::string cloud;                // "gcp", the --topology option
-  std::optional<std::string> text;  // plain (cloud.h)
+  std::optional<std::string> text;  // is_plain() in cloud.h accepts it
   std::string trouble;              // why there is no text
 };
 
@@ -26,7 +26,7 @@ struct ProgramOutput {
   std::string trouble;  // why there is no text
 };
 
-// A node of the job with its own data about its place; empty: no data.
+// A node of the job, with its own data about its place in the network. Empty fields: no data.
 struct Member {
   std::string name;
   std::string address;                    // SLURM_TOPOLOGY_ADDR
@@ -39,8 +39,8 @@ struct Member {
   SharedOptional<std::string> ports{};   // its InfiniBand ports (ports.h); unset: not read
 };
 
-// The total time limit for `auto`. First, every node's own evidence is collected during the join.
-// After the join, other programs run on the root's node, all at the same time.
+// The time limit for the queries of `auto`. During the join, each node collects its own data. After
+// the join, other programs run on the root's node, all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
 // The time limit for a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};
@@ -73,13 +73,14 @@ struct Source {
   std::string_view needs;   // the data that the source reads, for messages
   // Whether --topology auto should try this source on this machine.
   bool (*plausible)(const Request&);
-  // nullopt: the source has no data here. May run in parallel with other sources' `read`.
+  // Reads the source. nullopt: the source has no data here. May run in parallel with other sources'
+  // `read`.
   Result<std::optional<Map>> (*read)(const Request&);
   Speed speed;
   Fault fault;
 };
 
-// The words that --topology accepts besides a file's path: "auto", "slurm", "name:REGEX", …
+// Returns the words that --topology accepts besides a file's path: "auto", "slurm", "name:REGEX", …
 std::vector<std::string> source_names();
 // Whether `topology` is a word of source_names(). Every other text is a file's path.
 bool names_source(std::string_view topology);

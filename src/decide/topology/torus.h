@@ -36,20 +36,20 @@ struct Ring {
   std::string evidence;
 };
 
-// The path of a host in a torus. A torus has no domains, so the levels of the path are planes
-// (equal z) and rows (equal y). Each host also has a position (seat) in a serpentine order. The
-// planes begin at z = 0; the rows, and the hosts in a row, alternate in direction. In that order,
-// neighbours are one link apart. The last host is one link from the first if the extent along z is
-// even. The levels are "torus", "plane" and "row".
+// Returns the path of a host in a torus. A torus has no domains, so the levels of the path are
+// planes (equal z) and rows (equal y). Each host also has a position (seat) in a serpentine order.
+// The planes begin at z = 0; the rows, and the hosts in a row, alternate in direction. In that
+// order, neighbours are one link apart. The last host is one link from the first if the extent
+// along z is even. The levels are "torus", "plane" and "row".
 Path torus_path(std::string_view torus, const Coordinates& at);
 std::vector<std::string> torus_level_names();
 
-// Errors: a host that is listed twice; a region that is not inside its torus or whose number of
-// hosts differs from its number of places.
+// Converts toruses to a map. Errors: a host that is listed twice; a region that is not inside its
+// torus or whose number of hosts differs from its number of places.
 Result<Map> map_of_toruses(std::string source, const std::vector<Torus>& toruses);
 
-// The only level is "ring"; the seats follow the order of the list. Error: a host that is listed
-// twice.
+// Converts rings to a map. The only level is "ring"; the seats follow the order of the list. Error:
+// a host that is listed twice.
 Result<Map> map_of_rings(std::string source, const std::vector<Ring>& rings);
 
 }  // namespace toprun::topology

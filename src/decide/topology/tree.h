@@ -31,7 +31,7 @@ struct Link {
 
 // The name of the innermost level: the hosts' own links into the network.
 inline constexpr std::string_view host_level = "host";
-// A level whose hosts are connected by memory links (MNNVL) instead of their adapters.
+// The name of a level whose hosts are connected by memory links (MNNVL) instead of their adapters.
 inline constexpr std::string_view nvlink_level = "nvlink";
 
 // The places of hosts. All paths are as long as `levels`.
@@ -63,13 +63,13 @@ void add_host_link(Map& map, double gbps);
 // bandwidth.
 void set_links_of_domains(Map& map);
 
-// A host's place for the root's tables. If the source has its own text for the place, returns that
+// Describes a host's place, for tables. If the source has its own text for the place, returns that
 // text. Otherwise returns "/outer/inner/host", where an unknown level is empty text and a missing
 // level is "-". If no level is known, returns "unknown".
 std::string location_text(const Location& location, std::string_view host);
 void append_location(std::string& out, const Location& location, std::string_view host);
 
-// Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
+// Returns names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
 
 // Adds unknown levels at the front of the path until the path has `length` levels. Paths of
@@ -77,8 +77,8 @@ std::vector<std::string> switch_level_names(std::size_t count);
 // of them.
 Path aligned_at_leaf(Path path, std::size_t length);
 
-// Collects hosts. If a host is added twice, this is an error that names both lines. Placeholder
-// names (placeholder.h) become unknown, with a warning.
+// Collects the hosts of a map. If a host is added twice, add() returns an error that names both
+// lines. Placeholder names (placeholder.h) become unknown, with a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
@@ -86,16 +86,16 @@ class MapBuilder {
   std::size_t size() const { return map_.hosts.size(); }
   // Reserves memory for about this many hosts.
   void expect(std::size_t hosts);
-  // The place that the host already has; null: the host is new.
+  // Returns the place that the host already has; null: the host is new.
   const Location* find(const std::string& host);
-  // `where` is the position in the source, for errors: "racks.toml:7:1".
+  // Adds a host. `where` is the position in the source, for errors: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);
   Result<void> add(std::string host, Location location, std::string_view file, Position where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
   Map finish(std::vector<std::string> levels);
 
  private:
-  // The index of the host's earlier entry; nullopt: the host was new and is added.
+  // Returns the index of the host's earlier entry; nullopt: the host was new and is added.
   std::optional<std::size_t> take(std::string& host, Location& location);
   void drop_placeholders(Location& location);
   void drop_empty_levels();

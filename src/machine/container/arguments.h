@@ -28,18 +28,18 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// The argument of --env that sets a variable in the container. The argument is "NAME" if the
-// environment of the runtime's program already contains the variable's value. So the process list
-// does not show the value. Otherwise the argument is "NAME=VALUE". A secret is always added to that
-// environment first.
+// Returns the argument of --env that sets a variable in the container. The argument is "NAME" if
+// `environment`, which the runtime's program gets, already contains the value: the process list
+// then does not show the value. Otherwise the argument is "NAME=VALUE". A secret is always added to
+// `environment` first.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 
-// "SRC:DST[:ro]", the form for Podman, Docker and Apptainer.
+// Returns "SRC:DST[:ro]", the form for Podman, Docker and Apptainer.
 std::string colon_form(const Bind& bind);
 // Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
 bool needs_mount_form(const Bind& bind);
-// "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
+// Returns "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
 // Apptainer. Fields are separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
 

@@ -19,8 +19,8 @@ inline constexpr std::size_t max_edf_levels = 10;  // levels of base_environment
 inline constexpr std::size_t max_edf_files = 100;  // all files that one EDF uses, directly or
                                                    // indirectly
 
-// An environment definition file (EDF) for CSCS' container engine
-// (docs.cscs.ch/software/container-engine/edf): one file in a chain.
+// The content of one environment definition file (EDF) for CSCS' container engine
+// (docs.cscs.ch/software/container-engine/edf). An EDF may be based on others (`bases`).
 struct Edf {
   std::vector<std::string> bases;
   std::optional<std::string> image;
@@ -36,9 +36,9 @@ struct Edf {
                                                                  // here
 };
 
-// Replaces ${NAME} by the variable's value in `environment`. Exception: in the table `env`, ${NAME}
-// means the image's value, so parse_edf() only checks the form of ${NAME} there. Errors
-// (exit_usage) contain file:line:column.
+// Parses an EDF, and replaces ${NAME} by the variable's value in `environment`. Exception: in the
+// table `env`, ${NAME} means the image's value, so parse_edf() only checks the form of ${NAME}
+// there. Errors (exit_usage) contain file:line:column.
 Result<Edf> parse_edf(std::string_view text, std::string_view label,
                       const Environment& environment);
 

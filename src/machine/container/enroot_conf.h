@@ -31,8 +31,8 @@ void parse_enroot_conf(std::string_view text, std::string_view label, EnrootConf
 // like bash. Error: an unsupported form, such as another command.
 Result<std::string> expand_enroot(std::string_view value, const Environment& environment);
 
-// The folder with enroot's containers. The folder is ENROOT_DATA_PATH from the environment, from
-// enroot.conf.d/*.conf in the order of their names, or from enroot.conf. If none of these sets
+// Returns the folder with enroot's containers. The folder is ENROOT_DATA_PATH from the environment,
+// from enroot.conf.d/*.conf in the order of their names, or from enroot.conf. If none of these sets
 // ENROOT_DATA_PATH, the folder is $XDG_DATA_HOME/enroot, else ~/.local/share/enroot. A value that
 // cannot be expanded is ignored. Files are read below `root`.
 SourcedPath enroot_data_path(const Environment& environment,

@@ -11,7 +11,7 @@
 
 namespace toprun::container {
 
-// The environment of a program in the container, which consists of:
+// Returns the environment of a program in the container, which consists of:
 //   - the image's variables;
 //   - the host's variables that are useful in the container, if the image does not set them;
 //   - an EDF's variables, in which ${NAME} is the image's value, else the host's.

@@ -41,18 +41,20 @@ struct Image {
   bool is_path() const { return kind != ImageKind::reference; }
 };
 
-// Errors (exit_usage) name the image and the invalid character or part.
+// Parses the value of --container. Errors (exit_usage) name the image and the invalid character or
+// part.
 Result<Image> parse_image(std::string_view text);
 
 // Whether this is a path without a transport. In a file of options, a relative path starts from the
 // file's folder.
 bool names_path(std::string_view text);
 
-// "docker.io/library/python:3.12": the complete reference, if it has the transport docker://. A
-// name without a transport is not changed, because the program searches its own store first.
+// Returns "docker.io/library/python:3.12", the complete reference, if the image has the transport
+// docker://. A name without a transport is not changed, because the runtime searches its own store
+// first.
 std::string registry_reference(const Image& image);
 
-// "sif file", "folder" … for messages.
+// Returns "sif file", "folder" … for messages.
 std::string_view kind_name(ImageKind kind);
 
 // Checks an image that is a file or folder before a runtime uses it. The file or folder has to

@@ -11,16 +11,17 @@
 
 namespace toprun::container {
 
-// The folder for pulled images and kept containers. If $TOPRUN_CONTAINERS is set, this is the
-// folder. Otherwise the folder is below the first of these that is set: $SCRATCH (because homes
-// have quotas), $XDG_DATA_HOME, ~/.local/share. If no variable is set, not even HOME, the folder is
+// Returns the folder for pulled images and kept containers: $TOPRUN_CONTAINERS, if it is set.
+// Otherwise the folder is below the first of these that is set: $SCRATCH (because homes have
+// quotas), $XDG_DATA_HOME, ~/.local/share. If no variable is set, not even HOME, the folder is
 // below /var/tmp.
 SourcedPath containers_path(const Environment& environment);
 
-// The folder for caches of pulls and builds: below $SCRATCH, if $SCRATCH is set.
+// Returns the folder for caches of pulls and builds, which is below $SCRATCH; nullopt if $SCRATCH
+// is not set.
 std::optional<SourcedPath> caches_path(const Environment& environment);
 
-// Checks that no other user can have put files at this place: a shared $SCRATCH and /var/tmp are
+// Checks that no other user can have put files at this path: a shared $SCRATCH and /var/tmp are
 // open to all users. The error names the path and its owner.
 Result<void> check_path(const SourcedPath& sourced, const Environment& environment);
 
@@ -32,7 +33,8 @@ Environment with_build_folders(Environment environment, std::string_view prefix)
 // Like with_build_folders(), for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.
 Environment with_enroot_folders(Environment environment);
 
-// A file or folder name for an image from a registry: "nvcr.io+nvidia+pytorch+24.06-py3".
+// Returns the name of a file or folder for an image from a registry:
+// "nvcr.io+nvidia+pytorch+24.06-py3".
 std::string file_name(const Image& image);
 
 }  // namespace toprun::container

@@ -76,18 +76,20 @@ class Preparation {
   Preparation(const Runtime& runtime, const Run& run, const Node& node,
               const Environment& environment);
 
-  // Never waits. Errors: the product was made from another image, or from a file that has changed
-  // since; its folder cannot be created; another user could have created it.
+  // Determines the state and takes the lock, without waiting. Errors: the product was made from
+  // another image, or from a file that has changed since; its folder cannot be created; another
+  // user could have created it.
   Result<State> try_begin();
   std::vector<Command> commands() const { return runtime_.creation(run_, node_, environment_); }
   // Explains a command's failure from its output, in the user's terms if the cause is known.
   Error failure(const Command& command, int code, std::string_view its_words) const;
   Result<void> completed();
 
-  // "n1: container NAME" or "n1: container image IMAGE", for messages.
+  // Returns "n1: container NAME" or "n1: container image IMAGE", for messages.
   std::string what() const;
   const std::filesystem::path& path() const { return path_; }
-  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": the path, and the variable that determined it.
+  // Returns the path and the variable that determined it: "/scratch/ada/toprun/containers/NAME
+  // (SCRATCH)".
   std::string where() const;
 
  private:
@@ -113,7 +115,8 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);
 
-// Identifies the version of an image file by its size and modification time; empty for a reference.
+// Returns the size and modification time of an image file, which identify its version; empty for a
+// reference.
 std::string fingerprint(std::string_view image);
 
 }  // namespace toprun::container

@@ -73,35 +73,35 @@ class Runtime {
   // Whether the runtime accepts this image. The error says which images the runtime accepts. If
   // another runtime accepts this image, the error names that runtime.
   virtual Result<void> accepts(std::string_view image) const = 0;
-  // The product of creation(), made before the container starts: the container that is kept under a
-  // name, or the file of a pulled image. The product is created atomically. nullopt: the runtime
-  // needs no product.
+  // Returns the product of creation(), which is made before the container starts: the container
+  // that is kept under a name, or the file of a pulled image. The product is created atomically.
+  // nullopt: the runtime needs no product.
   virtual std::optional<SourcedPath> product(const Run&, const Environment&) const {
     return std::nullopt;
   }
-  // The commands that make the product, in order. prepare() (machine/container/prepare.h) runs them
-  // if the product does not exist yet.
+  // Returns the commands that make the product, in order. prepare() (machine/container/prepare.h)
+  // runs them if the product does not exist yet.
   virtual std::vector<Command> creation(const Run&, const Node&, const Environment&) const {
     return {};
   }
-  // The command that starts the container and its program. The command runs in the foreground and
-  // ends when the program ends.
+  // Returns the command that starts the container and its program. The command runs in the
+  // foreground and ends when the program ends.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
-  // The command that removes what remains of an interrupted start, including the container if it
-  // still exists. nullopt: nothing can remain. Only for a run with an id.
+  // Returns the command that removes what remains of an interrupted start, including the container
+  // if it still exists. nullopt: nothing can remain. Only for a run with an id.
   virtual std::optional<Command> removal(const Run&, const Environment&) const {
     return std::nullopt;
   }
-  // Requests that have no effect with this runtime, one line each.
+  // Returns the requests that have no effect with this runtime, one line each.
   virtual std::vector<std::string> notes(const Run& run) const;
-  // The command that writes a new image file from `source`, a reference or an archive. Caches and
-  // temporary files are outside of the home folder if SCRATCH and TMPDIR are set. Error
+  // Returns the command that writes a new image file from `source`, a reference or an archive.
+  // Caches and temporary files are outside of the home folder if SCRATCH and TMPDIR are set. Error
   // (exit_usage): the runtime does not write files, or not from this source.
   virtual Result<Command> build(std::string_view source, const std::string& file,
                                 const Environment& environment) const;
-  // For pyxis: the options with which the engine's own command starts the agents in the container.
-  // Empty for all other runtimes, whose containers an agent starts with command().
+  // Returns, for pyxis, the options with which the engine's own command starts the agents in the
+  // container. Empty for all other runtimes: an agent starts their containers with command().
   virtual std::vector<std::string> step_options(const Run&) const { return {}; }
   // Explains why the runtime failed, from the runtime's output on stderr: for example "user
   // namespaces are off: set kernel.unprivileged_userns_clone=1". Known causes: the image does not
@@ -111,7 +111,7 @@ class Runtime {
   std::optional<Error> explain(std::string_view its_words, const Run& run, const Node& node) const;
 };
 
-// All runtimes, in the order in which "auto" prefers them.
+// Returns all runtimes, in the order in which "auto" prefers them.
 std::span<const Runtime* const> runtimes();
 
 }  // namespace toprun::container

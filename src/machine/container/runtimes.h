@@ -11,9 +11,9 @@
 
 namespace toprun::container {
 
-// Apptainer 1.0 and newer, and SingularityCE. Their command lines and variables differ only in the
-// first part of the names: "apptainer" or "singularity" (apptainer exec --help in 1.4;
-// internal/pkg/util/env). Both work with and without a setuid installation.
+// Return the runtimes Apptainer (1.0 and newer) and SingularityCE. Their command lines and
+// variables differ only in the first part of the names: "apptainer" or "singularity" (apptainer
+// exec --help in 1.4; internal/pkg/util/env). Both work with and without a setuid installation.
 //
 // With --cleanenv, the program gets the image's environment and toprun's variables. toprun's
 // variables are passed as APPTAINERENV_NAME, which allows any value; --env would split values at
@@ -21,35 +21,37 @@ namespace toprun::container {
 const Runtime& apptainer();
 const Runtime& singularity();
 
-// docker-run(1) of version 20.10 and newer. Docker uses a daemon that runs as root, so with
-// --container-root the ranks are really root on the host. The ranks have the daemon's limits, not
-// the user's.
+// Returns the runtime Docker: docker-run(1), version 20.10 and newer. Docker uses a daemon that
+// runs as root, so with --container-root the ranks are really root on the host. The ranks have the
+// daemon's limits, not the user's.
 const Runtime& docker();
 
-// enroot 3.4 and newer (doc/cmd in its sources). As usual with enroot, the image's command script
-// (its entrypoint) runs first and then starts our program. enroot has no option for the working
-// folder, so the program changes to Run::workdir itself. An image name without a tag, as in
-// `--container torch`, means a container that `enroot create` has made.
+// Returns the runtime enroot, 3.4 and newer (doc/cmd in its sources). As usual with enroot, the
+// image's command script (its entrypoint) runs first and then starts our program. enroot has no
+// option for the working folder, so the program changes to Run::workdir itself. An image name
+// without a tag, as in `--container torch`, means a container that `enroot create` has made.
 const Runtime& enroot();
 
-// podman-run(1), version 4.3 and newer, rootless or as root. toprun does not change a site's
-// settings for images, networks, cgroups and storage. Podman reads them from its own files:
-// containers.conf(5), storage.conf(5), registries.conf(5), and files that variables name.
+// Returns the runtime Podman: podman-run(1), version 4.3 and newer, rootless or as root. toprun
+// does not change a site's settings for images, networks, cgroups and storage. Podman reads them
+// from its own files: containers.conf(5), storage.conf(5), registries.conf(5), and files that
+// variables name.
 const Runtime& podman();
 
-// NVIDIA's plugin for Slurm (args.c in pyxis 0.20 and newer): srun itself starts the program in the
-// container, through enroot. So there is no command(); the srun for the agents gets step_options().
+// Returns the runtime pyxis, NVIDIA's plugin for Slurm (args.c in pyxis 0.20 and newer): srun
+// itself starts the program in the container, through enroot. So there is no command(); the srun
+// for the agents gets step_options().
 const Runtime& pyxis();
 
-// The runtime named by --container-runtime. For "auto", it is the first runtime in runtimes() that
-// accepts this image and exists on this node. pyxis exists if the engine has it. Every other
-// runtime exists if its program is in a folder of PATH. Errors: an unknown name; a runtime that
-// does not accept the image (exit_usage); no runtime on this node. The last error lists every
-// folder that was searched, and what to install or load.
+// Returns the runtime named by --container-runtime. For "auto", this is the first runtime in
+// runtimes() that accepts this image and exists on this node. pyxis exists if the engine has it.
+// Every other runtime exists if its program is in a folder of PATH. Errors: an unknown name; a
+// runtime that does not accept the image (exit_usage); no runtime on this node. The last error
+// lists every folder that was searched, and what to install or load.
 Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 
-// The runtime with exactly this name; nullptr: there is no such runtime.
+// Returns the runtime with exactly this name; nullptr: there is no such runtime.
 const Runtime* find_runtime(std::string_view name);
 
 std::vector<std::string> runtime_names();

@@ -9,11 +9,11 @@
 
 namespace toprun::doctor {
 
-// The findings of all checks, in the order of the table. A check may return several findings; a
-// check that finds nothing returns one finding with "ok".
+// Runs all checks and returns their findings, in the order of the table of checks. A check may
+// return several findings; a check that finds nothing returns one finding with "ok".
 std::vector<Finding> examine(const Facts& facts);
 
-// The place of the check with this id in the table; behind the table for other ids.
+// Returns the index of the check with this id in the table; for another id, the table's size.
 std::size_t place_of_check(std::string_view id);
 
 Severity worst_of(const std::vector<Finding>& findings);

@@ -25,33 +25,35 @@ struct NarrowLink {
   int lanes = 0;
   int possible_lanes = 0;
 };
-// Only lanes are compared, because an idle device lowers its link's speed on purpose.
+// Finds narrow links. Compares only lanes, because an idle device lowers its link's speed on
+// purpose.
 std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
                                      std::span<const fabric::Device> devices,
                                      std::span<const fabric::PciPlace> gpus);
 
-// The addresses of PCI bridges above these functions that redirect traffic between devices through
-// the CPU: Access Control Services with P2P Request Redirect (PCI Express Base Specification, "ACS
-// Extended Capability"). Only root can read the registers; for other users the list is empty.
+// Returns the addresses of PCI bridges above these functions that redirect traffic between devices
+// through the CPU. The cause is P2P Request Redirect in the bridge's Access Control Services (PCI
+// Express Base Specification, "ACS Extended Capability"). Only root can read the registers; for
+// other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
 // Whether "P2P Request Redirect" is on in the configuration space of a bridge.
 bool redirects_requests(std::string_view config);
 
-// Sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty if the kernel
-// does not answer ARP requests for one interface's address on another interface (arp_ignore above
-// 0).
+// Returns sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty if the
+// kernel does not answer ARP requests for one interface's address on another interface (arp_ignore
+// above 0).
 std::vector<std::vector<std::string>> shared_subnets(const fabric::Sysfs& sysfs);
 
 // Whether libibverbs, which NCCL loads for RDMA, is in the usual folders or in LD_LIBRARY_PATH.
 bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environment);
 
-// NVIDIA's codes for GPU faults since the machine's boot, from the kernel's log: "Xid 79 of
+// Returns NVIDIA's codes for GPU faults since the machine's boot, from the kernel's log: "Xid 79 of
 // 0000:1a:00". Codes for a program's own errors are left out. Empty for users without permission to
 // read the log.
 std::set<std::string> logged_gpu_faults();
-// The fault in a record of the log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …"); empty if there
-// is no fault.
+// Returns the fault in a record of the kernel's log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79,
+// …"); empty if there is no fault.
 std::string gpu_fault_in(std::string_view record);
 
 struct Space {
@@ -81,7 +83,7 @@ struct Peer {
 };
 inline constexpr std::size_t max_peers = 16;
 
-// The size and limit of the kernel's table of connections that a firewall tracks.
+// The kernel's table of connections that a firewall tracks: its number of entries and its limit.
 struct TrackedConnections {
   std::int64_t count = 0, limit = 0;
 };
@@ -90,8 +92,8 @@ struct TrackedConnections {
 // causes a finding.
 struct Facts {
   fabric::NodeFabric network;
-  std::string own_name_leads_to;   // the addresses of the host's name, if none of them belongs to
-                                   // this host; else empty
+  std::string own_name_leads_to;   // the addresses of the host's name, if other hosts cannot reach
+                                   // this host by its name; else empty
   int gpu_functions = 0;           // number of GPUs on the PCI bus
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module with which adapters access GPU memory
@@ -116,9 +118,9 @@ struct Facts {
   Installed installed;                                   // in the Python that a launch would use
 };
 
-// The facts about this machine, or about a machine whose files were copied to the root of `sysfs`.
-// Such a copy has no limits, clock or GPUs. Blocks for a few milliseconds, and up to gpu_limit
-// longer if NVIDIA's driver is loaded.
+// Reads the facts about this machine, or about a machine whose files were copied to the root of
+// `sysfs`. Such a copy has no limits, clock or GPUs. Blocks for a few milliseconds, and up to
+// gpu_limit longer if NVIDIA's driver is loaded.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
 // Looks up at most max_peers of these names, evenly spread and including the first. The host's own

@@ -9,8 +9,8 @@ namespace toprun::doctor {
 
 enum class Severity : std::uint8_t { ok, note, warning, error };
 std::string_view name_of(Severity severity);  // "warning"
-Severity severity_of(std::string_view name);  // a note if the name is unknown, because a later
-                                              // version wrote it
+Severity severity_of(std::string_view name);  // unknown name, from a later version: a
+                                              // note
 
 // The result of one check on this machine.
 struct Finding {

@@ -26,18 +26,18 @@ struct HostReport {
 
 nlohmann::json json_of(const Finding& finding);
 
-// One line: {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id,
-// severity, applies, evidence, fix, commands}], "traits": [{id, subject, value, place if there is
-// one}]}.
+// Returns one line: {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings":
+// [{id, severity, applies, evidence, fix, commands}], "traits": [{id, subject, value, place if
+// there is one}]}.
 std::string json_of(const HostReport& report, WallTime now);
 
 // Which checks are in a report.
 enum class Checks { with_findings, all };
 
-// A report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"}, and at the
-// end {"host", "time", "lines": the number of lines before}. srun splits lines above 1,024 bytes
-// and mixes the pieces of several tasks. Long texts are shortened, so that no line is longer than
-// max_line_bytes.
+// Returns a report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"},
+// and at the end {"host", "time", "lines": the number of lines before}. Long texts are shortened,
+// so that no line is longer than max_line_bytes. (srun splits lines above 1,024 bytes and mixes the
+// pieces of several tasks.)
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
@@ -48,17 +48,17 @@ class HostReports {
   static constexpr std::size_t max_hosts = 100'000;
   static constexpr int max_lines_of_a_host = 4'096;
 
-  // False: the line has another form or exceeds a limit.
+  // Adds a line that arrived at this time. False: the line has another form or exceeds a limit.
   bool take(std::string_view line, WallTime arrived);
 
-  // The reports whose lines have all arrived, in the order of the hosts' names.
+  // Returns the reports whose lines have all arrived, in the order of the hosts' names.
   std::vector<HostReport> complete() const;
 
  private:
   struct Known {
     HostReport report;
     int lines = 0;
-    int expected = -1;  // from the last line; -1: this line has not arrived yet
+    int expected = -1;  // "lines" in the host's last line; -1: not arrived yet
   };
   std::map<std::string, Known> known_;
 };
@@ -71,7 +71,7 @@ struct ValueGroup {
   std::string value;
   std::vector<std::string> hosts;
 };
-// The hosts grouped by value: the group with most hosts first, groups of equal size by value.
+// Groups the hosts by value: the group with most hosts first, groups of equal size by value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
 // Smaller clock differences are ignored, because the measurement includes the time that an ssh

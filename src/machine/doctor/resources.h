@@ -28,27 +28,27 @@ struct Demand {
   std::int64_t ranks = 1;       // on this node
   std::int64_t world_size = 1;  // of the job
 };
-// One node's demand in a large job. The doctor uses this demand if it knows no job.
+// One node's demand in a large job. `toprun doctor` uses this demand, because it knows no job.
 inline constexpr Demand large_job{64, 3'840};
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 Limits own_limits();
 
-// This machine's resources for processes with these limits. The call takes well below 1 ms.
+// Reads this machine's resources for processes with these limits. Takes well below 1 ms.
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits);
 
-// The number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus the TCP
-// sockets in use (/proc/net/sockstat). The result is a lower bound, because one port can serve
-// connections to several hosts.
+// Returns the number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus
+// the TCP sockets in use (/proc/net/sockstat). The result is a lower bound, because one port can
+// serve connections to several hosts.
 std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 
 inline constexpr std::string_view bytes_unit = "bytes";
 
-// A resource that is perhaps too small for a job. The doctor reports it for one machine; a launch
-// reports it in one line for all nodes of the job.
+// A check for a resource that may be too small for a job. `toprun doctor` reports a finding for one
+// machine. A launch reports it in one line for all nodes of the job.
 struct Need {
-  std::string_view id;  // the check's id: "open-files"
-  std::string_view fine;
+  std::string_view id;    // the check's id: "open-files"
+  std::string_view fine;  // the text if there is enough of the resource
   Severity severity;
   std::optional<std::int64_t> Resources::*amount;
   bool (*is_short)(std::int64_t amount, const Demand& demand);

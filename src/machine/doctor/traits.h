@@ -13,14 +13,14 @@ namespace toprun::doctor {
 // A property of a host that is expected to be the same on all hosts of a job.
 struct Trait {
   std::string id;          // "mtu": the id of its TraitRow
-  std::string subject;     // distinguishes several values, such as the name that was looked up;
-                           // often empty
+  std::string subject;     // which value, if a host has several: for an address, the name that
+                           // was looked up; often empty
   std::string value;       // "1500"
-  std::string place = {};  // where the value was read: "eth0"; it may differ between hosts; often
+  std::string place = {};  // where the value was read: "eth0"; not compared between hosts; often
                            // empty
 };
 
-// What a difference in one trait means for the doctor and for a launch.
+// How `toprun doctor` and a launch compare one trait, and what they report if hosts differ in it.
 struct TraitRow {
   std::string_view id;
   std::string_view what;  // "the MTU"; {} is replaced by the subject
@@ -37,7 +37,8 @@ struct TraitRow {
 };
 std::span<const TraitRow> trait_rows();
 
-// The known traits of a host: one for each row, and one for the addresses of each peer's name.
+// Returns the known traits of a host: one for each row, and one for the addresses of each peer's
+// name.
 std::vector<Trait> traits_of(const Facts& facts);
 
 }  // namespace toprun::doctor

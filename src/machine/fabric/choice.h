@@ -11,7 +11,8 @@
 
 namespace toprun::fabric {
 
-// Which RDMA ports a job's collectives should use, and for Ethernet, which GID on each port. Pure.
+// Chooses the RDMA ports that a job's collectives should use, and on Ethernet a GID for each port.
+// Pure.
 
 struct GidVerdict {
   // The entry to use. nullopt: no entry is suitable, or the port uses InfiniBand, where NCCL needs
@@ -42,7 +43,7 @@ struct Choice {
 
 Choice choose_ports(std::span<const Device> devices, std::span<const Interface> interfaces);
 
-// The total rate of the chosen ports in gigabits per second; 0: no port is chosen.
+// Returns the total rate of the chosen ports in gigabits per second; 0: no port is chosen.
 double chosen_gbps(std::span<const Device> devices, const Choice& choice);
 
 // Whether this is Amazon's EFA. The kernel lists EFA as an RDMA device, but NCCL can use it only

@@ -33,8 +33,8 @@ struct Traffic {
 };
 Traffic read_traffic(const Sysfs& sysfs);
 
-// The increase of each port's counters. Ports that are missing in `before` or `after` are left out.
-// So are counters that became smaller, because a program has reset them.
+// Returns the increase of each port's counters. Ports that are missing in `before` or `after` are
+// left out, as are counters that became smaller because a program has reset them.
 std::vector<PortCounters> growth(std::span<const PortCounters> before,
                                  std::span<const PortCounters> after);
 

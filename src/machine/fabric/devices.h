@@ -48,15 +48,16 @@ inline constexpr std::size_t max_devices = 128;
 inline constexpr int max_ports = 8;            // per device
 inline constexpr std::size_t max_gids = 1024;  // per port
 
-// The devices in natural order of their names. Entries that disappear while they are read are left
-// out.
+// Reads the devices, in natural order of their names. Entries that disappear while they are read
+// are left out.
 std::vector<Device> read_devices(const Sysfs& sysfs);
 
 // Like read_devices(), but only with the first GID of each port. This function takes a tenth of the
 // time.
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs);
 
-// Parses "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)": the number and the words in brackets.
+// A port's rate, from a text such as "400 Gb/sec (4X NDR)" or "2.5 Gb/sec (1X SDR)": the number,
+// and the words in brackets.
 struct Rate {
   double gbps = 0;
   std::string speed;

@@ -37,9 +37,9 @@ std::optional<GidBytes> parse_gid(std::string_view text);
 bool is_zero(const GidBytes& bytes);  // an empty entry
 GidScope scope_of(const GidBytes& bytes);
 bool is_ipv4(const GidBytes& bytes);  // 169.254.0.0/16 included
-// The lower half of a GID. For entry 0 of an InfiniBand port, this is the port's GUID.
+// Returns the lower half of a GID. For entry 0 of an InfiniBand port, this is the port's GUID.
 std::uint64_t interface_id(const GidBytes& bytes);
-// "10.0.4.7" or "fe80::ee0d:9aff:fe2e:c1b6".
+// Returns "10.0.4.7" or "fe80::ee0d:9aff:fe2e:c1b6".
 std::string address_of(const GidBytes& bytes);
 
 // A range of addresses in the form of NCCL_IB_ADDR_RANGE.
@@ -57,9 +57,9 @@ struct GidSearch {
   std::optional<GidRange> range{};
 };
 
-// The GID index that NCCL from 2.21 on chooses. `gids` are the entries of the table in order of
-// their indices; missing entries are empty. Follows ncclIbGetGidIndex() in NCCL's net_ib: it begins
-// with entry 0, and returns 0 if no entry is suitable.
+// Returns the GID index that NCCL from 2.21 on chooses. `gids` are the entries of the table in
+// order of their indices; missing entries are empty. Follows ncclIbGetGidIndex() in NCCL's net_ib:
+// it begins with entry 0, and returns 0 if no entry is suitable.
 int nccl_gid_index(std::span<const Gid> gids, const GidSearch& search = {});
 
 }  // namespace toprun::fabric

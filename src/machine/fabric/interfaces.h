@@ -47,7 +47,7 @@ struct Interface {
 
 inline constexpr std::size_t max_interfaces = 1024;
 
-// All devices in natural order of their names.
+// Reads all devices, in natural order of their names.
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
 // Like read_interfaces(), but without MTU, speed, legs and exact kind, in half the time. Only
@@ -55,13 +55,13 @@ std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 // requests it from the adapter while it holds the lock of the whole network stack.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
-// 0: unknown.
+// Reads the interface's speed; 0: unknown.
 std::int64_t read_speed_mbps(const Sysfs& sysfs, const std::string& interface);
 
 const Interface* find(std::span<const Interface> interfaces, std::string_view name);
 
-// The interface of the default route with the lowest metric, for IPv4 (/proc/net/route) and IPv6
-// (/proc/net/ipv6_route). nullopt: there is no default route.
+// Returns the interface of the default route with the lowest metric, for IPv4 (/proc/net/route) and
+// IPv6 (/proc/net/ipv6_route). nullopt: there is no default route.
 std::optional<std::string> default_interface_v4(std::string_view route);
 std::optional<std::string> default_interface_v6(std::string_view ipv6_route);
 

@@ -31,12 +31,12 @@ struct Transport {
   int receiving = 0;        // "[receive]": the number of channels that receive
   int receiving_with_gpu_direct = 0;
 
-  // Also true if only received data avoids the copy: NCCL chooses that for older GPUs without
-  // NVLink.
+  // Whether data avoids the copy in host memory. Also true if this is so only for received data, as
+  // NCCL chooses for older GPUs without NVLink.
   bool is_gpu_direct() const;
 };
 
-// The cause of a problem in the log. It depends on the used network whether the problem matters.
+// The cause of a problem in the log. Whether the problem matters depends on the network in use.
 enum class Cause : std::uint8_t {
   setting,  // a variable caused it: "NCCL_IB_DISABLE set by environment to 1."
   plugin,   // no network plugin, or the plugin does not start; harmless if NCCL's own transport is
@@ -61,7 +61,7 @@ struct NcclLog {
   std::set<int> adapter_indices;      // the adapters in NET connections, as indices into the
                                       // adapters' line
   std::vector<Complaint> complaints;  // each text once, at most most_complaints
-  std::size_t passed_over = 0;        // number of ignored lines, above max_line_bytes
+  std::size_t passed_over = 0;        // number of lines ignored as longer than max_line_bytes
 
   // Whether a channel used the network, so that the communication left this node.
   bool leaves_the_node() const;
@@ -70,9 +70,9 @@ struct NcclLog {
 // Whether a channel to another node uses plain sockets.
 bool uses_plain_sockets(const NcclLog& log);
 
-// The line that best explains why NCCL did not use this path. Lines are ranked by their cause, not
-// by their position: a missing plugin explains nothing on a network that needs no plugin. Empty: no
-// line explains it.
+// Returns the line of the log that best explains why NCCL did not use this path. Lines are ranked
+// by their cause, not by their position: a missing plugin explains nothing on a network that needs
+// no plugin. Empty: no line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
 // Reads a log while NCCL writes it, in pieces of any length. A line counts once it is complete.

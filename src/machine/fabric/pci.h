@@ -27,10 +27,11 @@ struct PciPlace {
   std::vector<std::string> path;
   std::optional<int> numa;
 };
-// nullopt: there is no such function, or its position is not visible, as in most virtual machines.
+// Finds the function with this address. nullopt: there is no such function, or its position is not
+// visible, as in most virtual machines.
 std::optional<PciPlace> place_of(const Sysfs& sysfs, const std::string& address);
 
-// NVIDIA's and AMD's GPUs, found by their PCI class and vendor, in order of their addresses.
+// Finds NVIDIA's and AMD's GPUs by their PCI class and vendor, in order of their addresses.
 std::vector<PciPlace> read_gpus(const Sysfs& sysfs);
 
 PciDistance distance(const PciPlace& a, const PciPlace& b);

@@ -17,8 +17,8 @@ inline constexpr std::chrono::seconds script_limit{10};
 // On error (bash or the script failed), nothing is added.
 Result<void> source_profile_script(NodeFabric& node);
 
-// The variables that differ between `before` and the output of `env -0`, by name, without bash's
-// own.
+// Returns the variables that differ between `before` and the output of `env -0`, sorted by name,
+// without bash's own variables.
 std::vector<ScriptChange> changes_between(const Environment& before, std::string_view env);
 
 }  // namespace toprun::fabric

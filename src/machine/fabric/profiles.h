@@ -48,19 +48,20 @@ struct Profile {
   std::string_view without_gpu_direct = {};
 };
 
-// All profiles, in the order of detection.
+// Returns all profiles, in the order of detection.
 std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 
-// The first profile whose clues are all present; null: there is no such profile, so the network is
-// generic.
+// Returns the first profile whose clues are all present; null: there is no such profile, so the
+// network is generic.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
-// The first clue that is missing: "/sys/class/cxi is not there"; empty: all clues are present.
+// Returns the first clue that is missing: "/sys/class/cxi is not there"; empty: all clues are
+// present.
 std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
                         std::span<const Device> devices);
 
-// Why this profile was detected: "/var/lib/tcpxo/lib64/nccl-env-profile.sh is there".
+// Returns why this profile was detected: "/var/lib/tcpxo/lib64/nccl-env-profile.sh is there".
 std::string evidence_of(const Profile& profile);
 
 }  // namespace toprun::fabric

@@ -25,16 +25,16 @@ struct NetworkUse {
   std::set<std::string> nccl{};       // versions: "2.27.3"
 };
 
-// The transport with which NCCL should reach other nodes on this node's network.
+// Returns the transport with which NCCL should reach other nodes on this node's network.
 FastPath fast_path(const NodeFabric& node);
 
 // Evaluates the NCCL logs of the node's ranks and the growth of its RDMA ports' counters.
 NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> growth,
                  const NodeFabric& node);
 
-// The report for users about the networks of all nodes. The first line names the networks that were
-// used. One line follows for each problem, with the hosts that have it. Empty: no rank communicated
-// with another node through NCCL.
+// Describes the networks of all nodes for users. The first line names the networks that were used.
+// One line follows for each problem, with the hosts that have it. Empty: no rank communicated with
+// another node through NCCL.
 using NetworkByHost = std::pair<std::string, NetworkUse>;
 std::vector<std::string> network_lines(std::span<const NetworkByHost> nodes);
 

@@ -17,8 +17,8 @@
 
 namespace toprun::fabric {
 
-// The environment variables for the network of a node's workers (NCCL, Gloo and UCX), and the
-// reasons for them. Pure: all input is in `NodeFabric`.
+// Decides on the environment variables for the network of a node's workers (NCCL, Gloo and UCX),
+// and gives a reason for each. decide() is pure: all its input is in `NodeFabric`.
 
 struct NcclVersion {
   int major = 0, minor = 0, patch = 0;
@@ -56,8 +56,8 @@ struct ProfileSetting {
   std::string name, value;
 };
 
-// A change that a profile's script made to an environment variable. nullopt: the variable is not
-// set.
+// A change that a profile's script made to an environment variable: its value before and after.
+// nullopt: the variable is not set.
 struct ScriptChange {
   std::string name;
   std::optional<std::string> before, after;
@@ -77,8 +77,9 @@ struct NodeFabric {
   Choice choice;
   std::optional<NcclVersion> nccl{};  // nullopt: unknown
   Route route;
-  // The host's own name resolves to none of its addresses, as with Debian's 127.0.1.1. Gloo would
-  // bind to an address that no other host can reach.
+  // Other hosts cannot reach this host by its name, as with Debian's 127.0.1.1 (see
+  // resolves_to_one_of() in base/net/resolve.h). Gloo would bind to an address that no other host
+  // can reach.
   bool own_name_leads_astray = false;
   Environment environment;  // the user's environment
   std::vector<FileSetting> nccl_conf;
@@ -104,30 +105,30 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
 // speed.
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
-// Each variable that toprun decides on, in a fixed order, with the reason why toprun sets it or
-// leaves it alone. Then the profile's other variables follow, sorted by name. Values from the user
-// or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value is
-// wrong on this node. Only for a job on several nodes: within one node NCCL needs no network.
+// Returns each variable that toprun decides on, in a fixed order, with the reason why toprun sets
+// it or leaves it alone. Then the profile's other variables follow, sorted by name. Values from the
+// user or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value
+// is wrong on this node. Only for a job on several nodes: within one node NCCL needs no network.
 std::vector<Setting> decide(const NodeFabric& node);
 
 // Whether toprun has to put this setting into the environment.
 bool is_ours(const Setting& setting);
 
-// The node's RDMA hardware in words that can be compared between nodes: "8 RoCE ports of 400 Gb/s",
-// "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
+// Describes the node's RDMA hardware in words that can be compared between nodes: "8 RoCE ports of
+// 400 Gb/s", "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
 std::string summary_of(const NodeFabric& node);
 
-// Why NCCL would use plain sockets on this node: no usable port, or a setting. nullopt: NCCL uses
-// RDMA, or the transport of the node's profile.
+// Returns why NCCL would use plain sockets on this node: no usable port, or a setting. nullopt:
+// NCCL uses RDMA, or the transport of the node's profile.
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
-// Settings of the user or of an nccl.conf that cannot be intended on this node, one sentence each;
-// a launch warns about them. The mistakes are: RDMA is switched off; devices or GIDs do not exist
-// or lead nowhere; ports have another purpose; a requested fabric's clues are missing; values are
-// in quotes; NCCL does not know a name.
+// Returns settings of the user or of an nccl.conf that cannot be intended on this node, one
+// sentence each; a launch warns about them. The mistakes are: RDMA is switched off; devices or GIDs
+// do not exist or lead nowhere; ports have another purpose; a requested fabric's clues are missing;
+// values are in quotes; NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
-// All mistakes(), and also values that only differ from those of decide().
+// Returns all mistakes(), and also values that only differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 // Faster variants of the functions that read the network. A launch waits for their results, and a
@@ -144,9 +145,9 @@ std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
 NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environment,
                                std::string_view profile_name);
 
-// The variables that NCCL itself reads from files if the environment does not contain them. First
-// comes the file that NCCL_CONF_FILE names, else ~/.nccl.conf; the second file is /etc/nccl.conf.
-// If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
+// Reads the variables that NCCL itself reads from files if the environment does not contain them.
+// The first file is the one that NCCL_CONF_FILE names, else ~/.nccl.conf. The second file is
+// /etc/nccl.conf. If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
 std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
 
 // Parses lines "NAME=VALUE". A line that begins with '#' is a comment; other lines are ignored, as

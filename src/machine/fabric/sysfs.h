@@ -33,7 +33,8 @@ class Folder {
   std::optional<std::int64_t> number(const std::string& path) const;
   std::vector<std::string> names(const std::string& path) const;
   std::vector<std::string> link(const std::string& path) const;
-  // The folder's own entries, unordered. Call own_names() only once: a second call returns nothing.
+  // Returns the folder's own entries, unordered. Call own_names() only once: a second call returns
+  // nothing.
   std::vector<std::string> own_names() const;
   Folder folder(const std::string& path) const;
 
@@ -52,14 +53,16 @@ class Sysfs {
 
   explicit Sysfs(const std::filesystem::path& root = "/");
 
-  // The value of an attribute without surrounding blanks. nullopt: unreadable, empty or above
-  // max_attribute_bytes.
+  // Returns the value of an attribute without surrounding blanks. nullopt: unreadable, empty or
+  // above max_attribute_bytes.
   std::optional<std::string> text(const std::string& path) const;
   std::optional<std::int64_t> number(const std::string& path) const;
   Folder folder(const std::string& path) const { return Folder(full(path)); }
-  // The entries of a folder in natural order, at most max_names; empty if there is no such folder.
+  // Returns the entries of a folder in natural order, at most max_names; empty if there is no such
+  // folder.
   std::vector<std::string> names(const std::string& path) const;
-  // The components of a link's target, as in "../../../0000:17:00.0"; empty if it is not a link.
+  // Returns the components of a link's target, as in "../../../0000:17:00.0"; empty if it is not a
+  // link.
   std::vector<std::string> link(const std::string& path) const;
   bool exists(const std::string& path) const;
 

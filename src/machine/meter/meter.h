@@ -28,14 +28,15 @@ struct NamedGpu {
   bool operator==(const NamedGpu&) const = default;
 };
 
+// How long to wait before the GPUs are read again, and how long if the last read found no GPUs.
 // nvidia-smi takes up to a second of CPU time, so it runs rarely.
 inline constexpr std::chrono::seconds between_gpu_looks{10};
 inline constexpr std::chrono::seconds after_vain_gpu_look{60};
 inline constexpr std::chrono::seconds nvidia_limit{5};
 
-// This host's GPUs in the order of their numbers. NVIDIA GPUs come from nvidia-smi if it is in
-// PATH. Without nvidia-smi, AMD GPUs are read from amdgpu's files in /sys/class/drm below `root`.
-// Blocks.
+// Reads this host's GPUs, in the order of their numbers. NVIDIA GPUs come from nvidia-smi if it is
+// in PATH. Without nvidia-smi, AMD GPUs are read from amdgpu's files in /sys/class/drm below
+// `root`. Blocks.
 std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root);
 
 // Parses the output of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
@@ -43,9 +44,10 @@ std::vector<NamedGpu> read_gpus(const Environment& environment, const std::files
 // that the other GPUs keep their numbers. A warning is not a GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
-// The index of a rank's GPU in `gpus`. If `visible` is unset, this is the local rank. Otherwise
-// `visible` is a list of GPUs as in CUDA_VISIBLE_DEVICES: the local rank is a position in this
-// list, unless the list has only one entry. nullopt: the rank has no GPU, or its GPU is unknown.
+// Returns the index of a rank's GPU in `gpus`. If `visible` is unset, this index is the local rank.
+// Otherwise `visible` is a list of GPUs as in CUDA_VISIBLE_DEVICES: the local rank is a position in
+// this list, unless the list has only one entry. nullopt: the rank has no GPU, or its GPU is
+// unknown.
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
                                   const std::vector<NamedGpu>& gpus);
 
@@ -57,11 +59,11 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
 class LastGpus {
  public:
   // Whether the caller has to read the GPUs at once, and call end() afterwards. False if another
-  // caller is reading them.
+  // caller is reading them, or if they are not due yet.
   bool begin(SteadyTime now);
-  // Empty: there are no GPUs, or the driver did not answer.
+  // Stores what the caller has read. Empty: there are no GPUs, or the driver did not answer.
   void end(std::vector<NamedGpu> gpus, SteadyTime now);
-  // If a read is running, waits for it, at most `patience`.
+  // Returns the latest values. If a caller is reading the GPUs, waits for it, at most `patience`.
   std::vector<NamedGpu> read(std::chrono::milliseconds patience);
 
  private:
@@ -80,8 +82,8 @@ class Meter {
   // `root`: the folder that contains proc and sys.
   explicit Meter(std::filesystem::path root = "/");
 
-  // `ranks`: process ids on this host by local rank; 0: unknown. Rates are averages since the
-  // previous call.
+  // Measures once. `ranks`: process ids on this host by local rank; 0: unknown. Rates are averages
+  // since the previous call.
   Node look(std::span<const pid_t> ranks);
 
  private:

@@ -12,21 +12,21 @@
 
 namespace toprun::stacks {
 
-// The interpreter in a process, or the reason why there is none.
+// The result of a search for the interpreter in a process.
 struct Search {
   std::optional<Python> python;
   // The process seems to be Python, but this code does not know its version or kind.
   bool foreign = false;
-  std::string why;  // why `python` is unset although the process may be Python: a phrase for a
-                    // message
+  std::string why;  // why `python` is unset, as a phrase for a message; empty: the process is not
+                    // Python
 };
 
 // Searches for CPython in the images of a program and its libraries. `program` is the target of
 // /proc/PID/exe.
 Search find_python(Memory& memory, std::span<const Mapping> mappings, std::string_view program);
 
-// The minor version in a file name: the 8 in names such as libpython3.8.so.1.0, python3.8 or
-// x.cpython-38-x86_64-linux-gnu.so; 0 if the name has no version.
+// Returns the minor version in a file name: the 8 in names such as libpython3.8.so.1.0, python3.8
+// or x.cpython-38-x86_64-linux-gnu.so; 0 if the name has no version.
 int minor_in_name(std::string_view path);
 
 // Like find_python(), for a process. If toprun has no permission to read the process's memory, the
@@ -42,7 +42,7 @@ struct Barriers {
 };
 Barriers barriers_of(pid_t pid);
 
-// The reason and the fix, as a phrase for a message.
+// Returns why reading is forbidden, and how to allow it, as a phrase for a message.
 std::string why_forbidden(const Barriers& barriers);
 
 }  // namespace toprun::stacks

@@ -61,19 +61,19 @@ inline constexpr std::chrono::milliseconds look_limit{2'500};    // time limit f
 inline constexpr std::chrono::milliseconds memory_limit{1'000};  // time limit for one process's
                                                                  // memory
 
-// Reads the state of a process and its descendants as far as possible. If the version of Python is
-// unknown to this code, py-spy is used, which is looked up in `environment`. Blocks up to
+// Reads the state of a process and its descendants as far as possible. If this code does not know
+// the version of Python, it uses py-spy, if py-spy is in the PATH of `environment`. Blocks up to
 // look_limit.
 Process inspect(pid_t pid, const Environment& environment = {});
 
 // Reads the main thread's Python stack repeatedly; finds the interpreter only once.
 class Reader {
  public:
-  // Errors: not CPython in a known version, no permission to read its memory, or no result within
-  // memory_limit.
+  // Finds the interpreter. Errors: not CPython in a known version, no permission to read its
+  // memory, or no result within memory_limit.
   static Result<Reader> open(pid_t pid);
-  // Innermost first; empty: no Python function runs. Blocks up to memory_limit. Errors: the process
-  // is gone, Python is shutting down, or the previous call has not ended yet.
+  // Reads the stack, innermost first; empty: no Python function runs. Blocks up to memory_limit.
+  // Errors: the process is gone, Python is shutting down, or the previous call has not ended yet.
   Result<std::vector<Frame>> main_stack();
   // Whether a thread of the process holds Python's lock. Such a thread runs Python, or C code that
   // does not release the lock. Unset: unknown.

@@ -65,7 +65,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// The offsets for versions 3.minor whose runtime does not describe itself: 3.8 to 3.12.
+// Returns the offsets for version 3.minor if its runtime does not describe itself: 3.8 to 3.12.
 inline constexpr int oldest_minor = 8;
 std::optional<Layout> fixed_layout(int minor);
 
@@ -75,10 +75,11 @@ std::optional<Layout> fixed_layout(int minor);
 inline constexpr std::size_t description_bytes = 960;
 inline constexpr char description_cookie[] = "xdebugpy";
 bool describes_itself(std::span<const std::byte> runtime);
-// nullopt if the version is newer than these tables, or if the numbers are implausible.
+// Reads the offsets from a description. nullopt if the version is newer than these tables, or if
+// the numbers are implausible.
 std::optional<Layout> described_layout(std::span<const std::byte> runtime);
 
-// The minor of "3.minor" in a description; 0 if `runtime` has no description.
+// Returns the minor of "3.minor" in a description; 0 if `runtime` has no description.
 int described_minor(std::span<const std::byte> runtime);
 
 // Converts an offset in a code object to its line, with the compiler's line table. The bytes come

@@ -35,12 +35,12 @@ class Memory {
     return value;
   }
 
-  // The text at an address up to its 0 byte, at most `most_bytes`. The text is shorter if the
-  // mapped memory ends before.
+  // Reads the text at an address up to its 0 byte, at most `most_bytes`. The text is shorter if the
+  // mapped memory ends earlier.
   std::string text(Address from, std::size_t most_bytes);
 };
 
-// A value within bytes that were read earlier; 0 beyond their end.
+// Returns a value within bytes that were read earlier; 0 beyond their end.
 template <class T>
 T value_at(std::span<const std::byte> bytes, std::size_t offset) {
   T value{};
@@ -58,7 +58,7 @@ class ForeignMemory : public Memory {
  public:
   explicit ForeignMemory(pid_t pid) : pid_(pid) {}
   bool read(Address from, std::span<std::byte> into) override;
-  // The errno value of the last read that failed; 0: no read has failed.
+  // Returns the errno value of the last read that failed; 0: no read has failed.
   int error() const { return error_; }
 
  private:
@@ -84,10 +84,10 @@ class Pages : public Memory {
   std::unordered_map<Address, std::array<std::byte, page_bytes>> pages_;
 };
 
-// The address of a symbol that a program or library exports. The address is read from the image in
-// memory (elf(5): its header at `base`, the dynamic section, DT_GNU_HASH). No file is opened: the
-// file may be deleted, at another path in a container, or on a server that does not answer.
-// nullopt: no such symbol, or the image is not 64-bit ELF in this machine's byte order.
+// Returns the address of a symbol that a program or library exports. The address is read from the
+// image in memory (elf(5): its header at `base`, the dynamic section, DT_GNU_HASH). No file is
+// opened: the file may be deleted, at another path in a container, or on a server that does not
+// answer. nullopt: no such symbol, or the image is not 64-bit ELF in this machine's byte order.
 std::optional<Address> exported(Memory& memory, Address base, std::string_view symbol);
 
 }  // namespace toprun::stacks

@@ -16,7 +16,7 @@ namespace toprun::stacks {
 
 // Parsers for files in /proc/PID, in the format of proc(5).
 
-// The content of any file; "" if it cannot be read.
+// Returns the content of any file; "" if the file cannot be read.
 std::string contents_of(const std::string& path);
 
 // The `stat` file of a process or thread. Times are in clock ticks.
@@ -33,10 +33,11 @@ struct Stat {
 };
 std::optional<Stat> parse_stat(std::string_view text);
 
-// The number after "NAME:" in the files status or io.
+// Returns the number after "NAME:" in the files status or io.
 std::optional<std::uint64_t> labelled_number(std::string_view text, std::string_view name);
 
-// The id within the process's own PID namespace: the last number in NSpid in the file status.
+// Returns the id within the process's own PID namespace: the last number in NSpid in the file
+// status.
 std::optional<int> inner_id(std::string_view status);
 
 // A mapping of a file, from the file maps.
@@ -68,7 +69,7 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 inline constexpr std::chrono::milliseconds usage_limit{500};
-// nullopt: the process is gone, or the kernel did not answer within usage_limit.
+// Reads the usage. nullopt: the process is gone, or the kernel did not answer within usage_limit.
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
 
@@ -81,13 +82,13 @@ struct Pulse {
 
   bool operator==(const Pulse&) const = default;
 };
-// nullopt: the process is gone, or the kernel does not count (schedstat in proc(5)). Does not
-// block.
+// Reads the pulse; does not block. nullopt: the process is gone, or the kernel does not count
+// (schedstat in proc(5)).
 std::optional<Pulse> pulse(pid_t pid);
 
-// The process that has the id `inner` in its own PID namespace and these entries ("NAME=value") in
-// its initial environment. 0: there is no such process, or toprun has no permission to read its
-// files. Reads all of /proc.
+// Finds the process that has the id `inner` in its own PID namespace, and these entries
+// ("NAME=value") in its initial environment. 0: there is no such process, or toprun has no
+// permission to read its files. Reads all of /proc.
 pid_t outer_id(pid_t inner, std::span<const std::string> entries);
 
 // Whether the process has a GPU open. May block, like all of /proc.

@@ -23,8 +23,8 @@ inline constexpr std::size_t most_characters = 4096;
 // not a code point.
 std::optional<std::string> utf8_of(std::span<const std::byte> characters, int kind);
 
-// The text of a str object. nullopt if there is no such object, or if it has a form that names in
-// code objects never have (not compact).
+// Reads the text of a str object. nullopt if there is no such object, or if the object is not
+// compact (names in code objects always are).
 std::optional<std::string> read_text(Memory& memory, const Layout& layout, Address object);
 
 inline constexpr std::size_t most_python_threads = 1024;
@@ -40,15 +40,16 @@ struct PythonThread {
 
 // An interpreter in the memory of another process. That process keeps running while its memory is
 // read. So each value is checked before it is used: lengths, the types of objects, the number of
-// steps. A stack is read until two reads in a row agree, or a few times. The stack of a running
-// process changes, so that two reads agree only on its outermost frame. In this case, the result is
-// plausible, not exact. Caches the names of functions.
+// steps. A stack is read until two reads in a row agree, but only a few times. If the stack changes
+// all the time, two reads may agree only on its outermost frame. Then the result is plausible, not
+// exact. Caches the names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}
 
   const Layout& layout() const { return layout_; }
-  // Empty: Python has not started yet or is shutting down, or no thread could be read.
+  // Reads the list of threads. Empty: Python has not started yet or is shutting down, or no thread
+  // could be read.
   std::vector<PythonThread> threads(Memory& memory) const;
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
@@ -56,7 +57,7 @@ class Python {
   // Whether a thread holds the GIL. Such a thread runs Python, or C code that does not release the
   // GIL. Unset: the build has no GIL, or its state could not be read.
   std::optional<bool> is_locked(Memory& memory) const;
-  // The functions of a thread, innermost first; empty if the thread runs no Python function.
+  // Reads the functions of a thread, innermost first; empty if the thread runs no Python function.
   // nullopt: the data was inconsistent.
   std::optional<std::vector<Frame>> stack(Memory& memory, const PythonThread& thread);
 

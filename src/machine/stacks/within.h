@@ -10,13 +10,13 @@ namespace toprun::stacks {
 
 inline constexpr int most_stuck = 32;  // if this many threads are stuck, no more work is started
 
-// Runs `work` on its own thread and waits for it at most `limit`. False: `work` has not ended. The
-// thread continues, stuck in the kernel, so `work` must own everything that it uses. Also false, at
-// once, if no thread can be started or `most_stuck` threads are stuck. Any thread may call
-// ends_within().
+// Runs `work` on its own thread and waits for it at most `limit`. False: `work` has not ended. Its
+// thread then continues, stuck in the kernel. So `work` must own everything that it uses. Also
+// false, at once, if no thread can be started or `most_stuck` threads are stuck. Any thread may
+// call ends_within().
 bool ends_within(std::chrono::milliseconds limit, std::function<void()> work);
 
-// The result of `work`; nullopt if it takes longer than `limit`.
+// Returns the result of `work`; nullopt if `work` takes longer than `limit`.
 template <class T>
 std::optional<T> within(std::chrono::milliseconds limit, std::function<T()> work) {
   const auto answer = std::make_shared<std::optional<T>>();

@@ -36,7 +36,7 @@ Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 // Whether a file's text has the form of this output.
 bool looks_like_aws_topology(std::string_view text);
 
-// Adds each member under its own name. The member's place is the place of the instance whose id the
+// Adds each member to the map, under its own name, with the place of the instance whose id the
 // member reported.
 void add_members(Map& map, std::span<const Member> members);
 

@@ -19,8 +19,9 @@ namespace toprun::topology {
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");
 
-// The command line. `device` ("mlx5_ib0:1") is the port for the connection to the manager. The
-// files contain the requested ports (one GUID per line) and the answer (ports.h).
+// Returns sharp_cmd's command line. `device` ("mlx5_ib0:1") is the port for the connection to the
+// manager. The first file contains the requested ports (one GUID per line). sharp_cmd writes its
+// answer into the second file (ports.h).
 std::vector<std::string> sharp_command(const std::string& program, const std::string& device,
                                        const std::string& guids_file,
                                        const std::string& topology_file);

@@ -21,8 +21,8 @@ namespace toprun::topology {
 inline constexpr std::size_t max_metadata_header_bytes = 16u << 10;
 inline constexpr std::size_t max_metadata_body_bytes = 64u << 10;
 
-// The address of a cloud's metadata server: 169.254.169.254, port 80. Outside a cloud this address
-// does not answer, so callers must know that they are in a cloud (cloud.h).
+// Returns the address of a cloud's metadata server: 169.254.169.254, port 80. Outside a cloud this
+// address does not answer, so callers must know that they are in a cloud (cloud_of()).
 boost::asio::ip::tcp::endpoint metadata_server();
 
 struct Question {
@@ -56,8 +56,8 @@ struct Dmi {
 inline constexpr std::string_view dmi_folder = "/sys/class/dmi/id";
 Dmi read_dmi(const std::filesystem::path& folder);
 
-// The cloud that these texts identify, according to the clouds' documentation: the product "Google
-// Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
+// Returns the cloud that these texts identify, according to the clouds' documentation: the product
+// "Google Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
 // instances, a BIOS version that ends in "amazon").
 Cloud cloud_of(const Dmi& dmi);
 
@@ -79,11 +79,11 @@ bool is_domain_name(std::string_view text);
 // The answers of the members that queried this cloud, in natural order of the members' names.
 struct CloudAnswers {
   std::vector<const Member*> answered;
-  // failures of the other members, one line per reason, with the members' names
+  // The failures of the other members, one line per reason, with the members' names.
   std::vector<std::string> failures;
 };
-// `attribute` is the name of the queried attribute. If no member has the attribute, `auto` adds no
-// warning, because most machine types do not have it.
+// Collects the members' answers. `attribute` is the name of the queried attribute. If no member has
+// the attribute, `auto` adds no warning, because most machine types do not have it.
 CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute);
 
 }  // namespace toprun::topology

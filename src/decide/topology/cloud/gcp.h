@@ -17,7 +17,7 @@ std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text);
 
 Question gcp_question();
 
-// The members' places according to their own answers. An empty answer means that the machine has no
+// Builds a map of the members from their own answers. An empty answer means that the machine has no
 // compact placement policy. One warning lists all such machines, with the command that shows the
 // policy. Malformed answers, and answers with fewer levels than others, are ignored with a warning.
 // The map has no hosts if no member's place is known.

@@ -20,7 +20,7 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
 
 Question oci_question();
 
-// The members' places according to their own answers: levels hpc-island, network-block,
+// Builds a map of the members from their own answers: levels hpc-island, network-block,
 // local-block, and nvlink if any member has one. A malformed answer is ignored with a warning. A
 // map without hosts: no member's place is known.
 Result<std::optional<Map>> read_oci(const Request& request);

@@ -11,7 +11,7 @@
 
 namespace toprun::topology {
 
-// the YAML parser is slow and needs much memory
+// The limit for YAML is low, because the YAML parser is slow and needs much memory.
 inline constexpr std::size_t max_yaml_bytes = 4u << 20;
 inline constexpr std::size_t max_json_bytes = 64u << 20;  // a file with 100,000 hosts has 15 MiB
 inline constexpr std::size_t max_data_depth = 32;
@@ -33,21 +33,22 @@ struct DataNode {
   std::vector<Key> keys;        // for a table, in the file's order
   bool is_string = false;       // true: the text is not a number or boolean (in YAML always true)
 
-  // The key's value; null: no such key, an empty value, or this node is not a table.
+  // Returns the key's value; null: no such key, an empty value, or this node is not a table.
   const DataNode* find(std::string_view key) const;
 };
 
-// The node's text; empty: `node` is null or of another kind.
+// Returns the node's text; empty: `node` is null or of another kind.
 std::string text_or_empty(const DataNode* node);
-// The value at a path of keys; null: no such value.
+// Returns the value at a path of keys; null: no such value.
 const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
 
-// The documents of a text, without empty documents. A file may contain several Kubernetes objects.
+// Parses all documents of a text, and leaves out empty documents. A file may contain several
+// Kubernetes objects.
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
-// The only document of a text; an empty text results in an empty node. Errors (file:line:column): a
-// syntax error, a duplicate key, a key that is not a text, an alias (a few lines of aliases can
-// expand to gigabytes), an exceeded limit, a second document. JSON columns are exact if the strings
-// contain no escapes.
+// Parses the only document of a text; an empty text results in an empty node. Errors
+// (file:line:column): a syntax error, a duplicate key, a key that is not a text, an alias (a few
+// lines of aliases can expand to gigabytes), an exceeded limit, a second document. JSON columns are
+// exact if the strings contain no escapes.
 Result<DataNode> parse_yaml(std::string_view text, const std::string& file);
 Result<DataNode> parse_json(std::string_view text, const std::string& file);
 

@@ -8,9 +8,9 @@
 
 namespace toprun::topology {
 
-// A topology in JSON: our own form (plain_file.h), toprun's output (own_json.h), or the answer of a
-// cloud's or tool's API. Such an answer is a list of instances, or an object with this list at the
-// key instances, data, results or items:
+// Parses a topology in JSON: our own form (plain_file.h), toprun's output (own_json.h), or the
+// answer of a cloud's or tool's API. Such an answer is a list of instances, or an object with this
+// list at the key instances, data, results or items:
 //   {"id", "network_layers": [leaf … root], "labels"}                  NVIDIA topograph's graph
 //   {"id", "networkPath": [{"id"} leaf … root], "nvlink": {"domain_id", "clique_id"}}        Lambda
 //   {"instance_id", "network_node_path": [root … leaf], "block_id"}                          Nscale

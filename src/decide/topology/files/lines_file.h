@@ -11,9 +11,9 @@ namespace toprun::topology {
 // number.
 bool is_task_label(std::string_view word);
 
-// One host per line: the host's name and place. The place has the form of Google Cloud's metadata
-// attribute physical_host: the outermost domain comes first; the last part is the host's own id and
-// is dropped.
+// Parses a text with one host per line: the host's name and place. The place has the form of Google
+// Cloud's metadata attribute physical_host: the outermost domain comes first; the last part is the
+// host's own id and is dropped.
 //   # comment
 //   n0      /c/b/0
 //   n[1-3]  /c/a/x          a hostlist: several hosts in one rack

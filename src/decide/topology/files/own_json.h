@@ -16,8 +16,8 @@ bool is_own_json(const DataNode& root);
 // "levels"; a duplicate host.
 Result<Map> map_of_own_json(const DataNode& root, const std::string& file);
 
-// DLRover's table of groups, {"HOST": "outer/inner", …}, the output of `topo order --format
-// dlrover`.
+// Whether this is DLRover's table of groups, {"HOST": "outer/inner", …}, the output of `toprun topo
+// order --format dlrover`.
 bool is_group_table(const DataNode& root);
 Result<Map> map_of_group_table(const DataNode& root, const std::string& file);
 

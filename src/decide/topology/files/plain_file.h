@@ -7,7 +7,8 @@
 
 namespace toprun::topology {
 
-// A topology that a person writes in TOML, JSON or YAML, host by host or domain by domain, or both:
+// Converts a topology that a person wrote in TOML, JSON or YAML, host by host or domain by domain,
+// or both:
 //
 //   levels = ["cluster", "rack"]     # names of the levels, outermost first; may be left out
 //

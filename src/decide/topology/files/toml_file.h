@@ -7,8 +7,8 @@
 
 namespace toprun::topology {
 
-// A topology in TOML, in the form of plain_file.h. Errors (file:line:column): a TOML syntax error,
-// and the errors of map_of_plain().
+// Parses a topology in TOML, in the form of plain_file.h. Errors (file:line:column): a TOML syntax
+// error, and the errors of map_of_plain().
 Result<Map> parse_toml_file(std::string_view text, const std::string& file);
 
 }  // namespace toprun::topology

@@ -35,7 +35,7 @@ struct IbEnd {
   int port = 0;
   std::uint64_t guid = 0;  // for an adapter: the port's GUID; 0: unknown
 
-  // A number that identifies the port: no other port in the same records has it.
+  // Returns a number that identifies the port: no other port in the same records has it.
   std::uint64_t key() const {
     return static_cast<std::uint64_t>(node) * (max_ib_port + 1) + static_cast<std::uint64_t>(port);
   }
@@ -55,10 +55,10 @@ struct IbRecords {
 
 // Builds the hosts, their rails and the switches above them. If a member reported the GUID of an
 // adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
-// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (from hosts
-// that never set a description) names no host; a warning contains the number of these adapters.
-// Warnings and notes about rails are limited to the members; if there are no members, warnings and
-// notes cover all hosts. Error: no host on any switch.
+// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Adapters with any other description
+// (from hosts that never set a description) belong to an unknown host; a warning contains their
+// number. Warnings and notes about rails are limited to the members; if there are no members,
+// warnings and notes cover all hosts. Error: no host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

@@ -22,7 +22,7 @@ namespace toprun::topology {
 // one job; the message names both hosts.
 Result<Map> map_of_addresses(std::span<const Member> members);
 
-// A map from the addresses of the request's members; nullopt if no member has one.
+// Builds a map from the addresses of the request's members; nullopt if no member has an address.
 Result<std::optional<Map>> read_slurm_addresses(const Request& request);
 
 }  // namespace toprun::topology

@@ -17,7 +17,7 @@ inline constexpr std::size_t max_links = 1'000'000;  // number of names in all S
 // Returns the text of the file named in "Include PATH".
 using IncludeReader = std::function<Result<std::string>(const std::string& path)>;
 
-// Slurm's topology.conf (man topology.conf; topology/tree and topology/block):
+// Parses Slurm's topology.conf (man topology.conf; topology/tree and topology/block):
 //   SwitchName=s0 Nodes=n[0-3] [LinkSpeed=…]
 //   SwitchName=core Switches=s[0-3]
 //   BlockName=b0 Nodes=n[0-17]

@@ -12,10 +12,10 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_pairs_per_line = 32;  // Slurm's own lines have up to six pairs
 
-// Lines "Key=value Key=value", as in Slurm's configuration files (man slurm.conf) and in the output
-// of `scontrol show`. Keys are case-insensitive. Blanks around "=" are allowed; values with blanks
-// are in double quotes. "#" starts a comment, "\#" does not. A line that ends with "\" continues on
-// the next line.
+// A line "Key=value Key=value", as in Slurm's configuration files (man slurm.conf) and in the
+// output of `scontrol show`. Keys are case-insensitive. Blanks around "=" are allowed; values with
+// blanks are in double quotes. "#" starts a comment, "\#" does not. A line that ends with "\"
+// continues on the next line.
 class SlurmLine {
  public:
   struct Pair {
@@ -26,12 +26,12 @@ class SlurmLine {
   };
 
   const std::vector<Pair>& pairs() const { return pairs_; }
-  // The pair with this key (in lower case); null: no such pair.
+  // Returns the pair with this key (in lower case); null: no such pair.
   const Pair* find(std::string_view key) const;
-  // The position in the file of the character at `offset`. The offset counts in the line after its
-  // continuation lines were joined.
+  // Returns the position in the file of the character at `offset`, which counts in the line after
+  // its continuation lines were joined.
   Position where(std::size_t offset) const;
-  // The path of an "Include PATH" line, which has no pairs.
+  // Returns the path of an "Include PATH" line, which has no pairs.
   const std::string& include() const { return include_; }
 
  private:

@@ -43,8 +43,8 @@ struct BlockGroup {
 // message shows all of it), more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
-// The groups that BlockSizes= (block_sizes:) defines. For each size above the smallest, Slurm joins
-// consecutive blocks in the order of the file. `where` is the position of that key.
+// Returns the groups that BlockSizes= (block_sizes:) defines. For each size above the smallest,
+// Slurm joins consecutive blocks in the order of the file. `where` is the position of that key.
 std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
                                         std::vector<std::size_t> sizes, const std::string& where);
 

@@ -16,8 +16,8 @@ struct TopologyChoice {
   bool only_default = false;             // only the default topology of partitions
 };
 
-// Slurm's topology.yaml (man topology.yaml; 25.05 and newer), which is also what `scontrol show
-// topoconf` prints:
+// Parses Slurm's topology.yaml (man topology.yaml; 25.05 and newer), which is also what `scontrol
+// show topoconf` prints:
 //   - topology: racks
 //     cluster_default: true
 //     tree: {switches: [{switch: core, children: "s[0-1]"}, {switch: s0, nodes: "n[0-3]"}, …]}
@@ -33,13 +33,12 @@ struct TopologyChoice {
 // Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
 // a leaf. Names of blocks and switches belong to their topology. If two topologies have a block1,
 // the two blocks are one domain only if a host is in both. Otherwise the block of the later
-// topology is named TOPOLOGY:block1. The value ALL of `nodes` stands for the job's hosts,
-// `known_hosts`. If two
-// topologies contradict each other, the first topology with cluster_default wins. If no topology
-// has cluster_default, the first topology wins. `file` is the text's name in evidence and errors
-// (file:line:column). A flat topology results in a map without hosts. Unknown keys are ignored with
-// a warning. Errors: those of parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and
-// map_of_toruses(); a value of a wrong type.
+// topology is named TOPOLOGY:block1. The value ALL of `nodes` stands for the job's hosts
+// (`known_hosts`). If two topologies contradict each other, the first topology with cluster_default
+// wins. If no topology has cluster_default, the first topology wins. `file` is the text's name in
+// evidence and errors (file:line:column). A flat topology results in a map without hosts. Unknown
+// keys are ignored with a warning. Errors: those of parse_yaml(), map_of_switches(),
+// map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
