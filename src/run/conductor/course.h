@@ -68,8 +68,8 @@ struct Course {
   }
 };
 
-// A job that runs for weeks may lose and gain nodes without a limit. Therefore only the latest
-// most_recorded attempts are recorded.
+// Only the latest most_recorded attempts are recorded, because a job that runs for weeks may lose
+// and gain nodes without a limit.
 inline constexpr std::size_t most_recorded = 1'000;
 // The nodes are recorded only for the latest most_recorded_with_nodes attempts, because a node
 // takes half a kilobyte.

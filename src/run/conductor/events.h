@@ -14,7 +14,8 @@
 
 namespace toprun::run {
 
-// Every member's part of the job. The arrangement does not contain the store's address.
+// Every member's assignment, which the driver computes when it gets Arrange. The assignments do not
+// contain the store's address.
 struct Arrangement {
   std::vector<model::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;        // the first member of each node, by group rank

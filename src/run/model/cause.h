@@ -17,18 +17,18 @@ namespace toprun::model {
 struct Frame {
   std::string_view file, line, function;
 };
-// nullopt: the line is not a frame. The result refers to `text`.
+// Parses a line of a rank's output. nullopt: the line is not a frame. The result refers to `text`.
 std::optional<Frame> frame_in(std::string_view text);
 
-// The innermost frame of the user's own code in the last traceback: "train.py, line 88, in step".
-// Empty: no line is such a frame.
+// Returns the innermost frame of the user's own code in the last traceback, "train.py, line 88, in
+// step". Empty: no line is such a frame.
 std::string users_place(std::span<const std::string> output);
 std::string users_place(const Frame& frame);
 
 // Whether `output`, the last lines of a rank, proves that this exception was caught nowhere and
 // ended the rank's Python. The proof is PyTorch's sys.excepthook, which puts "[rank0]: " before
-// each line of such a traceback (_distributed_excepthook in torch/distributed/distributed_c10d.py);
-// a traceback without that may have been logged by a rank that went on.
+// each line of such a traceback (_distributed_excepthook in torch/distributed/distributed_c10d.py).
+// A traceback without this prefix may have been logged by a rank that went on.
 bool was_caught_nowhere(std::string_view exception, std::span<const std::string> output);
 
 // The reason why an attempt did not end with all ranks at exit code 0.

@@ -45,7 +45,8 @@ struct Share {
   std::optional<int> rank = {};
   std::string_view node = {};
 };
-// nullopt if `shares` is empty. Among equally slow shares the first is chosen.
+// Computes the spread of `shares`; nullopt if there are none. Of equally slow shares, the first
+// counts as the slowest.
 std::optional<Spread> spread_of(std::span<const Share> shares);
 
 // How long the nodes or ranks took for each phase. Unset: the phase was not reached, or one process
@@ -63,7 +64,7 @@ struct Spreads {
                                                 // collective
 };
 
-// Ranks that have not reached the store, or their first collective, although other ranks have.
+// The ranks for which others wait: they have not reached the store, or their first collective.
 struct Awaited {
   bool at_store = true;       // true: the ranks have to reach the store; false: their first
                               // collective

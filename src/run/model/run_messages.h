@@ -132,13 +132,14 @@ struct RanksSeen {
   int more = 0;  // the number of RanksReported messages that follow
 };
 
-// member → root: what flight recorders or NCCL reported about the member's ranks, for a look.
+// member → root: what flight recorders or NCCL reported about the member's ranks, as a further
+// answer to LookAtRanks.
 struct RanksReported {
   int look = 0;
   recorder::Summary recorded;
   std::vector<ras::Finding> nccl = {};
 };
-inline constexpr int most_reported = 2;  // for each look
+inline constexpr int most_reported = 2;  // for each LookAtRanks
 
 // member → root: the answer to MeasureRanks, with the resource use of its ranks and its host.
 struct RanksUse {
