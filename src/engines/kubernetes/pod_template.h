@@ -38,7 +38,7 @@ void choose_nodes(Json& pod_spec, const Workload& job);
 // Sets schedulerName and priorityClassName in a pod's spec.
 void choose_scheduler(Json& pod_spec, const Workload& job);
 
-// {queue, minAvailable, priorityClass} for a PyTorchJob. Empty: the job does not use Volcano.
+// Returns a PyTorchJob's {queue, minAvailable, priorityClass}. Empty: the job does not use Volcano.
 Json scheduling_policy(const Workload& job);
 
 // Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
@@ -76,7 +76,7 @@ inline constexpr std::string_view toprun_folder = "/toprun.io";
 // MiB.
 inline constexpr std::string_view shared_memory_folder = "/dev/shm";
 
-// A PodTemplateSpec with one container of this name.
+// Returns a PodTemplateSpec with one container of this name.
 Json pod_template(const Workload& job, std::string_view container);
 
 }  // namespace toprun::engines::kubernetes
