@@ -27,8 +27,8 @@ struct Reply {
 Result<std::optional<Reply>> ask(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
-// Like ask(), for an answer without a fixed end: the caller reads the body from the returned
-// socket.
+// Queries the job like ask(), for an answer without a fixed end. Returns the socket, from which the
+// caller reads the body.
 Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
