@@ -9,7 +9,7 @@
 
 namespace toprun::cli {
 
-// The file of --output. Unset: the output goes to stdout, because --output is not given or is "-".
+// Returns the file of --output. Unset: --output is not given or is "-", so stdout is used.
 std::optional<std::string> output_file(const options::Call& call);
 
 // Prints the content on stdout, or writes the file of --output and reports the file. Returns the
