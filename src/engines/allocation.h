@@ -40,8 +40,7 @@ struct Node {
   std::string address = {};  // exec: the pod's address
 };
 
-// The facts that one engine knows about the place where this process runs. Each fact comes with its
-// source.
+// What one engine knows about where this process runs. Each fact comes with its source.
 struct Allocation {
   EngineKind engine = EngineKind::local;
   Stance stance = Stance::single;

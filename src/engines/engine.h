@@ -92,7 +92,7 @@ struct Presence {
   bool may_be_late = false;        // perhaps the process on an unlisted node has not started yet
 };
 
-// Waits for the given time. False: there is no more time to wait.
+// Waits for the given time. Returns false if there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
 // An engine that may have started this process. detect() is pure, and returns nullopt if another
@@ -142,7 +142,7 @@ std::span<const Engine* const> engines();
 //
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
-//   | what a launcher said over ssh or into a pod         |                       | agent             |
+//   | a launcher's variables, over ssh or into a pod      |                       | agent             |
 //   | --via mpirun, --launcher mpirun, or an MPIJob's     | hosts are named, or   | starter           |
 //   |   launcher pod                                      |                       |                   |
 //   |                                                     |   it is a Slurm job   |                   |

@@ -46,7 +46,7 @@ class ManualEngine final : public Engine {
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
 //   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
-//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one                             |
+//   | WORLD_SIZE > 1 and RANK          | refuses: N processes could each train alone          |
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //

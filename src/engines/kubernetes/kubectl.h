@@ -16,7 +16,7 @@ Result<void> find_kubectl(const Environment& environment);
 // Creates the manifest's object with kubectl. `trial`: only checks whether the cluster would accept
 // the object. Returns the object's name from kubectl: "pytorchjob.kubeflow.org/train-x7k2p". Blocks
 // for at most `limit`. Error: there is no kubectl, the cluster does not answer, or the cluster
-// refuses. If the cluster refuses, the error contains the cluster's words.
+// refuses. A refusal contains the cluster's message.
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 

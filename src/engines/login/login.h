@@ -18,7 +18,7 @@ namespace toprun::engines {
 //
 //   | given                                    | stance  | engine        |
 //   |------------------------------------------|---------|---------------|
-//   | what the launcher told this agent        | agent   | the launcher's |
+//   | the launcher's variables for this agent  | agent   | the launcher's |
 //   | hosts                                    | starter | ssh           |
 //   | pods                                     | starter | exec          |
 class LoginEngine final : public Engine {

@@ -14,7 +14,7 @@
 
 namespace toprun::live {
 
-inline constexpr std::size_t most_answer_bytes = 256u << 20;  // the report of 100,000 ranks
+inline constexpr std::size_t most_answer_bytes = 256u << 20;  // enough for /report of 100,000 ranks
 
 struct Reply {
   unsigned status = 200;

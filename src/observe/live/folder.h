@@ -31,8 +31,8 @@ std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, 
 // Returns the sockets in all possible folders of this user. On some of them, no job may listen.
 std::vector<Socket> sockets(const Environment& environment);
 
-// Removes the socket if no process listens on it, because its job was killed. False: the socket
-// still exists.
+// Removes the socket if no process listens on it, because its job was killed. Returns false if the
+// socket still exists.
 bool remove_if_dead(const std::filesystem::path& socket);
 
 }  // namespace toprun::live

@@ -117,7 +117,7 @@ class Coordinator {
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<model::Share> warmed;      // the nodes whose warm parent has finished its imports
     std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
-    // The arrivals that were reported before all members had started, and the time of the report.
+    // The arrivals that were reported before all members had started, and when they were reported.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
     // The error of a member that cannot reach the store. Perhaps the fault is in the store's node.
@@ -265,8 +265,8 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // set once no seat is free: until when the run waits for
-                                          // more nodes, to choose among all
+  std::optional<SteadyTime> choice_due_;  // set once the maximum of nodes is there: until when the
+                                          // run waits for more nodes, to choose among all
   SteadyTime growth_answered_{};          // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};
   int visitors_reported_ = 0;  // number of lines of tell_of_visitor() since then, including the

@@ -105,8 +105,8 @@ struct Say {
   std::string text;
 };
 
-// Find out the members' places in the network, choose the members that take part, and compute their
-// order.
+// Find out the members' locations in the network, choose the members that take part, and compute
+// their order.
 struct Arrange {
   int attempt = 0;
   std::vector<model::Join> members = {};
@@ -131,7 +131,7 @@ struct TellPlaces {
   model::Places places;
 };
 
-// Print the report of a failed attempt.
+// Print the message about a failed attempt.
 struct TellFailure {
   int attempt = 0;
 };

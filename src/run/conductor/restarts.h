@@ -37,7 +37,7 @@ class Restarts {
     std::string words;  // the decision or its reason; empty if there is nothing to report
     std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How far an attempt came before it ended.
+  // How long an attempt lasted, and what it reached.
   struct Life {
     // From the workers' start to the first failure or the command to end; unset: the workers never
     // started.

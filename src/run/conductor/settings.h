@@ -24,7 +24,8 @@ inline constexpr std::chrono::seconds telling_limit{60};
 // How long the root waits for the engine to answer why it ended the run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
-// A shorter wait for more nodes is not reported: it is over before the message is read.
+// A wait for more nodes is reported only if it takes at least this long. A shorter wait is over
+// before the user has read the message.
 inline constexpr std::chrono::seconds least_told_wait{1};
 // If the ranks' order is not computed after order_patience, a message says what the run waits for.
 // A stage that is late for another reason reports after report_missing_every. Both messages are
@@ -34,13 +35,15 @@ inline constexpr std::chrono::seconds report_again_every{60};
 // While nodes join, a record with the present nodes is written this long after a node has joined or
 // left. So a fast launch, or thousands of nodes at once, cause no extra records.
 inline constexpr std::chrono::seconds gathering_record_after{1};
-// How long a run without a free seat waits for the engine's other nodes, to choose among all nodes.
+// How long a run with the maximum number of nodes waits for the engine's other nodes, to choose
+// among all nodes.
 inline constexpr std::chrono::seconds spares_limit{1};
 // How many lines about agents that join, wait as spares, are refused or leave are printed at most
 // in each period of visitor_lines_while.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
-// A request to grow that reaches several agents at once is answered only once.
+// How far apart answers to requests to grow are at least. So a request that reaches several agents
+// at once is answered only once.
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};

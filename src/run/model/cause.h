@@ -68,7 +68,7 @@ struct Cause {
   std::vector<Outside> last_output;
   Outside kernel_evidence;  // the out-of-memory killer's message; empty: none
   Outside next = {};        // what the user can do; empty: no advice. Only in reports and pictures
-  Outside what = {};  // read from a report: the sentence() of the run; empty: not read from one
+  Outside what = {};        // read from a --report file: the sentence() in it; else empty
 };
 
 // Whether the signal came after an exception that had ended the rank's Python: native code that

@@ -39,7 +39,7 @@ struct Spread {
   std::string node = {};         // the node of the slowest; empty: unknown
 };
 
-// One node's or rank's share of a phase.
+// How long one node or rank took for a phase.
 struct Share {
   std::chrono::milliseconds took{0};
   std::optional<int> rank = {};

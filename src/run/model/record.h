@@ -18,9 +18,10 @@
 namespace toprun::model {
 
 // A record has the same form at the root, which fills it, and in a program that reads it from a
-// report (record_in) or from a running job (observe/snapshot/picture.h). A record that was read
-// contains less: a value that the report lacks stays unset, and a time that the report lacks is
-// WallTime{}.
+// --report file (record_in) or from a running job (observe/snapshot/picture.h). A record that was
+// read contains less: a missing value stays unset, and a missing time is WallTime{}.
+
+// Returns nullopt for the time WallTime{}, which stands for an unknown time.
 inline std::optional<WallTime> if_known(WallTime time) {
   return time == WallTime{} ? std::nullopt : std::optional(time);
 }
@@ -115,8 +116,8 @@ struct RunRecord {
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
-  // When the run admits more nodes, as in --grow. Empty: never. Unset: the report does not contain
-  // this fact.
+  // When the run admits more nodes, as in --grow. Empty: never. Unset: the --report file does not
+  // contain this fact.
   std::optional<Outside> grow = Outside();
   Outside title = {};    // the name that its user chose; empty: none
   Outside program = {};  // the script, module or program
@@ -144,7 +145,7 @@ inline constexpr std::string_view report_schema = "toprun.report/1";
 // null during the run.
 nlohmann::json report_json(const RunRecord& run);
 bool is_report(const nlohmann::json& document);
-// Reads a report. Not read: orders, networks, and a hang's groups and evidence.
+// Reads a --report file, except orders, networks, and a hang's groups and evidence.
 RunRecord record_in(const nlohmann::json& report);
 // Reads an attempt from a --report file or from the answer of a running job.
 AttemptRecord attempt_in(const nlohmann::json& object);

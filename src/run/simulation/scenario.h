@@ -80,7 +80,7 @@ class Timeline {
   void in(milliseconds time, What&& what) {
     at(now_ + time, std::forward<What>(what));
   }
-  // Runs the next event. False: there is no event before `limit`.
+  // Runs the next event. Returns false if there is no event before `limit`.
   bool step(SteadyTime limit);
   SteadyTime now() const { return now_; }
   run::Moment moment() const { return {now_, WallTime(now_.time_since_epoch())}; }

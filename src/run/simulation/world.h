@@ -85,7 +85,7 @@ class World {
   struct Failure {
     int attempt = 0;
     model::WorkerExit exit;
-    bool is_known = false;  // the root received the report while the node had a seat
+    bool is_known = false;  // the root received this exit while the node was a member
   };
 
   void tell(const std::string& what) const;

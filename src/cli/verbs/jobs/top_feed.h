@@ -28,7 +28,8 @@ struct Pictured {
   bool is_over = false;  // no more pictures will arrive: the job or the connection has ended
 };
 
-// Receives the pictures of a running job on a separate thread. The thread may outlive this object.
+// Receives the pictures of a running job, each of which is the job's state at one time. Uses a
+// separate thread, which may outlive this object.
 class PictureFeed {
  public:
   // Reads from the job's socket.
