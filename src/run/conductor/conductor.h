@@ -80,8 +80,8 @@ class Conductor {
   // Events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // `silent`: the node was lost by a time-out; otherwise its connection was closed. If all of a
-  // node's ranks have ended, the node may leave without causing a failure.
+  // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
+  // a node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
   // The root's own agent, which is in this process, must end, even if its ranks have already ended.
   void root_lost(std::size_t node, std::string reason, SteadyTime now);

@@ -46,7 +46,7 @@ class Restarts {
   };
   Next after(const Verdict& verdict, Life life);
 
-  // TORCHELASTIC_RESTART_COUNT: how many failures so far were followed by another attempt.
+  // How many failures so far were followed by another attempt (TORCHELASTIC_RESTART_COUNT).
   int count() const { return count_; }
 
  private:

@@ -51,7 +51,7 @@ enum class CauseKind {
   other,         // a kind that this version does not know, in a report of another version
 };
 
-// The name in JSON: "exit", "node_lost" …
+// Returns the name in JSON: "exit", "node_lost" …
 std::string_view name_of(CauseKind kind);
 struct Cause {
   CauseKind kind = CauseKind::launcher;
@@ -78,13 +78,13 @@ bool is_at_exit_of_python(const Cause& cause);
 // happens when Python exits while C++ threads still run, and may also be a crash.
 bool is_perhaps_at_exit_of_python(const Cause& cause);
 
-// A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
+// Describes the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
-// sentence() plus the run's exit code, unless the sentence already contains the code.
+// Returns sentence() and the run's exit code, unless the sentence already contains the code.
 std::string sentence_with_code(const Cause& cause, int exit_code);
-// " on n4"; empty if the cause has no single node.
+// Returns " on n4"; empty if the cause has no single node.
 std::string on(const Outside& node);
-// For lists: sentence() and the first line of the message, without repeating the node.
+// Returns, for lists, sentence() and the first line of the message, without repeating the node.
 std::string short_text(const Cause& cause);
 nlohmann::json cause_json(const Cause& cause);
 // Reads the output of cause_json(). Missing and malformed values stay unset. nullopt: `object` is

@@ -36,7 +36,7 @@ struct Places {
 // Returns an object with the schema toprun.stacks/1.
 nlohmann::json places_json(const Places& places);
 
-// "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
+// Returns "no rank has made progress for 30 s: rank 5 on n2 …", "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
 // Returns the time of the last progress. If it is unknown, returns the time of detection.
 WallTime since(const Hang& hang);

@@ -229,7 +229,7 @@ std::optional<std::string> refusal_in(const nlohmann::json& message);
 void to_json(nlohmann::json& json, const OutputLines& output);
 void from_json(const nlohmann::json& json, OutputLines& output);
 
-// The type of a message, "" if it has none.
+// Returns the type of a message, "" if it has none.
 std::string type_of(const nlohmann::json& message);
 
 // Reads the message as a struct of type T; nullopt if it does not have that form.

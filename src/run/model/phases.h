@@ -83,10 +83,10 @@ Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);
 
-// "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one line for each phase that is set. A
-// single node gets no line, because there is nothing to compare it with.
+// Returns a line for each phase that is set, "rank 17 on n5 took 41.0 s to import (median 3.0 s)".
+// A single node gets no line, because there is nothing to compare it with.
 std::vector<std::string> slowest_lines(const Spreads& spreads);
-// "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
+// Returns "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);
 
 // The progress of a launch, for the one status line on a terminal.

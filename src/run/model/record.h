@@ -131,7 +131,7 @@ struct RunRecord {
 const AttemptRecord& last_attempt(const RunRecord& run);
 // Returns the run's exit code. Unset while the run goes on, or if it was killed with its keeper.
 std::optional<int> reported_code(const RunRecord& run);
-// The time of the record, which is the run's end if the run has ended.
+// Returns the time of the record, which is the run's end if the run has ended.
 WallTime updated_at(const RunRecord& run);
 nlohmann::json spares_json(const RunRecord& run);
 nlohmann::json lost_spares_json(const RunRecord& run);
@@ -141,8 +141,8 @@ std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
 inline constexpr std::string_view report_schema = "toprun.report/1";
-// The content of the --report file, which has the schema report_schema. `exit_code` and `ended` are
-// null during the run.
+// Returns the content of the --report file, which has the schema report_schema. `exit_code` and
+// `ended` are null during the run.
 nlohmann::json report_json(const RunRecord& run);
 bool is_report(const nlohmann::json& document);
 // Reads a --report file, except orders, networks, and a hang's groups and evidence.
