@@ -104,7 +104,7 @@ class Engine {
   virtual EngineKind kind() const = 0;
   virtual Result<std::optional<Allocation>> detect(const Environment& environment,
                                                    const Hints& hints) const = 0;
-  // Only for an allocation whose stance is `starter`.
+  // Returns how to start the agents. Only for an allocation whose stance is `starter`.
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
@@ -134,7 +134,7 @@ class Engine {
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};
 
-// All engines in the order of detection; the last engine always returns a result.
+// Returns all engines in the order of detection; the last engine always returns a result.
 std::span<const Engine* const> engines();
 
 // clang-format off

@@ -44,26 +44,26 @@ Json scheduling_policy(const Workload& job);
 // Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
 bool needs_mark(const Placement& placement);
 
-// "kai-scheduler"; empty: the cluster's default scheduler.
+// Returns "kai-scheduler"; empty: the cluster's default scheduler.
 std::string_view scheduler_name(Placer placer);
 
 // Parts of manifests that all kinds share.
 
 Json metadata_of(const Workload& job);
-// {labels, annotations} of the pods; null: the pods have none.
+// Returns {labels, annotations} of the pods; null: the pods have none.
 Json metadata_of_pods(const Workload& job);
-// [{name, value}]; values from Secrets are references. In a job with several nodes, pods also get
-// NODE_NAME, which is needed to find a node's labels.
+// Returns [{name, value}]; values from Secrets are references. In a job with several nodes, pods
+// also get NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// The container's command. If the job brings its own toprun binary, `toprun` is the binary's path,
-// and a command that runs toprun begins with this path.
+// Returns the container's command. If the job brings its own toprun binary, `toprun` is the
+// binary's path, and a command that runs toprun begins with this path.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
                                          // limits
 Json volumes_of(const Workload& job);
 Json mounts_of(const Workload& job);
-// The container's securityContext, also used for init containers; null: not needed. For restricted
-// pods, the securityContext follows Kubernetes' Pod Security Standards.
+// Returns the container's securityContext, also used for init containers; null: not needed. For
+// restricted pods, the securityContext follows Kubernetes' Pod Security Standards.
 Json security_of(const Workload& job);
 // Sets the service account and the credentials for pulling the image.
 void choose_account(Json& pod_spec, const Workload& job);

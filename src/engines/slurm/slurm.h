@@ -65,7 +65,7 @@ enum class BatchScript {
 };
 BatchScript batch_script_in(std::string_view job);
 
-// P = 61000 + (job·7 + step) mod 4536: above the ephemeral ports, different for neighbouring jobs.
+// Returns 61000 + (job·7 + step) mod 4536: above the ephemeral ports; neighbouring jobs differ.
 int slurm_port(std::int64_t job, std::int64_t step);
 
 }  // namespace toprun::engines

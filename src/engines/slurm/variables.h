@@ -43,7 +43,7 @@ Result<std::vector<int>> counts(const Environment& environment, const std::strin
 Result<std::optional<int>> gpus(const Environment& environment, const std::string& name);
 
 Result<std::int64_t> job_id(const Environment& environment);
-// SLURM_PROCID.
+// Reads SLURM_PROCID.
 Result<std::optional<int>> task_number(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
 // Whether Slurm made the step for a shell: the batch step, or salloc's interactive step. Such a
