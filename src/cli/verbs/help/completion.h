@@ -18,8 +18,8 @@ namespace toprun::cli {
 // program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
-// `toprun completion SHELL`. The scripts' queries use `completion --words [WORD...]` or `completion
-// --torchrun-words [WORD...]`.
+// `toprun completion SHELL`: prints completion(). The scripts' queries use `completion --words
+// [WORD...]` or `completion --torchrun-words [WORD...]`.
 Result<int> run_completion(const options::Call& call);
 // Answers a query of toprun's completion scripts. nullopt: a user typed the command.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);
