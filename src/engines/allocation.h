@@ -35,13 +35,12 @@ struct Node {
   // started.
   std::optional<int> slots;
   std::string login = {};  // ssh: the login target, such as user@name
-  // exec: the command that runs the words after it in this pod, and the pod's address.
+  // exec: the command that runs the words after it in this pod.
   std::vector<std::string> exec = {};
-  std::string address = {};
+  std::string address = {};  // exec: the pod's address
 };
 
-// The facts that one engine knows about the place where this process runs. Each fact comes with its
-// source.
+// What one engine knows about where this process runs. Each fact comes with its source.
 struct Allocation {
   EngineKind engine = EngineKind::local;
   Stance stance = Stance::single;
@@ -103,17 +102,18 @@ struct Allocation {
   std::vector<std::string> notes;    // one line each, always shown to the user
 };
 
-// The port for a job number: from 61000 to 65535, above the ephemeral ports.
+// Returns the port for a job number: from 61000 to 65535, above the ephemeral ports.
 constexpr int engine_port(std::int64_t number) {
   return static_cast<int>(61'000 + number % 4'536);
 }
 
-// The text in which toprun's launchers pass the nodes in one variable: "n0=4,n1" (4 processes on
-// n0). An unknown number is left out.
+// Returns the text with which toprun's launchers pass the nodes in one variable: "n0=4,n1" (4
+// processes on n0). An unknown number is left out.
 std::string node_list_text(std::span<const Node> nodes);
+// Parses the text of node_list_text(). Errors name `variable`, which contains the text.
 Result<std::vector<Node>> parse_node_list(std::string_view variable, std::string_view text);
 
-// Counts in Slurm's form, as in SLURM_TASKS_PER_NODE: "8(x4),2" is 8 8 8 8 2.
+// Returns the counts in Slurm's form, as in SLURM_TASKS_PER_NODE: "8(x4),2" is 8 8 8 8 2.
 std::string count_list_text(std::span<const int> counts);
 
 }  // namespace toprun::engines

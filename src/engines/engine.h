@@ -45,7 +45,7 @@ struct Hints {
   int pbs_nodes = 0;                  // number of hosts in the file that PBS_NODEFILE names
   std::string via;  // the option that makes mpirun start the processes on the nodes
 
-  // How many of the engine's `available` nodes to use. Unset: there are too few or too many.
+  // Returns how many of the engine's `available` nodes to use. Unset: there are too few.
   std::optional<int> use_of(int available) const {
     const int most = nnodes.value_or(available);
     if (available >= most) return most;
@@ -92,7 +92,7 @@ struct Presence {
   bool may_be_late = false;        // perhaps the process on an unlisted node has not started yet
 };
 
-// Waits for the given time. False: there is no more time to wait.
+// Waits for the given time. Returns false if there is no more time to wait.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
 // An engine that may have started this process. detect() is pure, and returns nullopt if another
@@ -104,29 +104,28 @@ class Engine {
   virtual EngineKind kind() const = 0;
   virtual Result<std::optional<Allocation>> detect(const Environment& environment,
                                                    const Hints& hints) const = 0;
-  // Only for an allocation whose stance is `starter`.
+  // Returns how to start the agents. Only for an allocation whose stance is `starter`.
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
-  // Why the engine ended a run with a signal. nullopt: the engine did not end it, or gives no
-  // reason. May run a command, for engine_answer_limit at most.
+  // Returns why the engine ended a run with a signal. nullopt: the engine did not end it, or gives
+  // no reason. May run a command, for engine_answer_limit at most.
   virtual std::optional<Stop> why_stopped(const Environment&) const { return std::nullopt; }
-  // How often the engine has requeued this job so far.
+  // Returns how often the engine has requeued this job so far.
   virtual int requeues(const Environment&) const { return 0; }
-  // After a preempted run: requeues the job. Only if the user asked the engine for a requeue, and
-  // the engine itself would not requeue the job after the job's processes have ended.
+  // Requeues the job after a preempted run, if the user asked the engine for a requeue and the
+  // engine itself would not requeue the job after the job's processes have ended.
   virtual void put_back(const Environment&) const {}
   // Whether this process belongs to the engine and forwards its signals to the job on this node.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.
   virtual bool signals_every_process(const Environment&) const { return false; }
-  // For a node of an elastic run that has lost contact with the root's node. If the engine reports
-  // the root's node as lost, nothing else would end the job, so this function requeues or ends the
-  // job. The function blocks until it has requeued or ended the job, or until it is clear that
-  // neither is necessary.
+  // Requeues or ends the job if the engine reports the root's node as lost, because nothing else
+  // would end the job. Called on a node of an elastic run that has lost contact with the root's
+  // node. Blocks until the job is requeued or ended, or clearly need not be.
   virtual void requeue_orphaned(const Environment&, const Pause&) const {}
-  // The locations of the processes that the engine started together with this process. nullopt:
+  // Returns which nodes run processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.
   virtual std::optional<Presence> presence(const Environment&) const { return std::nullopt; }
   // Ends all processes that the engine started together with this process. Runs a command.
@@ -135,15 +134,15 @@ class Engine {
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};
 
-// All engines in the order of detection; the last engine always returns a result.
+// Returns all engines in the order of detection; the last engine always returns a result.
 std::span<const Engine* const> engines();
 
 // clang-format off
-// Where does this process run? Returns the answer of the first engine that detects itself:
+// Returns where this process runs: the answer of the first engine that detects itself.
 //
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
-//   | what a launcher said over ssh or into a pod         |                       | agent             |
+//   | a launcher's variables, over ssh or into a pod      |                       | agent             |
 //   | --via mpirun, --launcher mpirun, or an MPIJob's     | hosts are named, or   | starter           |
 //   |   launcher pod                                      |                       |                   |
 //   |                                                     |   it is a Slurm job   |                   |
@@ -187,11 +186,11 @@ bool signals_every_process(const Environment& environment);
 // Calls requeue_orphaned() of each engine.
 void requeue_orphaned(const Environment& environment, const Pause& pause);
 
-// The result of the first engine that knows the processes' locations.
+// Returns the result of the first engine whose presence() knows which nodes run processes.
 std::optional<Presence> presence(const Environment& environment);
 void end_step(const Environment& environment);
 
-// --standalone or --nnodes 1 on the command line: the user wants this process to train alone.
+// Whether the user wants this process to train alone: by --standalone, or --nnodes 1 as an option.
 bool wants_single(const Hints& hints);
 bool on_command_line(std::string_view source);
 

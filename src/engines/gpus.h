@@ -17,11 +17,11 @@ struct GpuCount {
 
 enum class GpuVendor { none, nvidia, amd };
 
-// The vendor of the GPU driver on this host; NVIDIA comes first.
+// Returns the vendor of the GPU driver on this host; NVIDIA if there are two.
 GpuVendor gpu_vendor(const std::filesystem::path& root = "/");
 
-// The number of GPUs that a process started here would see, as torch.cuda.device_count() counts
-// them. Needs no CUDA, ROCm or torch: the kernel drivers' files below `root` list the GPUs, and the
+// Counts the GPUs that a process started here would see, as torch.cuda.device_count() counts them.
+// Needs no CUDA, ROCm or torch: the kernel drivers' files below `root` list the GPUs, and the
 // variables reduce the list. If an NVIDIA GPU is split by MIG, the result is 1, because CUDA shows
 // a process only one instance (NVIDIA MIG user guide, "CUDA Device Enumeration"). Never opens a
 // device, because that can take seconds.
@@ -40,19 +40,18 @@ struct GpuShare {
 // 0.
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
-// The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
-// (ROCm's) order. If all GPUs are of one model, this is the order by address. GPUs that the
-// variables exclude are left out. Empty if there is no GPU. An error if there are GPUs and the
-// driver does not report their addresses. The addresses come from /proc/driver/nvidia/gpus (NVIDIA
-// driver README, "The /proc file system interface") and from domain and location_id in the KFD
-// topology.
+// Returns the PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in
+// CUDA's (ROCm's) order. If all GPUs are of one model, this is the order by address. GPUs that the
+// variables exclude are left out. Empty: there is no GPU. Error: there are GPUs, but the driver
+// does not report their addresses. They come from /proc/driver/nvidia/gpus (NVIDIA driver README,
+// "The /proc file system interface") and from domain and location_id in the KFD topology.
 Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const std::filesystem::path& root = "/");
 
-// The number of GPUs in CUDA_VISIBLE_DEVICES. Without this variable, the smaller of the numbers in
-// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The list is parsed
-// as in CUDA: the list ends before an index that is negative or not a number ("-1", "NoDevFiles").
-// If an entry is repeated, the list is empty.
+// Counts the GPUs in CUDA_VISIBLE_DEVICES. Without this variable, returns the smaller of the
+// numbers in HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The list
+// is parsed as in CUDA: the list ends before an index that is negative or not a number ("-1",
+// "NoDevFiles"). If an entry is repeated, the list is empty.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -38,15 +38,15 @@ class ManualEngine final : public Engine {
                                            const Hints& hints) const override;
 };
 
-// RANK, WORLD_SIZE and MASTER_ADDR from a program for which toprun has no engine. Examples: an
-// operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
-// around this process, or an old `export`. The numbers may count pods or processes. toprun cannot
-// know which, so it does not guess.
+// Checks RANK, WORLD_SIZE and MASTER_ADDR from a program for which toprun has no engine. Examples:
+// an operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another
+// torchrun around this process, or an old `export`. The numbers may count pods or processes. toprun
+// cannot know which, so it does not guess.
 //
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
 //   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
-//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one                             |
+//   | WORLD_SIZE > 1 and RANK          | refuses: N processes could each train alone          |
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
@@ -57,13 +57,13 @@ class ManualEngine final : public Engine {
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints);
 
-// The warning for a batch system or cloud without an engine here (PBS, LSF, SageMaker, SkyPilot).
-// The batch system's variables list several nodes, but nothing requests more than one. The warning
+// Returns a warning if a batch system or cloud without an engine here (PBS, LSF, SageMaker,
+// SkyPilot) lists several nodes in its variables, but nothing requests more than one. The warning
 // says how to use all nodes. nullopt: no such job.
 std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
                                                         const Hints& hints);
 
-// With --ranks-in-place: this process is one of the ranks that the variables count. Error: what is
+// For --ranks-in-place: reads from the variables which rank this process is. Error: what is
 // missing.
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 

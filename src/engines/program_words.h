@@ -5,13 +5,13 @@
 
 namespace toprun::engines {
 
-// The script and its arguments, in the form for the end of a `toprun run` command line. The words
+// Returns the script and its arguments as the last words of a `toprun run` command line. The words
 // begin with `--` if they would otherwise be read as options.
 std::vector<std::string> after_options(const std::vector<std::string>& program);
 
-// The command of a pod whose node is used later. Every image with a shell can run this command, and
-// its process 1 reaps orphaned processes. Unlike `sleep infinity` as process 1, this command ends
-// at SIGTERM, so a deleted pod is gone at once.
+// Returns the command of a pod that sleeps until its node is used. Every image with a shell can run
+// this command, and its process 1 reaps orphaned processes. Unlike `sleep infinity` as process 1,
+// this command ends at SIGTERM, so a deleted pod is gone at once.
 inline std::vector<std::string> sleeping_command() {
   return {"sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"};
 }

@@ -20,7 +20,7 @@ struct Advice {
   std::string_view fix;
 };
 
-// An error with the stderr output of an engine program that failed, a few lines joined into one
+// Returns an error with a failed engine program's stderr output, a few lines joined into one
 // (complaint.h), and with the advice. The first advice whose words occur in the output applies.
 // Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text,
@@ -43,9 +43,9 @@ struct Ended {
 Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
                               std::string_view grant);
 
-// The user name of this process. The name comes from USER or LOGNAME. If both are unset, as in cron
-// jobs and containers, the name comes from `id -un`. "uid-1000" if the host knows no name. Blocks
-// for at most `limit`.
+// Returns the user name of this process: from USER or LOGNAME, or, if both are unset as in cron
+// jobs and containers, from `id -un`. "uid-1000" if the host knows no name. Blocks for at most
+// `limit`.
 std::string user_name(const Environment& environment, std::chrono::milliseconds limit);
 
 }  // namespace toprun::engines

@@ -116,9 +116,9 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// The exit code that represents a job's result. JobEnd decides first, then the job's own exit code.
-// A cancelled job without its own exit code has the code 143. A failed job without its own exit
-// code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.
+// Returns the exit code that represents a job's result. JobEnd decides first, then the job's own
+// exit code. A cancelled job without its own exit code has the code 143. A failed job without its
+// own exit code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
 // A job's name on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
@@ -127,7 +127,7 @@ struct JobId {
   std::string number;       // "12"; empty: the job has a name, as in Kubernetes
   std::string task;         // "3", "[4-9]"; empty: no task
   std::string record = {};  // Job::number, if known, which excludes other jobs with the same name
-  bool has_pods = false;    // only a job of pods is meant, none of Slurm's
+  bool has_pods = false;    // the id means only a job of pods, not a job in Slurm
 };
 Result<JobId> parse_job_id(std::string_view text);
 
@@ -215,58 +215,57 @@ class Queue {
   virtual QueueKind kind() const = 0;
   std::string_view engine() const { return name_of(kind()); }
   virtual std::string_view engine_in_words() const = 0;  // "Slurm"
-  // Waiting and running jobs of one user, or of all users if `uid` is unset.
+  // Returns the waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
-  // All that is known about this job, even after its end. For an array: one record per task, in the
-  // natural order of the ids. Empty: the engine does not know the job, or no longer knows it.
+  // Returns all that is known about this job, even after its end. For an array: one record per
+  // task, in the natural order of the ids. Empty: the engine does not know the job (any longer).
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
-  // The user's ended jobs, as far back as the engine remembers, but at most a week.
+  // Returns the user's ended jobs, as far back as the engine remembers, but at most a week.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;
-  // Pending jobs of one user or of all, with their expected start times if the engine predicts
-  // them.
+  // Returns the pending jobs of one user or of all, with the start times that the engine predicts.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // Whether `toprun submit` wrote the job's batch script. If so, the script's shell has become
   // toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
-  // Whether an ended job's name and output exist until a user cancels the job.
+  // Whether the name and the output of an ended job are kept until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
-  // The command that ends these jobs, or sends a signal ("USR1") to these jobs. execute() runs the
-  // command. The error contains the engine's words, or says that the engine has no such command.
+  // Returns the command that ends these jobs, or sends a signal ("USR1") to them. execute() runs
+  // the command. The error is the engine's, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
-  // The reason why this job waits or ended, or its state, in a user's words. Empty: toprun has no
-  // words for it.
+  // Returns why this job waits or ended, in a user's words. Empty: toprun has no words for it.
   virtual std::string reason_words(const Job& job) const = 0;
+  // Explains a job's state in a user's words. Empty: toprun has no words for it.
   virtual std::string state_words(std::string_view state_word) const = 0;
-  // How long the engine itself remembers a job after its end, apart from a separate archive.
+  // Returns how long the engine itself, without an archive, remembers a job after its end.
   virtual std::chrono::seconds memory() const = 0;
-  // Why find() perhaps does not find this job, although the job existed.
+  // Returns why find() may not find this job even if the job existed.
   virtual std::string forgets(const JobId& id) const = 0;
-  // The command that prints the output of a job, or of one of its printers, if the engine itself
-  // stores the output. nullopt: the output is in files.
+  // Returns the command that prints the output of a job, or of one of its printers, if the engine
+  // itself stores the output. nullopt: the output is in files.
   virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                               const Printer* only) const = 0;
-  // If a job's nodes are pods: the pods by their number in the job. Error: the job has no pods.
+  // Returns the job's pods by their number in the job. Error: the job has no pods.
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
-  // The command that executes the words after it in such a pod, with this process's standard input
-  // or terminal.
+  // Returns the command that executes the words after it in such a pod, with this process's
+  // standard input or terminal.
   virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
     return {};
   }
-  // The command that executes toprun with these words on the node or pod of a running job's root
-  // agent, to query the job. `self`: this program's path.
+  // Returns the command that executes toprun with these words on the node or pod of a running job's
+  // root agent, to query the job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
-  // The file name, with the engine's patterns (%j, %N …) expanded for the job's batch script.
+  // Expands the engine's patterns (%j, %N …) in a file name for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };
 
-// The engine that TOPRUN_ON names, otherwise the first of Slurm, Run:AI and Kubernetes whose
-// programs are in PATH. Error: there is no engine; the message lists the programs that were not
-// found.
+// Returns the queue of the engine that TOPRUN_ON names, otherwise the first of Slurm, Run:AI and
+// Kubernetes whose programs are in PATH. Error: there is no engine; the message lists the programs
+// that were not found.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
 // Like find_queue(), for a job: a job with a name belongs to Run:AI or Kubernetes.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);

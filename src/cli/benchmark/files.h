@@ -24,7 +24,7 @@ Result<int> run_bench_history(const options::Call& call);
 // failed.
 Result<std::string> add_to_history(const bench::Report& report, const Environment& environment);
 
-// The whole report in one of the formats of --format.
+// Returns the whole benchmark report in one of the formats of --format.
 std::string formatted(const bench::Report& report, std::string_view format);
 
 }  // namespace toprun::benchmark

@@ -11,16 +11,16 @@
 
 namespace toprun::benchmark {
 
-// Error (exit_usage): no program contains all of these backends. Backends that need system
-// libraries are not in toprun itself, but in separate programs in the same folder.
+// Checks that one program contains all of these backends. Error: exit_usage. Backends that need
+// system libraries are not in toprun itself, but in separate programs in the same folder.
 Result<void> check_backends(const std::vector<std::string>& backends);
 
-// Error (exit_usage): the program for these backends is not in the folder of this toprun. Call this
-// function on rank 0's host. Other hosts get the program from rank 0's host.
+// Checks that the program for these backends is in the folder of this toprun. Error: exit_usage.
+// Called only on rank 0's host, because other hosts get the program from there.
 Result<void> check_program(const std::vector<std::string>& backends);
 
-// The default backend of a job. The backend is NCCL or RCCL if rank 0's host has one GPU for each
-// of its ranks and has the program for this backend, else TCP. All ranks call this function. Rank 0
+// Returns the default backend of a job: NCCL or RCCL if rank 0's host has one GPU for each of its
+// ranks and has the program for this backend, else TCP. All ranks call this function. Rank 0
 // decides, and the other ranks read the decision from the job's store. Rank 0 prints the reason if
 // the backend is not TCP.
 Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,

@@ -10,8 +10,8 @@
 
 namespace toprun::benchmark {
 
-// The line rate of a host's network in each direction, in Gbit/s, as reported by its kernel. For
-// NCCL and RCCL, the result is the rate of the ports that a job's collectives use
+// Returns the line rate of a host's network in each direction, in Gbit/s, from its kernel. For NCCL
+// and RCCL, the result is the rate of the ports that a job's collectives use
 // (machine/fabric/choice.h). For sockets, the result is the rate of the hardware of `interface`,
 // which is the interface that the sockets use. Unset: the rate is unknown, for example for virtual
 // interfaces.
@@ -25,8 +25,7 @@ struct OwnLink {
   int mtu = 0;  // MTU of the interface that sockets use; 0: unknown
 };
 
-// The rate and the MTU for this host. `address` is the address at which other ranks reach this
-// rank.
+// Returns the rate and the MTU for this host. Other ranks reach this rank at `address`.
 OwnLink own_link(const std::vector<std::string>& backends, const std::string& address);
 
 }  // namespace toprun::benchmark

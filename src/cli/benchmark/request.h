@@ -61,7 +61,7 @@ struct Backend {
 inline constexpr std::array known_backends = {
     Backend{"tcp", ""}, Backend{"gloo", "toprun-bench-gloo"}, Backend{"nccl", "toprun-bench", true},
     Backend{"rccl", "toprun-bench", true}};
-// The row of a name that is in the table.
+// Returns the row of `name`, which must be in known_backends.
 const Backend& backend_of(std::string_view name);
 bool is_on_gpus(std::string_view backend);
 

@@ -22,30 +22,29 @@ struct SetVariable {
   std::string value;
 };
 
-// The environment variable that sets this option for this command line. Pure.
+// Returns the environment variable that sets this option for this command line. Pure.
 std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment);
 
-// The profile from --profile, else from its variable, else from default-profile in the file with
-// the highest priority. Pure. Error (exit 2): no file contains the profile.
+// Returns the profile from --profile, else from its variable, else from default-profile in the file
+// with the highest priority. Pure. Error (exit 2): no file contains the profile.
 Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const options::Split& split,
                                                     const Environment& environment);
 
-// The options that files set for this command line. The result contains options that the command
-// knows, unless the command line or a variable sets them. Pure. A key in a profile has priority
-// over the same key outside of profiles. If two files set the same key, the file with the higher
-// priority counts. For `env`, this rule applies to each variable separately. If two tables set
-// options with the same meaning, such as hosts and hostfile, the options count as the same key.
+// Returns the options that configuration files set for this command line: those that the command
+// knows, and that neither the command line nor a variable sets. Pure. A key in a profile has
+// priority over the same key outside of profiles. If two files set the same key, the file with the
+// higher priority counts. For `env`, this rule applies to each variable separately. If two tables
+// set options with the same meaning, such as hosts and hostfile, the options count as the same key.
 std::vector<options::ParsedOption> options_of(const Config& config,
                                               const std::optional<ChosenProfile>& profile,
                                               const options::Split& split, options::Command command,
                                               const Environment& environment);
 
-// Whether configuration files are read for this command line. False under torchrun's name and with
-// --no-config. Also false for an agent, and for a shell that starts on a node, because these
-// commands have already received the files' options. Error (exit 2): --no-config together with an
-// option that it makes useless.
+// Whether configuration files are read for this command line. False under torchrun's name, with
+// --no-config, for an agent, and for a shell that starts on a node. The last two have already
+// received the files' options. Error (exit 2): --no-config with an option that it makes useless.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that files set for it.
@@ -61,8 +60,8 @@ struct WithConfig {
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// The words of the command line `typed`, for agents. Where hide_secrets() has written -e NAME in
-// `hidden`, the returned words also contain -e NAME. Pure.
+// Returns `words`, the command line `typed`, without secrets, for agents: with -e NAME wherever
+// hide_secrets() has written -e NAME in `hidden`. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
@@ -75,10 +74,10 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 
-// The value as written in a file, without secrets; "true" for a switch.
+// Returns the value as written in a file, without secrets; "true" for a switch.
 std::string shown_value(const options::ParsedOption& option);
 
-// The command line with the options from files added, because agents and jobs read no files.
+// Returns the command line with the options from files, because agents and jobs read no files.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
                                            const options::Split& split);
 

@@ -55,11 +55,11 @@ struct ConfigPlace {
 // that are not options or not allowed in a file, and values of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
-// One line for each variable of `env` whose name or value shows a secret, if the file's mode lets
-// its group or all users read it. Pure.
+// Returns one line for each variable of `env` whose name or value shows a secret, if the file's
+// mode lets its group or all users read it. Pure.
 std::vector<std::string> notes_on_open_secrets(const ConfigFile& file);
 
-// "did you mean X?", or a list of all known words.
+// Returns "did you mean X?", or a list of all known words.
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace toprun::config

@@ -40,8 +40,8 @@ struct Config {
 Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 
-// Error (exit 2): a file has wrong keys. All errors of all files but the last are printed on
-// stderr, and the last one is returned, so that it is the last line.
+// Returns the last error (exit 2) if files have wrong keys, and prints all errors before it on
+// stderr. So the caller prints the returned error as the last line.
 Result<void> refuse_wrong_keys(const Config& config);
 
 }  // namespace toprun::config

@@ -12,7 +12,7 @@ namespace toprun::jobs {
 // output was read. For an array job, shows the output of all tasks. Prints on stderr what the job
 // waits for and how the job ended. Ctrl-C stops only the display, not the job. Returns the job's
 // exit code (for an array the highest), 1 with a line on stderr if the code is unknown, or 130
-// after Ctrl-C. `setups`: the jobs of toprun setup that this job waits for.
+// after Ctrl-C. `setups`: the jobs of `toprun setup` that this job waits for.
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups = {});
 

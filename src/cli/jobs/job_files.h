@@ -31,22 +31,22 @@ struct JobFiles {
   std::string report() const { return folder + "/report.json"; }
 };
 
-// The job's files according to the engine; nullopt if the engine does not report them.
+// Returns the job's files according to the engine; nullopt if the engine does not report them.
 std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job);
-// Folders that may contain files of jobs that the engine has forgotten: the current folder, and the
-// folders of `jobs`.
+// Returns the folders that may contain files of jobs that the engine has forgotten: the current
+// folder, and the folders of `jobs`.
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 
-// The job's name, from the name of its output file: "train" for "logs/train.17.out". Empty if the
-// job has no output file.
+// Returns the job's name, from the name of its output file: "train" for "logs/train.17.out". Empty
+// if the job has no output file.
 std::string name_in(const JobFiles& files, const std::string& id);
 
-// The --dependency of this folder's job, according to its job script: "afterok:3,afterany:12_4".
-// Empty: there is none.
+// Returns the --dependency of this folder's job, according to its job script:
+// "afterok:3,afterany:12_4". Empty: there is none.
 std::string dependency_in(const std::string& folder);
 
-// What this folder's job of `toprun setup` builds, according to its job script: the folder of
-// --venv or the file of --container. Empty: it is another job.
+// Returns what this folder's job of `toprun setup` builds, according to its job script: the folder
+// of --venv or the file of --container. Empty: it is another job.
 std::string built_in(const std::string& folder);
 
 // The files of a job; the engine may have forgotten the job.
@@ -63,14 +63,14 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // (--redirects), and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
-// The files of jobs with this id that have their folders beside `folder`, a job's own folder.
+// Returns the files of jobs with this id whose folders are beside `folder`, a job's own folder.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
-// The files of the job that a path names: its own folder (LOGDIR/ID) or the report in it. nullopt:
-// the path does not exist, has no slash as an id, or names something else.
+// Returns the files of the job that a path names: its own folder (LOGDIR/ID) or report.json in it.
+// nullopt: the path does not exist, has no slash as an id, or names something else.
 std::optional<FoundFiles> files_at(const std::string& path);
 
-// The files of all jobs, with any id, in these folders and one level deeper.
+// Returns the files of all jobs, with any id, in these folders and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 
 // Selects a part of a job's output.
@@ -88,19 +88,19 @@ struct LogFile {
   std::string label;  // "n0"; empty: the engine's own file for the whole job
 };
 
-// HOST.out of each host, in natural order.
+// Returns HOST.out of each host, in natural order.
 std::vector<LogFile> node_files(const JobFiles& files);
 
-// Whether the job ran on several nodes, according to its report, or else to the number of hosts
-// with output.
+// Whether the job ran on several nodes, according to its report.json, or else to the number of
+// hosts with output.
 bool has_several_nodes(const JobFiles& files);
 
 // Moves the file of the root agent's host to the end of the list, because this file ends with the
 // run's last lines. `host` is the host's own name, perhaps with a domain.
 std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
-// The files that exist now: hosts' files in natural order, then the engine's file. Error: no file
-// matches the choice. The error says which option would have created the file.
+// Returns the files that exist now: hosts' files in natural order, then the engine's file. Error:
+// no file matches the choice. The error says which option would have created the file.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
 // Like log_files() above, for several jobs, such as the tasks of an array. If a job has no matching
 // files, its list is empty. Error: no job has matching files.

@@ -21,35 +21,36 @@ inline constexpr std::string_view default_log_dir = "logs";
 // Options of `toprun submit` and `toprun shell`, before the cluster is queried.
 struct SubmitOptions {
   engines::JobRequest request;  // `log_dir` is as given, `toprun` is not set
-  plan::Options run;            // for submit; checked in the same way as by `toprun run`
+  plan::Options run;            // for `toprun submit`; checked in the same way as by `toprun run`
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
   bool verbose = false;
   bool wait = false;
   bool follow = false;
   Setups setups;  // the jobs that --after setup refers to
-  // For shell: the environment in which the shell starts, with absolute folders. (For submit, the
-  // environment is in `run`.)
+  // For `toprun shell`: the environment in which the shell starts, with absolute folders. For
+  // `toprun submit`, the environment is in `run`.
   plan::Activation activation;
   container::Request container;
   std::optional<std::string> attach;
 };
 
-// Parses the command line. If an option is not given, its value comes from the variable that sbatch
-// (for shell: salloc) reads. Pure. Errors have exit_usage.
+// Parses the command line of `toprun submit`. If an option is not given, its value comes from the
+// variable that sbatch reads (for `toprun shell`: salloc). Pure. Errors have exit_usage.
 Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::vector<std::string>& arguments,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file);
-// Options of setup's job, before the last line of its script is known.
+// Parses the options of the job of `toprun setup`, before the last line of its script is known.
 Result<SubmitOptions> setup_job_options(const options::Split& split,
                                         const Environment& environment);
+// Parses the command line of `toprun shell`.
 Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment);
 
-// The command line for the run inside the job, made from the words of a submission. Each option and
-// its value are one word. Options from configuration files are included, so that later changes of
-// the files do not change the job. `leave_out` selects options that the submission itself has
-// handled.
+// Returns the command line for the run inside the job, made from the words of a submission. Each
+// option and its value are one word. Options from configuration files are included, so that later
+// changes of the files do not change the job. `leave_out` selects options that the submission
+// itself has handled.
 std::vector<std::string> run_words(
     const options::Split& split,
     const std::function<bool(const options::ParsedOption&)>& leave_out);

@@ -34,19 +34,18 @@ class JobOutput {
   JobOutput(const engines::Queue& queue, LogChoice choice)
       : queue_(queue), choice_(std::move(choice)) {}
 
-  // Shows new text. False: there was no new text. Error: stdout is closed, or no file matches the
-  // choice.
+  // Shows new text. Returns false if there was no new text. Error: stdout is closed, or no file
+  // matches the choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
-  // Call show_rests() after the job's end. Shows unfinished lines, and lines of the engine's file
-  // that were still waiting for their copy in a host's file.
+  // Shows, after the job's end, unfinished lines, and lines of the engine's file that were still
+  // waiting for their copy in a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.
   bool is_local() const;
-  // The reason why there is no output yet.
+  // Why there is no output yet, according to the last show().
   const std::optional<Error>& trouble() const { return trouble_; }
-  // The error if jobs run, but no job has the chosen node or rank. In this case, the chosen output
-  // can never appear.
+  // Set if jobs run, but none has the chosen node or rank, so the chosen output can never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:

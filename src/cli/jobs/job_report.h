@@ -19,13 +19,13 @@ struct JobReport {
   nlohmann::json document;  // the whole report
 };
 
-// Error: the text is not a report of this schema.
+// Parses a --report file. Error: the text does not have this schema.
 Result<JobReport> parse_report(std::string_view text);
-// Reads the report of a job. The caller will query or signal the process that the report names.
-// Error: another user could have written the file, or the job has ended.
+// Reads the --report file of a job whose root agent the caller will query or signal. Error: another
+// user could have written the file, or the job has ended.
 Result<JobReport> read_report_to_follow(const std::string& path, const std::string& what);
-// Reads a report; nullopt if the file does not exist. Refuses links and pipes, because another user
-// could have made them.
+// Reads a --report file; nullopt if the file does not exist. Refuses links and pipes, because
+// another user could have made them.
 Result<std::optional<JobReport>> read_report(const std::string& path);
 
 // Whether the ranks of the attempt have been started.
@@ -33,7 +33,7 @@ bool has_ranks(const model::AttemptRecord& attempt);
 // Describes the phase that follows the last phase which the attempt has reached: "its nodes are
 // being gathered".
 std::string phase_words(const model::AttemptRecord& attempt);
-// "join 210 ms, order 215 ms …": when each phase ended; empty: no phase has ended.
+// Returns when each phase ended, "join 210 ms, order 215 ms …"; empty: no phase has ended.
 std::string times_text(const model::Phases& phases);
 
 }  // namespace toprun::jobs

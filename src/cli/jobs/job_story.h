@@ -19,13 +19,13 @@ using TaskNumbers = std::vector<std::int64_t>;
 // Parses Slurm's form: "3", "1-3,7", "0-8:2", "[4-9%2]" (%2: at most 2 tasks at once). nullopt for
 // other forms, such as a list that Slurm has truncated. Pure.
 std::optional<TaskNumbers> parse_tasks(std::string_view text);
-// "1-3,7".
+// Returns the numbers in Slurm's form: "1-3,7".
 std::string tasks_text(const TaskNumbers& tasks);
-// Tasks that are in both lists.
+// Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);
-// Tasks that are in at least one of the lists.
+// Returns the tasks that are in at least one of the lists.
 TaskNumbers all_tasks(const TaskNumbers& one, const TaskNumbers& other);
-// Tasks of the first list that are not in the second.
+// Returns the tasks of the first list that are not in the second.
 TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others);
 
 inline constexpr std::size_t max_story_bytes = 1u << 20;
@@ -43,23 +43,23 @@ struct JobStory {
   TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
 };
 
-// The cancellation that ended the run that began at this time: the first one since then, because a
-// later one ends nothing. null: there is none.
+// Returns the cancellation that ended the run that began at this time. It is the first since then,
+// because a later one ends nothing. null: there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 
-// The name of this process's user, in the form for a story.
+// Returns the name of this process's user, in the form for a story.
 std::string own_name(const Environment& environment);
 
-// One line of JSON for an act, including the line end. Pure.
+// Returns the story's line for a submission: JSON with a line end. Pure.
 std::string submission_line(const JobStory::Act& act, const std::string& job_name);
-// `tasks`: in an array's story, the cancelled tasks; empty: the whole job.
+// Returns the story's line for a cancellation. `tasks`: the array's cancelled tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
-// Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is empty for a
-// whole job. Pure.
+// Parses a story. Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is
+// empty for a whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});
 
-// The story of the job with this folder (LOGDIR/ID). For a task of an array, the result includes
-// the array's story. Empty if there is no story.
+// Reads the story of the job with this folder (LOGDIR/ID). For a task of an array, the result
+// includes the array's story. Empty if there is no story.
 JobStory read_story(const std::string& folder);
 // Appends a line to the story. Error: the folder does not exist or does not belong to this user, or
 // writing failed.

@@ -10,7 +10,7 @@
 
 namespace toprun::jobs {
 
-// The steps of a submission that submit and setup have in common.
+// The steps of a submission that `toprun submit` and `toprun setup` have in common.
 
 // Changes to the folder of --chdir, to which the job's relative paths refer.
 Result<void> enter_directory(const options::Split& split, options::Command command);
@@ -18,8 +18,8 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 // Makes three paths of the request absolute: the folder, the log directory, and toprun's own path.
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
-// The environment for Slurm's commands, which the job inherits. This environment contains no
-// variables of another job, and no variables that only repeat lines of the script.
+// Returns the environment for Slurm's commands, which the job inherits. It contains no variables of
+// another job, and no variables that only repeat lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {

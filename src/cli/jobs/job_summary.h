@@ -25,21 +25,21 @@ struct JobSummary {
   std::optional<WallTime> ended;
 };
 
-// Combines the engine's answer, toprun's story and the run's report. The engine has priority. If no
-// source knows how the job ended, the words say so. Times on the same day as `now` are shown
-// without a date. Pure.
+// Combines the engine's answer, toprun's story of the job and the run's report.json. The engine has
+// priority. If no source knows how the job ended, the words say so. Times on the same day as `now`
+// are shown without a date. Pure.
 JobSummary summary_of(const KnownJob& known, WallTime now);
 JobSummary summary_of(const KnownJob& known);  // uses the current time
 
-// The text for a job that is known only from its files: "job 1 (train): ended with exit code 0,
-// 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null if
-// there is no engine.
+// Returns the text for a job that is known only from its files: "job 1 (train): ended with exit
+// code 0, 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null
+// if there is no engine.
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue);
 
-// "2026-11-28 05:29:55 → 05:30:16"; empty if both times are unknown.
+// Returns "2026-11-28 05:29:55 → 05:30:16"; empty if both times are unknown.
 std::string span_text(const std::optional<WallTime>& started, const std::optional<WallTime>& ended);
 
-// "cancelled by alice at 06:04:10".
+// Returns "cancelled by alice at 06:04:10", with the date if it differs from that of `beside`.
 std::string cancel_words(const JobStory::Act& act, WallTime beside);
 
 }  // namespace toprun::jobs

@@ -31,12 +31,11 @@ class JobWatch {
 
   // Readable when an answer has arrived.
   int fd() const { return answered_->event.get(); }
-  // Starts a query if one is due, and processes an answer if one has arrived. True: jobs changed.
+  // Starts a query if one is due, and processes an answer, if any. Returns whether jobs changed.
   bool pass(SteadyTime now);
   // The time of the next pass(), unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Call hurry() if there is another sign that the job has ended or changed. After this call, the
-  // next query is sent soon.
+  // Makes the next query start soon, after another sign that the job has ended or changed.
   void hurry(SteadyTime now);
 
   // Jobs by id. A job that the engine has forgotten has its last known state here.

@@ -13,45 +13,46 @@ namespace toprun::jobs {
 
 // Formats jobs for the verbs about jobs, as text and as JSON.
 
-// The state's name in JSON: "pending".
+// Returns the state's name in JSON: "pending".
 std::string name_of(engines::JobState state);
-// A duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
+// Returns a duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
-// "Resources: the nodes …", or only the engine's reason.
+// Returns the engine's reason and its meaning, "Resources: the nodes …", or only the reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
-// The job's id for a command line, quoted for a shell. If `job` stands for several waiting tasks of
-// an array, the result is the array's id.
+// Returns the job's id for a command line, quoted for a shell. If `job` stands for several waiting
+// tasks of an array, the result is the array's id.
 std::string id_word(const engines::Job& job);
 std::string id_word(const std::string& id);
 enum class ExitCode { shown, left_out };
-// How a job ended: "failed, exit code 3", "cancelled by …".
+// Returns how a job ended: "failed, exit code 3", "cancelled by …".
 std::string end_text(const engines::Queue& queue, const engines::Job& job,
                      ExitCode shown = ExitCode::shown);
 
-// "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
+// Returns "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// The id in a word of a command line. Error (exit 2): it is not an id; of a path the error says
-// whether the file exists.
+// Returns the id in a word of a command line. Error (exit 2): the word is not an id. If it is a
+// path, the error says whether the file exists.
 Result<engines::JobId> job_id_in(const std::string& word);
 
-// The engine whose ids have this form. Error: `id` is not an id, or the engine is not available.
+// Returns the queue of the engine whose ids have this form. Error: `id` is not an id, or the engine
+// is not available.
 Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);
-// The job with the id that the user typed, or each task of an array. If `record` (Job::number) is
-// given, the result is only the job with this number. Error: `text` is not an id, or the engine
-// does not find the job. The error says why, and where the user can find the job.
+// Returns the job with the id that the user typed, or each task of an array. If `record`
+// (Job::number) is given, the result is only the job with this number. Error: `text` is not an id,
+// or the engine does not find the job. The error says why, and where the user can find the job.
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 
-// A table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON). Running
-// and waiting jobs are coloured. The last column, STATUS, contains the elements of `status`; the
-// column is left out if all elements are empty. After an empty line, each reason for waiting is
-// explained. On a terminal, STATUS is cut to fit the width.
+// Returns a table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON).
+// Running and waiting jobs are coloured. The last column, STATUS, contains the elements of
+// `status`; the column is left out if all elements are empty. After an empty line, each reason for
+// waiting is explained. On a terminal, STATUS is cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                        const std::vector<std::string>& status, const Style& style);
 
-// The colour for a state.
+// Returns the colour for a state.
 Colour colour_of(engines::JobState state);
 
 nlohmann::json job_json(const engines::Queue& queue, const engines::Job& job);
@@ -62,19 +63,19 @@ struct JobEnding {
   std::string words;
 };
 
-// The full description, with the cause that the run reported, even if this text is long. For a job
-// that never began, the description says how the job on which it depended has ended.
+// Returns the full description, with the cause that the run reported, even if this text is long.
+// For a job that never began, the description says how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
-// For a job that can never begin (JobEnd::dependency): "job 12 failed: …" for each job on which it
-// depends in vain. Never empty.
+// Returns why a job can never begin (JobEnd::dependency): "job 12 failed: …" for each job that did
+// not end as required. Never empty.
 std::vector<std::string> failed_predecessors(const engines::Queue& queue, const engines::Job& job,
                                              const Setups& setups = {});
 
-// "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as required.
+// Returns the jobs in "afterok:12(failed),afterany:13(unfulfilled)" that did not end as required.
 std::vector<std::string> failed_dependencies(std::string_view text);
 
-// "toprun: job 17: failed: rank 0 on n0 …", in a colour, with a newline.
+// Returns "toprun: job 17: failed: rank 0 on n0 …", in a colour, with a newline.
 std::string end_line(const std::string& id, const JobEnding& ending, const Style& style);
 
 }  // namespace toprun::jobs

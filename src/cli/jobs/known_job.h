@@ -17,8 +17,8 @@
 
 namespace toprun::jobs {
 
-// Everything known about a job: the engine's answer, its files, toprun's story of the job, and its
-// run's report.
+// Everything known about a job: the engine's answer, its files, toprun's story of the job, and the
+// report.json of its run.
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only the job's files are known
@@ -37,46 +37,46 @@ struct KnownJob {
   // toprun's line at the end of the engine's file; only if nothing else tells why the job failed,
   // or how it ended
   Outside last_line;
-  std::optional<setup::Record> setup;  // of a job of toprun setup: the record of its own build
+  std::optional<setup::Record> setup;  // of a job of `toprun setup`: the record of its own build
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// The jobs that the engine knows under this id. If this host belongs to no cluster of the engine,
-// there are none, and `queue` becomes the error: it is as if there were no engine.
+// Returns the jobs that the engine knows under this id. If this host is outside all clusters of the
+// engine, the result is empty and `queue` becomes the error, as if there were no engine.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
-// For an array, returns one element per task. If the engine has forgotten the job, or there is no
-// engine, the data come from the job's files in the current folder and in `log_dir`. Empty if the
-// job is unknown. `queue` changes as in find_in().
+// Returns all that is known about a job; for an array, one element per task. If the engine has
+// forgotten the job, or there is no engine, the data come from the job's files in the current
+// folder and in `log_dir`. Empty if the job is unknown. `queue` changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// Jobs of toprun setup that another job waits for, each with the path that it builds. If the setup
-// fails, the setup record at this path contains the reason.
+// The ids of jobs of `toprun setup` that another job waits for, each with the path that it builds.
+// If the setup fails, the setup record at this path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
-// What is known about one job of a list. An unreadable report counts as missing.
+// Returns what is known about one job of a list. An unreadable report.json counts as missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job, const Setups& setups = {});
 KnownJob forgotten_job(const FoundFiles& found);
-// Jobs with this id, according to files in the current folder. This function is used if the engine
-// answers that it does not know the id.
+// Returns the jobs with this id, according to files in the current folder, if the engine answers
+// that it does not know the id.
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id);
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);
 
-// The id of the job that this user last submitted from the current folder; for a task of an array,
-// the array's id. The sources are the engine, if it is available, and the files in the folder.
-// Error: no job was found. Prints the job on stderr.
+// Returns the id of the job that this user last submitted from the current folder; for a task of an
+// array, the array's id. The sources are the engine, if it is available, and the files in the
+// folder. Error: no job was found. Prints the job on stderr.
 Result<std::string> latest_job_here(const Environment& environment);
 
 // A job's id and its time of submission; nullopt if the time is unknown.
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
-// The id of the latest submission; empty if there are no jobs. Two times are compared with the
-// precision that both have. Two jobs without times are compared by number, because Slurm numbers
-// jobs in order of submission. Times have priority over numbers, because a folder can contain jobs
-// of two clusters, or of a cluster that restarted its numbering. Pure.
+// Returns the id of the latest submission; empty if there are no jobs. Two times are compared with
+// the precision that both have. Two jobs without times are compared by number, because Slurm
+// numbers jobs in order of submission. Times have priority over numbers, because a folder can
+// contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 
 }  // namespace toprun::jobs

@@ -24,29 +24,29 @@ struct LiveStatus {
   Outside line;       // the last line that the job's ranks printed, without secrets; empty: no line
 };
 
-// Whether this user may have files that contain a status of the job.
+// Whether the user `uid` may have files that contain a status of the job.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
-// Statuses by Job::id, for this user's jobs that have begun and whose files can be read within
-// look_limit.
+// Returns statuses by Job::id, for the user's jobs that have begun and whose files can be read
+// within look_limit.
 std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
                                                 const std::vector<engines::Job>& jobs,
                                                 std::uint32_t uid);
 
-// "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
+// Returns "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
 std::string text_of(const LiveStatus& glance);
 
-// The ranks' last line in the most recently written node file, at most meter::longest_last_line
-// long. Empty if the files contain no line of a rank.
+// Returns the ranks' last line in the most recently written HOST.out, at most
+// meter::longest_last_line long. Empty if the files contain no line of a rank.
 Outside last_line_in(const JobFiles& files);
-// The ranks' last line in `end_of_file`, which is the end of a node's file. Ignores toprun's own
-// lines. The first line of this text may be incomplete. Pure.
+// Returns the ranks' last line in `end_of_file`, the end of a HOST.out. Ignores toprun's own lines.
+// The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
-// The last line of the engine's own file, without toprun's mark, if toprun printed it. Empty if the
-// file ends with another line.
+// Returns the last line of the engine's own file, without toprun's mark, if toprun printed it.
+// Empty if the file ends with another line.
 Outside own_line_at_end(const JobFiles& files);
-// The same for `end_of_file`, which is the end of the engine's file. Pure.
+// Does the same for `end_of_file`, the end of the engine's file. Pure.
 Outside own_line_at_end(std::string_view end_of_file);
 
 }  // namespace toprun::jobs

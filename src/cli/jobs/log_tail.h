@@ -26,10 +26,10 @@ class LogTail {
   // unset, bytes are returned as they arrive, even if a line is not complete.
   LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter = {});
 
-  // Appends new text, ready to print, to `text`; at most a few MiB. False: there is no new text, or
-  // the file does not exist (yet).
+  // Appends new text, ready to print, to `text`; at most a few MiB. Returns false if there is no
+  // new text, or the file does not exist (yet).
   bool read_new(std::string& text);
-  // The unfinished last line, with a line end added.
+  // Returns the unfinished last line, with a line end added.
   std::string rest();
   const std::string& path() const { return path_; }
 
@@ -52,9 +52,9 @@ class LastLines {
  public:
   // nullopt: holds back no text.
   explicit LastLines(std::optional<std::size_t> most) : most_(most) {}
-  // The text to show now: the whole text if there is no limit, else an empty one.
+  // Returns the text to show now: the whole text if there is no limit, else an empty one.
   std::string add(std::string text);
-  // The last lines, at the end of the text.
+  // Returns the last lines that were held back. Called at the end of the text.
   std::string take();
 
  private:
@@ -83,17 +83,16 @@ class Remainder {
   Remainder(const Remainder&) = delete;
   Remainder& operator=(const Remainder&) = delete;
 
-  // A line of a HOST.out, without its line end.
+  // Adds a line of a HOST.out, without its line end.
   void add_host_line(std::string_view line);
-  // `line`: a line of the engine's file, which was read at time `now`. `shown`: the text to show
-  // for this line.
+  // Adds a line of the engine's file that was read at time `now`. `shown`: the text to show for it.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // The two functions above as callbacks for a LogTail. The callbacks must not be called after this
-  // object is destroyed. Lines of the engine's file are shown only by take().
+  // These return the two functions above as callbacks for a LogTail. The callbacks must not be
+  // called after this object is destroyed. Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
-  // The engine's lines, read before `until`, that are in no HOST.out so far. A copy of a returned
-  // line may still appear in a HOST.out later.
+  // Returns the engine's lines, read before `until`, that are in no HOST.out so far. A copy of a
+  // returned line may still appear in a HOST.out later.
   std::string take(SteadyTime until);
 
  private:

@@ -20,23 +20,23 @@ struct After {
   engines::JobId job;
   Demand demand = Demand::ok;
 };
-// Error (exit 2): the text is not a valid condition.
+// Parses the value of --after. Error (exit 2): the text is not a valid condition.
 Result<After> parse_after(const std::string& text);
 
-// The condition in the form of sbatch's --dependency: "afterok:12".
+// Returns the condition in the form of sbatch's --dependency: "afterok:12".
 std::string dependency_text(const After& after);
 
-// The conditions in the value of sbatch's --dependency: "afterok:3:12_4,afterany:5". Conditions
-// that are not about how a job ends count as `any`, unreadable ones are left out. Pure.
+// The conditions in the value of sbatch's --dependency: "afterok:3:12_4,afterany:5".
 struct Conditions {
   std::vector<After> all;
   bool one_suffices = false;  // separated by "?"
 };
+// Conditions that are not about how a job ends count as `any`; unreadable ones are left out. Pure.
 Conditions parse_dependency(std::string_view text);
 
 using FindKnown = std::function<std::vector<KnownJob>(const engines::JobId&)>;
-// Why a job with these conditions can never start: "job 3 failed, exit code 3", for each job that
-// did not end as required. Empty: it may start, or nothing shows that it cannot.
+// Returns why a job with these conditions can never start: "job 3 failed, exit code 3", for each
+// job that did not end as required. Empty: it may start, as far as is known.
 std::vector<std::string> never_met(const Conditions& conditions, const FindKnown& find);
 
 // The state of a job, or of all tasks of an array together.
@@ -59,10 +59,9 @@ struct Resolved {
   std::vector<std::string> notes;  // notes about the removed conditions
 };
 
-// Checks every job in --after before the submission. The check is necessary because an engine may
-// treat a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job although
-// it was successful (26.05). Error: the new job can never begin, or it is unknown whether it can
-// begin.
+// Checks every job in --after before the submission. The check is necessary: an engine may treat a
+// forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
+// successful (26.05). Error: the new job can never begin, or it is unknown whether it can begin.
 Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment);
 
 inline constexpr std::string_view after_setup_word = "setup";

@@ -10,25 +10,24 @@
 
 namespace toprun::jobs {
 
-// A job that has ended, according to the engine and its run's report.
+// A job that has ended, according to the engine and the report.json of its run.
 struct EndedJob {
   std::string id;
   std::string name;  // empty: unknown
   std::optional<WallTime> ended;
-  // Its end; for a job without a known end, as one that never began, its submission. By this time
-  // the jobs are sorted.
+  // The time by which jobs are sorted: the job's end, or its submission if no end is known.
   std::optional<WallTime> latest;
   std::optional<int> exit_code;
   std::string how;              // the cause, or else the engine's description; may be empty
   std::string how_beside_code;  // `how` without the job's exit code
 };
 
-// At most `most` of the user's ended jobs, the latest first. The sources are the jobs that the
-// engine remembers, and files in this folder and one level deeper. `queue` may be null.
+// Returns at most `most` of the user's ended jobs, the latest first, from the jobs that the engine
+// remembers, and from files in this folder and one level deeper. `queue` may be null.
 Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint32_t uid,
                                          std::size_t most);
 
-// A table with the columns JOBID NAME ENDED CODE HOW. On a terminal, HOW is cut to fit the width.
+// Returns a table with the columns JOBID NAME ENDED CODE HOW. On a terminal, HOW is cut to fit.
 std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style);
 nlohmann::json recent_json(const EndedJob& job);
 

@@ -13,17 +13,16 @@
 
 namespace toprun::jobs {
 
-// The path at which toprun setup builds: the folder of a virtual environment or the file of an
+// The path at which `toprun setup` builds: the folder of a virtual environment or the file of an
 // image. The record of the setup is at this path too (node/plan/setup/setup_record.h).
 
-// What exists at the path. `finished`: toprun setup has already built exactly the requested content
-// there.
+// What exists at the path. `finished`: `toprun setup` has built exactly what is requested.
 enum class Site { free, finished };
 
-// Checks whether toprun setup may build at the path. toprun setup may build there if nothing exists
-// at the path, or only an empty folder, or an unfinished build on which no job works. With `force`,
-// a finished build may be replaced. `asked` is the requested content, `own_job` is the job that
-// calls this function. The error says what exists at the path, or which job uses it.
+// Checks whether `toprun setup` may build at the path. It may if nothing exists there, or only an
+// empty folder, or an unfinished build on which no job works. With `force`, a finished build may be
+// replaced. `asked` is the requested content, `own_job` is the job that calls this function. The
+// error says what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 
@@ -48,7 +47,7 @@ class SiteLock {
 
 Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built);
 
-// Records the beginning of a build: host, time, machine.
+// Returns a record of the beginning of a build: host, time, machine.
 setup::Record begun_record(const Environment& environment);
 
 // Records how the build ended.

@@ -13,7 +13,7 @@ struct Waiting {
   std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
                                        // jobs ahead of it
   bool needs_room = false;             // it waits only for free nodes
-  bool can_never_start = false;        // reasons: why
+  bool can_never_start = false;        // `reasons` says why
   bool needs_change = false;           // it cannot start before the job or a limit is changed
   std::optional<std::int64_t> ahead;   // number of waiting jobs before it
   std::optional<WallTime> start;       // expected by the engine
@@ -23,8 +23,8 @@ struct Waiting {
   bool was_requeued = false;  // true: not_before comes from the engine, not from --begin
 };
 
-// Returns an empty Waiting for a job that does not wait. `starts` is the result of Queue::starts(),
-// `all` contains the jobs of all users, `now` is used for "in 5 min". Queries the
+// Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
+// Queue::starts(), `all` contains the jobs of all users, `now` is used for "in 5 min". Queries the
 // engine only about jobs on which a job depends that can never start.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
@@ -36,11 +36,11 @@ bool needs_others(const engines::Job& job);
 // omitted.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
-// "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not before
-// 2026-11-22 20:10:00, in 5 min (--begin)".
+// Returns "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not
+// before 2026-11-22 20:10:00, in 5 min (--begin)".
 std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now);
 
-// All information as lines; the last line is about the start. Empty for a job that does not wait.
+// Returns all information as lines; the last line is about the start. Empty: the job does not wait.
 std::vector<std::string> lines_of(const Waiting& waiting, const engines::Job& job, WallTime now);
 
 }  // namespace toprun::jobs

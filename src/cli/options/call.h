@@ -12,13 +12,13 @@ namespace toprun::options {
 
 Argument as_argument(const ParsedOption& option);
 
-// The user's value for a flag: the last value on the command line, else the variable's value, else
-// a file's value. `split` contains a file's value only if neither the command line nor the variable
-// sets the flag (config.h).
+// Returns the user's value for a flag: the last value on the command line, else the variable's
+// value, else a file's value. `split` contains a file's value only if neither the command line nor
+// the variable sets the flag (config.h).
 std::optional<Argument> argument_of(const Flag& flag, const Split& split,
                                     const Environment& environment);
 
-// The values of a repeatable flag: all values on the command line in their order, else the
+// Returns the values of a repeatable flag: all values on the command line in their order, else the
 // variable's value. For other flags, the result contains at most one value.
 std::vector<Argument> all_arguments(const Flag& flag, const Split& split,
                                     const Environment& environment);
@@ -31,7 +31,7 @@ struct Call {
   Environment environment;
   std::vector<std::string> words = {};  // the command line, as the user typed it
 
-  // The effective value of an option; nullopt if the option is not given.
+  // Returns the effective value of an option; nullopt if the option is not given.
   std::optional<Argument> argument(FlagId id) const {
     return argument_of(flag_of(id, command), split, environment);
   }
@@ -42,10 +42,10 @@ struct Call {
   // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
-  // The value, if it is one of the words in the option's placeholder.
+  // Returns the value if it is one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;
 
-  // The operand at this index; empty if the operand is not given.
+  // Returns the operand at this index; empty if the operand is not given.
   std::string operand(std::size_t place = 0) const {
     return place < split.arguments.size() ? split.arguments[place] : std::string();
   }

@@ -35,11 +35,11 @@ struct CommandLine {
   std::vector<std::string_view> most_used = {};
 };
 
-// One row for each command, in the order of the manual page.
+// Returns one row for each command, in the order of the manual page.
 std::span<const CommandLine> command_lines();
 const CommandLine& line_of(Command command);
 
-// "toprun topo order", "torchrun".
+// Returns the name as a user types it: "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
 // Whether the first word that is not an option ends the options. If so, this word is a script, and

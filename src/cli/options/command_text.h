@@ -44,18 +44,19 @@ struct CommandText {
   std::vector<std::string> positionals;  // placeholders: "ID", "FILE"
 };
 
-// "-t, --tee STREAMS".
+// Returns an option as in the help: "-t, --tee STREAMS".
 std::string left_side(const CommandText::Option& option);
 
-// Complete lines of at most help_columns columns, for a terminal.
+// Returns complete lines of at most help_columns columns, for a terminal.
 std::string plain_text(const CommandText& command);
-// Parts of a manual page in the macros of man(7): the synopsis of a command, and everything else.
+// These functions return parts of a manual page in the macros of man(7). manual_text() returns
+// everything about a command except the synopsis.
 std::string manual_synopsis(const CommandText& command);
 std::string manual_text(const CommandText& command);
 std::string manual_paragraph(std::string_view text);
 std::string manual_rows(std::span<const CommandText::Row> rows);
 
-// Parts of the texts for the terminal and for the manual page:
+// These functions return parts of the texts for the terminal and for the manual page.
 std::string usage_line(const CommandText& command);
 std::string paragraph(std::string_view text);
 std::string table(std::span<const CommandText::Row> rows);

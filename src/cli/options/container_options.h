@@ -22,7 +22,7 @@ Result<container::Request> container_options(const Split& split, const Environme
 Result<void> complete(container::Request& request, const Environment& environment,
                       std::vector<std::string>& notes);
 
-// Command-line words from which container_options() produces the same `requested`.
+// Returns command-line words from which container_options() produces the same request.
 std::vector<std::string> container_words(const container::Request& request);
 
 }  // namespace toprun::options

@@ -257,41 +257,40 @@ struct Flag {
 
 std::span<const Flag> all_flags();
 const Flag& flag_of(FlagId id);
-// The command's own row: setup's --venv differs from --venv of other commands.
+// Returns the command's own row: --venv of `toprun setup` differs from --venv of other commands.
 const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
 
-// The variable that sets the option. `toprun shell` reads salloc's variable instead of sbatch's.
-// Empty: no variable sets the option.
+// Returns the variable that sets the option. `toprun shell` reads salloc's variable instead of
+// sbatch's. Empty: no variable sets the option.
 std::string variable_of(const Flag& flag, Command command);
 
-// The option's key in toprun.toml: "nproc-per-node".
+// Returns the option's key in toprun.toml: "nproc-per-node".
 std::string key_of(const Flag& flag);
 
-// The flag with exactly this name, written with dashes or underscores.
+// Returns the flag with exactly this name, written with dashes or underscores.
 const Flag* find_flag(std::string_view name, Command command);
 // Returns the first flag of the command that has this letter. For example, `submit -t` is sbatch's
 // -t.
 const Flag* find_flag(char letter, Command command);
 
-// The literal words in a value's placeholder, such as static and c10d in "static|c10d". FILE is not
-// a literal word.
+// Returns the literal words in a value's placeholder, such as static and c10d in "static|c10d".
+// FILE is not a literal word.
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
-// The words of a form that is a comma-separated list of them: "tcp,gloo". Empty: another form.
+// Returns the words of a placeholder that is a list with commas: "tcp,gloo". Empty: another form.
 std::vector<std::string_view> list_choices(std::string_view form);
 
-// torchrun's flags that begin with the text. If there are several such flags, the text is
-// ambiguous.
+// Returns torchrun's flags that begin with the text. If there are several, the text is ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
-// A warning for each TOPRUN_* variable that toprun does not know, but whose name is close to one
-// that it knows, or is an option that another variable sets. Sites may have variables of their own
-// with this prefix, so that other names are accepted.
+// Returns a warning for each unknown TOPRUN_* variable whose name is close to a known one, or is
+// that of an option which another variable sets. Other names are accepted, because sites may have
+// variables of their own with this prefix.
 std::vector<std::string> doubtful_variables(const std::vector<std::string>& names);
 
-// The flag that a mistyped option most likely means. Never suggests a plug-in flag.
+// Returns the flag that a mistyped option most likely means. Never suggests a plug-in flag.
 std::optional<std::string> nearest_flag(std::string_view name, Command command);
 
 }  // namespace toprun::options

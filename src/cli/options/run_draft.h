@@ -76,8 +76,8 @@ Result<void> put(RunDraft& draft, const Flag& flag, const Argument& argument) {
   return {};
 }
 
-// An empty value means that the option is not given. Scripts with unset variables pass empty
-// values.
+// Calls `set` unless the value is empty. An empty value, which scripts with unset variables pass,
+// means that the option is not given.
 template <Setter set>
 Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Argument& argument) {
   return argument.value.empty() ? Result<void>() : set(draft, flag, argument);
@@ -92,7 +92,7 @@ Result<std::string> not_empty(const Argument& argument);
 Result<std::string> parse_fabric(const Argument& argument);
 Result<plan::FabricProof> parse_fabric_proof(const Argument& argument);
 Result<bool> off_switch(const Argument& argument);
-// The value, if it is one of the words in the option's placeholder.
+// Returns the value if it is one of the words in the option's placeholder.
 Result<std::string> one_of(const Flag& flag, const Argument& argument);
 Result<std::string> parse_image_option(const Argument& argument);
 Result<std::string> parse_workdir(const Argument& argument);
@@ -116,7 +116,7 @@ Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Argum
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_binds(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Argument& argument);
-// For options without effect: only checks the value.
+// These functions only check the values of options without effect.
 Result<void> check_interval(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_choice(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Argument& argument);

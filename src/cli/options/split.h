@@ -29,7 +29,7 @@ struct Split {
   bool called_torchrun() const { return command == Command::torchrun; }
 };
 
-// The option written as one word of a command line: "--tee=3", "--prefix".
+// Returns the option as one word of a command line: "--tee=3", "--prefix".
 std::string word_of(const ParsedOption& option);
 
 // Splits argv by torchrun's grammar, which is the grammar of Python's argparse. argv includes
@@ -49,9 +49,9 @@ Result<Split> split(const std::vector<std::string>& argv);
 // Whether toprun is called under torchrun's name.
 bool is_torchrun(const std::vector<std::string>& argv);
 
-// Splits the words after a verb. `submit` is split like `run`. For setup, the first package is
-// treated as the script. Operands of other verbs may appear anywhere among the options. Error (exit
-// 2): too few or too many operands.
+// Splits the words after a verb. `submit` is split like `run`. For `toprun setup`, the first
+// package is treated as the script. Operands of other verbs may appear anywhere among the options.
+// Error (exit 2): too few or too many operands.
 Result<Split> split_verb(const std::vector<std::string>& arguments, Command command);
 
 }  // namespace toprun::options

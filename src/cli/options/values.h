@@ -22,7 +22,7 @@ struct Argument {
 
   // Whether the value is from the command line.
   bool is_typed() const { return source.starts_with('-'); }
-  // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
+  // Returns the value as written: "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
 
@@ -37,8 +37,8 @@ std::optional<bool> truth_of(std::string_view text);
 // Errors of the following parsers have exit_usage, and contain the value and what is allowed.
 
 Result<int> parse_number(const Argument& argument, int least, int most, std::string_view unit = {});
-// A number, or a word such as true or no. Every number except 0 means on, as in torchrun's PET_*
-// variables for switches. An empty value counts as 0.
+// Parses a number, or a word such as true or no. Every number except 0 means on, as in torchrun's
+// PET_* variables for switches. An empty value counts as 0.
 Result<bool> parse_switch(const Argument& argument);
 // Returns the value unchanged, if it is one of `choices`.
 Result<std::string> parse_choice(const Argument& argument,
@@ -53,38 +53,37 @@ Result<NodeCount> parse_node_count(const Argument& argument);
 // Accepts a number, cpu, gpu or auto, and returns the value unchanged.
 Result<std::string> parse_processes_per_node(const Argument& argument);
 Result<std::string> parse_backend(const Argument& argument);
-// HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not contain. For
-// port 0, the kernel chooses a port.
+// Parses HOST[:PORT]. An IPv6 address with a port needs brackets, which the result does not
+// contain. For port 0, the kernel chooses a port.
 Result<plan::Endpoint> parse_endpoint(const Argument& argument);
-// The address to listen on: ADDRESS:PORT, PORT or nothing. Defaults: loopback, and port 0.
+// Parses an address to listen on: ADDRESS:PORT, PORT or nothing. Defaults: loopback, and port 0.
 Result<plan::Endpoint> parse_listening(const Argument& argument);
-// A host name or address without a port. Brackets around an IPv6 address are removed.
+// Parses a host name or address without a port. Brackets around an IPv6 address are removed.
 Result<std::string> parse_host(const Argument& argument);
 // Parses a number from 0 to 3, or a comma-separated list of LOCAL_RANK:NUMBER. Ranks that are not
 // in the list get 0.
 Result<plan::StreamMap> parse_streams(const Argument& argument);
-// Local ranks separated by commas. The result is sorted and contains each rank once.
+// Parses local ranks separated by commas. The result is sorted and contains each rank once.
 Result<std::vector<int>> parse_local_ranks(const Argument& argument);
-// Texts separated by commas. A double comma means a comma within a text. An empty value gives an
-// empty list.
+// Parses texts separated by commas. A double comma means a comma within a text. An empty value
+// gives an empty list.
 Result<std::vector<std::string>> parse_filters(const Argument& argument);
-// A template in the syntax of Python's string.Template. The result contains ${NAME} instead of
-// $NAME, and $ instead of $$.
+// Parses a template in the syntax of Python's string.Template. The result contains ${NAME} instead
+// of $NAME, and $ instead of $$.
 Result<std::string> parse_prefix_template(const Argument& argument);
-// A number of bytes. The suffixes K, M and G (or k, m, g, KiB, MiB, GiB) mean 2^10, 2^20 and 2^30
-// bytes.
+// Parses a number of bytes. The suffixes K, M, G (or k, m, g, KiB, MiB, GiB) mean 2^10, 2^20, 2^30.
 Result<std::uint64_t> parse_size(const Argument& argument);
 
-// Names of signals that a process can forward, with or without SIG, separated by commas. The result
-// contains each signal once, in the given order.
+// Parses names of signals that a process can forward, with or without SIG, separated by commas. The
+// result contains each signal once, in the given order.
 Result<std::vector<int>> parse_signals(const Argument& argument);
 Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
 // Parses module names. If the option has no value, the result is torch. nullopt: the option is off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
-// NAME or NAME=VALUE. NAME must be a valid shell variable.
+// Parses NAME or NAME=VALUE. NAME must be a valid shell variable.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Argument& argument);
-// Names of environment modules, separated by commas.
+// Parses names of environment modules, separated by commas.
 Result<std::vector<std::string>> parse_modules(const Argument& argument);
 
 struct OrderChoice {

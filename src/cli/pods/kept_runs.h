@@ -15,7 +15,7 @@ struct RunId {
   std::string job;
   std::string run;  // empty: the newest run
 };
-// nullopt if the text cannot be such an id, because it has no slash or is a path.
+// Parses such an id. nullopt if the text cannot be one, because it has no slash or is a path.
 std::optional<Result<RunId>> parse_run_id(std::string_view text);
 
 // Prints the run's output. With `follow`, continues until the run ends and returns the run's exit
@@ -30,7 +30,7 @@ Result<bool> keeps_a_run(const std::string& job, const Environment& environment)
 // Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment);
 
-// The run's own report. Errors: those of show_run(), or the run has not written a report yet.
+// Returns the run's report.json. Errors: those of show_run(), or the run has not written it yet.
 Result<std::string> report_of_run(const RunId& id, const Environment& environment);
 
 }  // namespace toprun::pods

@@ -15,10 +15,10 @@ struct OptionReader {
   const options::Split& split;
   const Environment& environment;
 
-  // The option's last value; nullopt if the option is not given or is empty. Ignores Slurm's own
-  // variables (SBATCH_TIMELIMIT …), because they do not apply to pods.
+  // Returns the option's last value; nullopt if the option is not given or is empty. Ignores
+  // Slurm's own variables (SBATCH_TIMELIMIT …), because they do not apply to pods.
   std::optional<options::Argument> one(std::string_view name) const;
-  // All values of a repeatable option.
+  // Returns all values of a repeatable option.
   std::vector<options::Argument> all(std::string_view name) const;
   // Whether a switch is on.
   bool has(std::string_view name) const { return one(name).has_value(); }

@@ -20,15 +20,15 @@ Result<engines::kubernetes::Placement> placement_of(const OptionReader& reader);
 // Splits "key=value" into "key" and "value". The value may contain any characters.
 Result<std::pair<std::string, std::string>> parse_pair(const options::Argument& argument);
 
-// The pairs from all values of an option, without duplicates. Error (exit 2): a key has two
-// different values; `rule` is part of the message.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
+// Returns the pairs from all values of an option, without duplicates. Error (exit 2): a key has two
+// different values; `rule` is part of the message.
 Result<Pairs> pairs_of(std::span<const options::Argument> all, std::string_view rule);
 
-// For messages: the label of the value in `all` that contains this pair.
+// Returns, for messages, the label of the value in `all` that contains this pair.
 std::string label_of(std::span<const options::Argument> all, const Pairs::value_type& pair);
 
-// "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".
+// Parses "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".
 Result<engines::kubernetes::Toleration> parse_toleration(const options::Argument& argument);
 
 }  // namespace toprun::pods

@@ -19,9 +19,9 @@ std::string keep_output(engines::kubernetes::Workload& job);
 // settings of Run:AI's operator would make toprun start one rank per CPU. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
-// Makes only the exit code of the master's pod count as the run's exit code; other pods exit with
-// 0. Does nothing if failed pods are created again, because the new root would wait for members
-// that have already exited with 0. Pure.
+// Lets only the exit code of the master's pod count as the run's exit code; other pods exit with 0.
+// Does nothing if failed pods are created again, because the new root would wait for members that
+// have already exited with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);
 
 }  // namespace toprun::pods

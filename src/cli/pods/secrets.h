@@ -17,11 +17,11 @@ namespace toprun::pods {
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader);
 
-// A unique name for a job's Secret.
+// Returns a unique name for a job's Secret.
 std::string fresh_secret_name();
 
-// Error: the object contains a secret (base/text/secrets.h) in a variable, a command or any other
-// text. Pure.
+// Returns an error if the object contains a secret (base/text/secrets.h) in a variable, a command
+// or any other text. Pure.
 Result<void> check_object(const nlohmann::ordered_json& object);
 
 }  // namespace toprun::pods

@@ -19,11 +19,11 @@ int submit_pods(const PodOptions& options, const Environment& environment);
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 
-// How this version of Run:AI passes a variable with a secret, for the fix of an error.
+// Returns, as advice in an error, how this version of Run:AI passes a variable with a secret.
 std::string advice_on_a_secret(const std::string& name, const options::Split& split,
                                const Environment& environment);
 
-// Suggests the next verbs for a new job, in one line.
+// Returns a line that suggests the next verbs for a new job.
 std::string next_words(const PodOptions& options, std::string_view id);
 
 }  // namespace toprun::pods

@@ -11,7 +11,7 @@ namespace toprun::cli {
 // `toprun cluster`: shows free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// The environment for queries to the engine that --on names.
+// Returns the environment for queries to the engine that --on names.
 Environment asking(const options::Call& call);
 
 // The free resources of one partition.
@@ -30,7 +30,7 @@ struct PartitionView {
                             // short tests
 };
 
-// The default partition is first. The other partitions follow in the engine's order. Pure.
+// Returns the default partition first, then the other partitions in the engine's order. Pure.
 std::vector<PartitionView> views_of(const engines::Machines& machines);
 
 }  // namespace toprun::cli

@@ -9,7 +9,7 @@
 
 namespace toprun::cli {
 
-// The file of --output. Unset: the output goes to stdout, because --output is not given or is "-".
+// Returns the file of --output. Unset: --output is not given or is "-", so stdout is used.
 std::optional<std::string> output_file(const options::Call& call);
 
 // Prints the content on stdout, or writes the file of --output and reports the file. Returns the
@@ -17,8 +17,7 @@ std::optional<std::string> output_file(const options::Call& call);
 Result<int> put_out(const options::Call& call, std::string_view content);
 
 // Checks that --root, if given, contains a copy of a machine's /sys, /proc, /etc or /dev. In any
-// other folder, the checks would find nothing, and the report would say that the machine has no
-// faults.
+// other folder, `toprun doctor` would find nothing, and report that the machine has no faults.
 Result<void> check_root(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -40,7 +40,7 @@ Result<int> run_man(const options::Call& call);
 // `toprun help [VERB [VERB]]`: prints the help of VERB, or the short help without VERB.
 Result<int> run_help(const options::Call& call);
 
-// `toprun version [-v|--sbom]`.
+// `toprun version [-v|--sbom]`: prints the version, details of the build, or a bill of materials.
 Result<int> run_version(const options::Call& call);
 
 // `toprun cancel ID...`: ends jobs, or sends a signal to them.
@@ -70,7 +70,7 @@ Result<int> run_shell(const options::Call& call);
 // changed.
 Result<int> run_stacks(const options::Call& call);
 
-// `toprun status ID`: shows everything known about a job, from the engine and the run's report.
+// `toprun status ID`: shows everything known about a job, from the engine and its report.json.
 Result<int> run_status(const options::Call& call);
 
 // `toprun submit`: writes a batch script into the log directory, submits it and prints the job's

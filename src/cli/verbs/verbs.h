@@ -22,10 +22,10 @@ struct Verb {
   Result<int> (*run)(const options::Call& call);
 };
 
-// The subcommands of a verb such as topo. If `family` is empty, returns the verbs that can be the
-// first word.
+// Returns the subcommands of a verb such as topo. If `family` is empty, returns the verbs that can
+// be the first word.
 std::vector<const Verb*> verbs_of(std::string_view family);
-// The last word of the verb's name: "order" for `topo order`.
+// Returns the last word of the verb's name: "order" for `topo order`.
 std::string_view last_word_of(const Verb& verb);
 
 // A verb, and the words after its name.
@@ -33,7 +33,7 @@ struct AskedVerb {
   const Verb* verb = nullptr;
   std::span<const std::string> arguments;
 };
-// The verb whose name is at the beginning of the words; nullopt if there is no such verb. `run`
+// Returns the verb whose name is at the beginning of the words; nullopt if there is none. `run`
 // does not count as a verb here, because toprun does the same without a verb.
 std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
@@ -42,9 +42,9 @@ std::optional<int> run_verb(const std::vector<std::string>& argv, const Environm
 // Answers a command line that contains the verb `family` without a subcommand. Prints the help and
 // returns the exit code, or returns the error.
 Result<int> answer_for(const AskedVerb& family);
-// Error: the script of this command line is the name of a verb, and no file of that name exists.
+// Returns an error if this command line's script is the name of a verb and no such file exists.
 Result<void> check_script_is_no_verb(const options::Split& split);
-// The verb that a mistyped or shortened word most likely means.
+// Returns the verb that a mistyped or shortened word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);
 
 }  // namespace toprun::cli

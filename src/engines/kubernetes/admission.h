@@ -20,8 +20,8 @@ namespace toprun::engines::kubernetes {
 // Admission, label pod-security.kubernetes.io/enforce). Pure function.
 bool is_restricted(std::string_view namespace_object);
 
-// Queries the namespace with kubectl; empty: the context's namespace. Blocks for at most three
-// times `limit`.
+// Whether the namespace `space` requires restricted pods, by a query with kubectl. If `space` is
+// empty, the context's namespace is queried. Blocks for at most three times `limit`.
 bool asks_for_restricted(const std::string& space, const Environment& environment,
                          std::chrono::milliseconds limit);
 
@@ -29,14 +29,14 @@ bool asks_for_restricted(const std::string& space, const Environment& environmen
 // TrainJob has the same name, but the TrainJob owns it. Pure function.
 bool is_ones_own(std::string_view object);
 
-// If another operator has a job with this name: its kind, "JobSet". toprun's commands find a job
-// only by its name, so the name must be unique. nullopt: there is no such job. Blocks for at most
-// twice `limit`.
+// Returns the kind ("JobSet") of another operator's job with this name. toprun's commands find a
+// job only by its name, so the name must be unique. nullopt: there is no such job. Blocks for at
+// most twice `limit`.
 std::optional<std::string> namesake(Operator which, const std::string& name,
                                     const std::string& space, const Environment& environment,
                                     std::chrono::milliseconds limit);
 
-// RBAC lines for the cluster's administrator. These lines allow the job's pods to read the labels
+// Returns RBAC lines for the cluster's administrator, which allow the job's pods to read the labels
 // of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h); a label may contain the
 // NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job has
 // one node. Pure function.

@@ -48,10 +48,10 @@ struct Answer {
 // are wanted.
 using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
-// Objects as the API server sends them, read with `kubectl get --raw`. With -o json, kubectl itself
-// parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s). Every
-// query blocks for at most the limit, a list for at most the limit per page. Thread-safe. Error: no
-// answer, or an answer that Answer cannot represent.
+// Reads objects as the API server sends them, with `kubectl get --raw`. With -o json, kubectl
+// itself parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s).
+// Every query blocks for at most the limit, a list for at most the limit per page. Thread-safe.
+// Error: no answer, or an answer that Answer cannot represent.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);
@@ -63,7 +63,7 @@ class Api {
   // `name`: an object in the namespace, or "NAME/SUBRESOURCE".
   Result<Answer> get(const Resource& resource, const std::string& name,
                      nlohmann::json& object) const;
-  // TOPRUN_NAMESPACE, else the namespace of kubectl's context, else this pod's namespace, else
+  // Returns TOPRUN_NAMESPACE, else the namespace of kubectl's context, else this pod's, else
   // "default".
   Result<std::string> space() const;
 
@@ -83,7 +83,7 @@ class Api {
   mutable std::string space_;
 };
 
-// A query value with all but unreserved characters escaped (RFC 3986). Pure function.
+// Escapes all but the unreserved characters (RFC 3986) of a query's value. Pure function.
 std::string escaped(std::string_view value);
 
 // Whether kubectl's message says that a kind or an object does not exist. Pure function.

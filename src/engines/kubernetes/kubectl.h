@@ -10,13 +10,13 @@
 
 namespace toprun::engines::kubernetes {
 
-// Error: PATH has no kubectl.
+// Checks that PATH has kubectl.
 Result<void> find_kubectl(const Environment& environment);
 
 // Creates the manifest's object with kubectl. `trial`: only checks whether the cluster would accept
 // the object. Returns the object's name from kubectl: "pytorchjob.kubeflow.org/train-x7k2p". Blocks
 // for at most `limit`. Error: there is no kubectl, the cluster does not answer, or the cluster
-// refuses. If the cluster refuses, the error contains the cluster's words.
+// refuses. A refusal contains the cluster's message.
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 
@@ -29,15 +29,16 @@ Result<Owner> create_owner(std::string_view manifest, const Environment& environ
 Result<void> remove(const Owner& object, const std::string& space, const Environment& environment,
                     std::chrono::milliseconds limit);
 
-// "train-x7k2p" in "pytorchjob.kubeflow.org/train-x7k2p".
+// Returns the name in the result of create(): "train-x7k2p" in
+// "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
-// An error for a kubectl that failed: its stderr on one line, and what to do. Pure function.
+// Returns the error of a failed kubectl: its stderr on one line, and what to do. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text);
 // Whether kubectl failed because no cluster is configured.
 bool is_without_cluster(const Error& refusal);
 
-// The submitting user as a label value. Never empty.
+// Returns the submitting user's name as a label value, which is never empty.
 std::string user_of(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

@@ -31,8 +31,8 @@ inline constexpr std::string_view user_label = "toprun.io/user";
 
 // Parsers for the API server's answers about jobs and events; pure functions. Values that are
 // missing or of another type stay unset.
-//
-// The jobs in a list or a single object of the kind. The JobSet of a TrainJob is left out.
+
+// Reads the jobs in a list, or in an object of the kind. The JobSet of a TrainJob is left out.
 std::vector<Job> jobs_in(const nlohmann::json& list, const Kind& kind);
 
 // An event with type Warning about an object: "FailedCreatePod", "exceeded quota …".
@@ -41,13 +41,13 @@ struct Warning {
 };
 std::vector<Warning> warnings_in(const nlohmann::json& list);
 
-// The last warning about the job or about an object that the job's operator made. For the
+// Returns the last warning about the job or about an object that the job's operator made. For the
 // PyTorchJob "train", the pod "train-worker-0" counts, but not "train-2-worker-0" of another job.
 // null: no warning.
 const Warning* last_warning(std::span<const Warning> warnings, std::string_view job,
                             const Kind& kind);
 
-// An explanation of a state. Empty: the word needs no explanation, or toprun does not know it.
+// Explains a state. Empty: the word needs no explanation, or toprun does not know it.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::kubernetes

@@ -37,19 +37,19 @@ struct Admission {
                                     // Pending: …"
 };
 
-// The Workloads in a list. Values that are missing or of another type stay unset. Pure function.
+// Reads a list of Workloads. Values that are missing or of another type stay unset. Pure function.
 std::vector<Admission> admissions_in(const nlohmann::json& list);
 
 // Whether this Workload belongs to exactly this job, or to the JobSet of a TrainJob. Pure function.
 bool is_of(const Admission& admission, const Job& job, const Kind& kind);
 
-// Why a job with this Workload waits, if possible in Kueue's words. Pure function.
+// Returns why a job with this Workload waits, if possible in Kueue's words. Pure function.
 std::string why_it_waits(const Admission& admission);
 
 // Marks the job as waiting in Kueue for this reason. Pure function.
 void set_queued(Job& job, std::string why);
 
-// The number of Workloads before this one in its LocalQueue, from a PendingWorkloadsSummary. Pure
+// Counts the Workloads before this one in its LocalQueue, from a PendingWorkloadsSummary. Pure
 // function.
 std::optional<std::int64_t> ahead_in(const nlohmann::json& summary, std::string_view workload);
 

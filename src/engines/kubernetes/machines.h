@@ -17,8 +17,8 @@ namespace toprun::engines::kubernetes {
 // Parsers for the API server's answers about nodes, pods and Kueue's queues; pure functions. Values
 // that are missing or of another type stay unset.
 
-// The nodes in a list, as if no pod ran on them. The pool of a node comes from a label of its cloud
-// or its autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
+// Reads the nodes in a list, as if no pod ran on them. A node's pool comes from a label of its
+// cloud or autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
 std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 
 // The resources that a pod which has not ended uses on its node.
@@ -30,17 +30,17 @@ struct PodUse {
 };
 std::vector<PodUse> uses_in(const nlohmann::json& list);
 
-// A node with GPUs is idle if no GPU is in use. A node without GPUs is idle if it runs only pods
-// that every node runs.
+// Adds the pods' use to their nodes. A node with GPUs is idle if no GPU is in use. A node without
+// GPUs is idle if it runs only pods that every node runs.
 void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses);
 
-// The pools of these nodes by name, with the reasons why some of their nodes accept no jobs.
+// Returns the nodes' pools by name, with the reasons why some of their nodes accept no jobs.
 std::vector<Partition> pools_of(const std::vector<ClusterNode>& nodes);
 
-// LocalQueues of Kueue (apis/kueue/v1beta1/localqueue_types.go).
+// Reads LocalQueues of Kueue (apis/kueue/v1beta1/localqueue_types.go).
 std::vector<AdmissionQueue> queues_in(const nlohmann::json& list);
 
-// A CPU quantity as a whole number: "8" is 8, "7910m" is 7. 0 for another form.
+// Returns a CPU quantity as a whole number: "8" is 8, "7910m" is 7. 0 for another form.
 std::int64_t whole_cpus(std::string_view quantity);
 
 // A PersistentVolumeClaim that pods of the namespace can mount.
@@ -64,7 +64,7 @@ PodChoices ask_pod_choices(const Environment& environment, std::vector<std::stri
 // Pure function.
 std::vector<std::string> parse_operators(std::string_view text);
 
-// The PersistentVolumeClaims in a list. Pure function.
+// Reads the PersistentVolumeClaims in a list. Pure function.
 std::vector<ClaimChoice> claims_in(const nlohmann::json& list);
 
 }  // namespace toprun::engines::kubernetes

@@ -20,10 +20,10 @@ enum class PodChanges {
   spec_overrides,      // podSpecOverrides, 2.0
 };
 
-// The job as one object for `kubectl create -f -`. Pure function. toprun in the pods restarts ranks
-// itself, so the operator must not count the same failure again. If restarts are allowed, a lost
-// pod is created again. In a TrainJob the runtime decides whether pods restart, and the TrainJob
-// cannot change that.
+// Returns the job as one object for `kubectl create -f -`. Pure function. toprun in the pods
+// restarts ranks itself, so the operator must not count the same failure again. If restarts are
+// allowed, a lost pod is created again. In a TrainJob the runtime decides whether pods restart, and
+// the TrainJob cannot change that.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
 //   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0, 2.1 and 2.2: its CRDs
 //   JobSet      jobset.x-k8s.io/v1alpha2, v0.8: jobset_types.go
@@ -47,13 +47,13 @@ struct Owner {
   std::string uid;
 };
 
-// The owner from the output of `kubectl create -o json`. Pure function. Error: the output names no
-// owner.
+// Reads the owner from the output of `kubectl create -o json`. Pure function. Error: the output
+// does not name an owner.
 Result<Owner> parse_owner(std::string_view text);
 
-// The Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes the
-// Secret together with its owner. A Secret without an owner is only for a trial. Values may contain
-// any bytes. Pure function.
+// Returns the Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes
+// the Secret together with its owner. A Secret without an owner is only for a trial. Values may
+// contain any bytes. Pure function.
 nlohmann::ordered_json secret_object(const Workload& job,
                                      const std::map<std::string, std::string>& values,
                                      const Owner* owner);

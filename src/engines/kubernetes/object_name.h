@@ -28,17 +28,17 @@ bool is_object_name(std::string_view name);
 bool is_label_key(std::string_view key);
 bool is_label_value(std::string_view value);
 
-// The nearest valid label with at most the length of a job's name: "my_App.v2" → "my-app-v2".
+// Returns the nearest valid label, at most as long as a job's name: "my_App.v2" → "my-app-v2".
 std::string nearest_label(std::string_view name);
 
-// The name, if it is valid for a job. Error (exit 2): the name is invalid; the message suggests the
-// nearest valid name.
+// Returns the name if it is valid for a job. Error (exit 2): the name is invalid; the message
+// suggests the nearest valid name.
 Result<std::string> job_name(std::string_view name, std::string_view source);
 
 std::string_view first_label(std::string_view name);  // "web-1" of "web-1.web"
 
-// "web.default.svc.cluster.local" from "web-1.web.default.svc.cluster.local", the form in which a
-// headless service names a pod. Empty for another form.
+// Returns "web.default.svc.cluster.local" from "web-1.web.default.svc.cluster.local", the form in
+// which a headless service names a pod. Empty for another form.
 std::string service_domain(std::string_view name);
 
 // "web" and 1 from "web-1"; nullopt for another form. The number is below a million.
@@ -56,8 +56,8 @@ struct Role {
 };
 std::optional<Role> role_in(std::string_view name);
 
-// The names of `count` pods, derived from pod 0's name "web-0.web". Empty if this pod, which has
-// number `index`, has a name of another form.
+// Returns the names of `count` pods, derived from pod 0's name "web-0.web". Empty if this pod,
+// which has number `index`, has a name of another form.
 std::vector<std::string> numbered_like(const std::string& first, std::string_view own, int index,
                                        int count);
 

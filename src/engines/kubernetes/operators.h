@@ -19,15 +19,15 @@ namespace toprun::engines::kubernetes {
 enum class Operator { pytorchjob, trainjob, jobset };
 
 std::string_view kind_of(Operator which);  // "PyTorchJob"
-// Job::number for a job of this operator.
+// Returns Job::number for a job of this operator.
 std::string record_of(Operator which, std::string_view name);
 
-// The operators in the output of `kubectl api-resources -o name`, most preferred first. Pure
-// function.
+// Returns the operators in the output of `kubectl api-resources -o name`, most preferred first.
+// Pure function.
 std::vector<Operator> installed(std::string_view api_resources);
 
-// The cluster's operators, at least one, by a kubectl query. Blocks for at most `limit`. Error:
-// there is no operator, or no answer.
+// Queries the cluster's operators with kubectl, and returns at least one. Blocks for at most
+// `limit`. Error: there is no operator, or no answer.
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit);
 
@@ -63,7 +63,7 @@ class Schema {
   bool is_known() const { return !schema_.is_null(); }
   // Whether a field exists: "spec.runtimePatches". True if the schema is unknown.
   bool has(std::string_view path) const;
-  // The first field of the object that the kind does not have: "spec.runtimePatches",
+  // Returns the object's first field that the kind does not have: "spec.runtimePatches",
   // "spec.podTemplateOverrides[0].spec.hostNetwork". nullopt: all fields exist, or the schema is
   // unknown.
   std::optional<std::string> unknown_field(const nlohmann::ordered_json& object) const;
@@ -72,8 +72,8 @@ class Schema {
   nlohmann::json schema_;
 };
 
-// The kind's schema from the output of `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; an empty
-// schema if the kind is missing in the output. Pure function.
+// Reads the kind's schema from the output of `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; an
+// empty schema if the kind is missing in the output. Pure function.
 Schema parse_schema(std::string_view text, Operator which);
 
 // Queries kubectl. Blocks for at most `limit`. Without an answer, the schema is empty.

@@ -26,9 +26,9 @@ namespace toprun::engines::kubernetes {
 Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered_json& patch,
                          const std::string& file);
 
-// Fields of a patch that are likely to be misspelt, one line each with the probable meaning. Such a
-// field is a top-level field that no object has, or its name is similar to a field at the same
-// place in the object. Used for kinds whose schema is unknown. Pure function.
+// Returns the fields of a patch that are probably misspelt, one line each with the likely meaning.
+// Such a field is a top-level field that no object has, or its name is similar to a field at the
+// same place in the object. Used for kinds whose schema is unknown. Pure function.
 std::vector<std::string> doubtful_fields(const nlohmann::ordered_json& object,
                                          const nlohmann::ordered_json& patch);
 

@@ -84,17 +84,17 @@ inline constexpr const char* each_code = "each";
 inline constexpr const char* mpi_host_file = "/etc/mpi/hostfile";
 bool is_mpi_launcher(const Environment& environment);
 
-// The domain that follows the host's name in a file in the form of /etc/hosts (hosts(5)), as
-// kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
+// Returns the domain that follows the host's name in a file in the form of /etc/hosts (hosts(5)),
+// as kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// The address before the host's own name in such a file. This is the pod's address or, for a pod on
-// the host network, the node's address. Empty: not found.
+// Returns the address before the host's own name in such a file. This is the pod's address or, for
+// a pod on the host network, the node's address. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// The names of the variables with which an operator gives a pod its place in the job. A variable
-// with the number of processes per node is not among these names, because this number applies to
-// any run in the pod.
+// Returns the names of the variables with which an operator gives a pod its number in the job. A
+// variable with the number of processes per node is left out, because it applies to any run in the
+// pod.
 std::vector<std::string> world_variables(const Environment& environment);
 
 }  // namespace toprun::engines::kubernetes

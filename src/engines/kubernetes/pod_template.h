@@ -38,32 +38,32 @@ void choose_nodes(Json& pod_spec, const Workload& job);
 // Sets schedulerName and priorityClassName in a pod's spec.
 void choose_scheduler(Json& pod_spec, const Workload& job);
 
-// {queue, minAvailable, priorityClass} for a PyTorchJob. Empty: the job does not use Volcano.
+// Returns a PyTorchJob's {queue, minAvailable, priorityClass}. Empty: the job does not use Volcano.
 Json scheduling_policy(const Workload& job);
 
 // Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
 bool needs_mark(const Placement& placement);
 
-// "kai-scheduler"; empty: the cluster's default scheduler.
+// Returns "kai-scheduler"; empty: the cluster's default scheduler.
 std::string_view scheduler_name(Placer placer);
 
 // Parts of manifests that all kinds share.
 
 Json metadata_of(const Workload& job);
-// {labels, annotations} of the pods; null: the pods have none.
+// Returns {labels, annotations} of the pods; null: the pods have none.
 Json metadata_of_pods(const Workload& job);
-// [{name, value}]; values from Secrets are references. In a job with several nodes, pods also get
-// NODE_NAME, which is needed to find a node's labels.
+// Returns [{name, value}]; values from Secrets are references. In a job with several nodes, pods
+// also get NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// The container's command. If the job brings its own toprun binary, `toprun` is the binary's path,
-// and a command that runs toprun begins with this path.
+// Returns the container's command. If the job brings its own toprun binary, `toprun` is the
+// binary's path, and a command that runs toprun begins with this path.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
                                          // limits
 Json volumes_of(const Workload& job);
 Json mounts_of(const Workload& job);
-// The container's securityContext, also used for init containers; null: not needed. For restricted
-// pods, the securityContext follows Kubernetes' Pod Security Standards.
+// Returns the container's securityContext, also used for init containers; null: not needed. For
+// restricted pods, the securityContext follows Kubernetes' Pod Security Standards.
 Json security_of(const Workload& job);
 // Sets the service account and the credentials for pulling the image.
 void choose_account(Json& pod_spec, const Workload& job);
@@ -76,7 +76,7 @@ inline constexpr std::string_view toprun_folder = "/toprun.io";
 // MiB.
 inline constexpr std::string_view shared_memory_folder = "/dev/shm";
 
-// A PodTemplateSpec with one container of this name.
+// Returns a PodTemplateSpec with one container of this name.
 Json pod_template(const Workload& job, std::string_view container);
 
 }  // namespace toprun::engines::kubernetes

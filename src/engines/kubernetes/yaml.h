@@ -19,9 +19,10 @@ inline constexpr int deepest_yaml = 64;
 // limit above.
 Result<nlohmann::ordered_json> parse_yaml_value(std::string_view text, const std::string& file);
 
-// The value as readable YAML in block style, with a newline at the end. Parsers for YAML 1.1 (such
-// as kubectl's library) and 1.2 read the same value from this text. Therefore a string is quoted
-// unless it starts with a letter and both versions read it as a string. Pure function.
+// Returns the value as readable YAML in block style, with a newline at the end. Parsers for YAML
+// 1.1 (such as kubectl's library) and 1.2 read the same value from this text. For this, every
+// string is quoted, except those that start with a letter and that both versions read as a string.
+// Pure function.
 std::string yaml(const nlohmann::ordered_json& value);
 
 }  // namespace toprun::engines::kubernetes

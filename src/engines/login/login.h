@@ -18,7 +18,7 @@ namespace toprun::engines {
 //
 //   | given                                    | stance  | engine        |
 //   |------------------------------------------|---------|---------------|
-//   | what the launcher told this agent        | agent   | the launcher's |
+//   | the launcher's variables for this agent  | agent   | the launcher's |
 //   | hosts                                    | starter | ssh           |
 //   | pods                                     | starter | exec          |
 class LoginEngine final : public Engine {
@@ -28,8 +28,8 @@ class LoginEngine final : public Engine {
                                            const Hints& hints) const override;
 };
 
-// The facts about an agent's place. The launcher sends these facts to the agent, where detect()
-// reads them.
+// What an agent must know about its launch, such as the index of its own node. The launcher sends
+// it to the agent as variables, from which detect() reads it.
 struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;
@@ -54,9 +54,9 @@ struct Binary {
   std::size_t bytes = 0;
 };
 
-// The script for a POSIX sh on the host. If the program is in the cache, the script runs it.
-// Otherwise the script requests the program on stdout, reads the program from stdin and stores it.
-// The script prints lines that begin with `login_mark`, and then becomes the agent:
+// Returns the script for a POSIX sh on the host. If toprun's program is in the host's cache, the
+// script runs it. Otherwise the script requests the program on stdout, reads the program from stdin
+// and stores it. The script prints lines that begin with `login_mark`, and then becomes the agent:
 //
 //   need MACHINE                send the program for this kind of machine on stdin
 //   run CLIENT PORT SERVER PORT PATH   the program starts now ($SSH_CONNECTION, dashes if unset)
@@ -68,14 +68,14 @@ struct Binary {
 // quote, backslash, exclamation mark or line end.
 std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// Lines that the agent itself prints: login_up() before it reads its instructions, login_joins on
-// stderr once it can join, and login_ended() at its end. The last line is needed because the exit
-// code of ssh or kubectl is not always the agent's.
+// Returns the line that the agent itself prints before it reads its instructions.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
+// The line that the agent prints on stderr once it can join.
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
-// The last line if the agent continues without its login. The login then exits with 0.
+// The agent's last line if it continues without its login. The login then exits with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
+// Returns the agent's last line. It has the agent's exit code, which ssh or kubectl may not return.
 std::string login_ended(int exit_code);  // "toprun-login ended with 7\n"
 // Returns the exit code in a line of login_ended(). Removes this line and all text after it, which
 // comes from the login program. nullopt: the text has no such line.
@@ -99,27 +99,28 @@ inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
 inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host within 10 s
 
-// `ssh … -- LOGIN LINE`: never asks a question; the user's configuration decides on host keys.
+// Returns the command `ssh … -- LOGIN LINE`. It never asks a question, and the user's configuration
+// decides on host keys.
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 
-// The command line for the login shell on a host. Any shell can run this line, which passes
+// Returns the command line for the login shell on a host. Any shell can run this line, which passes
 // login_script() to a POSIX sh.
 std::string ssh_line(std::span<const Binary> binaries);
 
-// Why a login failed, according to ssh's stderr. If possible, the text does not contain the host's
-// name, so that one message can be for all hosts with the same problem.
+// Returns why a login failed, according to ssh's stderr. If possible, the text does not contain the
+// host's name, so that one message can be for all hosts with the same problem.
 LoginTrouble ssh_trouble(std::string_view said);
 
-// The command for a login into a pod. The command consists of the engine's command (Node::exec) and
-// of the script that finds or downloads toprun in the pod.
+// Returns the command for a login into a pod. The command consists of the engine's command
+// (Node::exec) and of the script that finds or downloads toprun in the pod.
 std::vector<std::string> exec_login(const std::vector<std::string>& exec,
                                     std::span<const Binary> binaries);
 
-// Why a login into a pod failed, according to the stderr of kubectl or runai.
+// Returns why a login into a pod failed, according to the stderr of kubectl or runai.
 LoginTrouble exec_trouble(std::string_view said);
 
-// The text without kubectl's line about the exit code of the executed command.
+// Returns the text without kubectl's line about the exit code of the executed command.
 std::string without_exec_end(std::string_view said);
 
 }  // namespace toprun::engines

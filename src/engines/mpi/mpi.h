@@ -30,7 +30,7 @@ bool is_mpi_agent(const Environment& environment);
 
 // The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// The nodes for this mpirun and the number of processes on each (allocation.h).
+// The variable with the nodes for this mpirun and the processes on each (node_list_text()).
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

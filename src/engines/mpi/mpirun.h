@@ -22,8 +22,8 @@ enum class Mpirun {
   prrte,  // Open MPI 5 and newer, prterun (prterun(1)): --prtemca
   hydra,  // MPICH's and Intel MPI's mpiexec: one dash
 };
-// The implementation that printed this output of `mpirun --version`. Error: another implementation,
-// or a version that is too old.
+// Returns the implementation that printed this output of `mpirun --version`. Error: another
+// implementation, or a version that is too old.
 Result<Mpirun> mpirun_in(std::string_view printed);
 
 struct MpirunCommand {
@@ -34,13 +34,13 @@ struct MpirunCommand {
   std::vector<std::string> argv;       // the command to start
 };
 
-// One process on each node; mpirun does not bind the process to CPUs.
+// Returns the command for one process on each node, which mpirun does not bind to CPUs.
 std::vector<std::string> mpirun_agents(const MpirunCommand& command,
                                        const std::vector<Node>& nodes);
 
-// One process per rank. `host_file` lists the host of each rank, one per line. mpirun's own
-// mappings are not usable: they put mpirun's host first, and prefer Slurm's order of hosts to the
-// order in --host.
+// Returns the command for one process per rank. `host_file` lists the host of each rank, one per
+// line. mpirun's own mappings are not usable: they put mpirun's host first, and prefer Slurm's
+// order of hosts to the order in --host.
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
@@ -48,16 +48,15 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
 // user has already requested tags.
 bool tags_output(const MpirunCommand& command);
 
-// Why mpirun failed, in toprun's words and with advice, according to the end of mpirun's stderr.
-// nullopt if toprun does not know the message.
+// Returns why mpirun failed, in toprun's words and with advice, according to the end of mpirun's
+// stderr. nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
 // Whether mpirun reported that one of its processes ended with a code other than 0. In this case,
 // mpirun ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);
 
-// The rank that first ended with a code other than 0, if mpirun names it, as Open MPI 4 sometimes
-// does.
+// Returns the rank that first ended with a code other than 0. Open MPI 4 sometimes names it.
 std::optional<int> first_to_fail(std::string_view said);
 
 // A rank that a signal killed, and whose death ended the run.
@@ -65,10 +64,10 @@ struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// The rank that was killed, according to mpirun. Only Open MPI 3 and newer report the killed rank.
+// Returns the killed rank according to mpirun. Only Open MPI 3 and newer report the killed rank.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
-// The user's mpirun: its command line and its implementation. Runs this mpirun with --version.
+// Finds the user's mpirun: its command line and its implementation. Runs `mpirun --version`.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 
 // Separates the output of ranks that Open MPI's mpirun has mixed. mpirun prints each piece that it
@@ -81,9 +80,9 @@ class MpirunOutput {
   static constexpr std::size_t longest_line_bytes = 64u << 10;  // a longer line is split into
                                                                 // pieces
 
-  // The lines that these bytes complete. A carriage return also ends a line.
+  // Returns the lines that these bytes complete. A carriage return also ends a line.
   std::string add(std::string_view bytes);
-  // The text of lines that are not complete.
+  // Returns the text of lines that are not complete.
   std::string rest();
 
  private:
@@ -95,8 +94,9 @@ class MpirunOutput {
   std::string held_;                       // may be the beginning of a tag
 };
 
-// The output of each rank in such a text, by rank. Text without a tag has the key `by_mpirun`.
+// The key of text without a tag in the result of texts_by_rank().
 inline constexpr int by_mpirun = -1;
+// Returns the output of each rank, by rank, from a text with tags.
 std::map<int, std::string> texts_by_rank(std::string_view tagged);
 
 }  // namespace toprun::engines

@@ -26,12 +26,13 @@ struct PmiMeeting {
   int nodes = 1;     // number of nodes that run a process
 };
 
+// Exchanges facts with the other processes of the mpiexec, all of which must call this function.
 // Rank 0 publishes `words`: at most 512 bytes, without blanks and semicolons. The words of other
-// ranks are ignored. Every process of the mpiexec must call this function. The call blocks until
-// all processes have called this function, or until the deadline. At its end, the function closes
-// the connection: if a rank used PMI and exited without finalizing PMI, the proxy would kill all
-// processes. The number of nodes is the number of processes with local rank 0. PMI_process_mapping
-// is not used, because it may be incomplete (MPICH 4.2 leaves out a half-filled node).
+// ranks are ignored. The call blocks until all processes have called this function, or until the
+// deadline. At its end, the function closes the connection: if a rank used PMI and exited without
+// finalizing PMI, the proxy would kill all processes. The number of nodes is the number of
+// processes with local rank 0. PMI_process_mapping is not used, because it may be incomplete (MPICH
+// 4.2 leaves out a half-filled node).
 Result<PmiMeeting> meet_by_pmi(const PmiRank& me, const std::string& words, SteadyTime deadline);
 
 }  // namespace toprun::engines

@@ -36,21 +36,21 @@ struct MpiWorld {
   bool bound = false;  // mpirun has bound the process to some of the node's CPUs
 };
 
-// nullopt if no mpirun started this process. Processes of a Slurm step belong to Slurm, regardless
-// of PMI variables. Two launchers that contradict each other are an error.
+// Reads these variables. nullopt: no mpirun started this process. Processes of a Slurm step belong
+// to Slurm, regardless of PMI variables. Error: two launchers contradict each other.
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
-// The names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI 4.1,
-// orte/mca/regx). A bracket contains the width of the numbers and their ranges. The text after "@"
-// is the number of daemons. Empty if the text has another form.
+// Returns the host names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI
+// 4.1, orte/mca/regx). A bracket contains the width of the numbers and their ranges. The text after
+// "@" is the number of daemons. Empty if the text has another form.
 std::vector<std::string> orte_hosts(std::string_view regex);
 
-// The addresses under which nodes reach mpirun, from OMPI_MCA_orte_hnp_uri, such as
+// Returns the addresses under which nodes reach mpirun, from OMPI_MCA_orte_hnp_uri, such as
 // "1351942144.0;tcp://10.77.2.1,10.0.0.5:39579;tcp6://[fd77::1]:50607".
 std::vector<std::string> orte_addresses(std::string_view uri);
 
-// The variables that make a process an MPI rank. These variables are removed for an agent's
-// workers, which are not MPI ranks.
+// Returns the names of the variables that make a process an MPI rank. These variables are removed
+// for an agent's workers, which are not MPI ranks.
 std::vector<std::string> mpi_variables(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -18,7 +18,7 @@ namespace toprun::engines::runai {
 //       docs.nvidia.com/run-ai (3.0), with more flags and with numbers that have to be positive
 enum class Cli { v1, v2 };
 
-// Decides by the output of `runai version`: v1 prints "Version: 2.13.6" and "GitCommit: …".
+// Reads the output of `runai version`: v1 prints "Version: 2.13.6" and "GitCommit: …".
 Cli cli_of(std::string_view version);
 
 using Words = std::vector<std::string>;
@@ -34,29 +34,29 @@ struct Client {
   bool has(std::string_view flag) const;
 };
 
-// How this version of runai passes a secret to a job without showing it, as the fix of an error.
+// Returns, as advice in an error, how this runai passes a secret to a job without showing it.
 std::string instead_of_a_secret(const Client& client, std::string_view name);
 
-// Prints the flags that this v2 accepts for a submission.
+// Returns the v2 command that prints the flags for a submission.
 Words help_command();
 
-// The command that submits this job of pods; pure function. One pod is the master, and the others
-// are workers. Error (exit 2): the program has no option for something in the job.
+// Returns the command that submits this job of pods; pure function. One pod is the master, and the
+// others are workers. Error (exit 2): the program has no option for something in the job.
 Result<Words> submit_command(const Client& client, const kubernetes::Workload& job);
 
-// The commands that query and end jobs.
+// These functions return the commands that query and end jobs.
 Words list_command(const Client& client, bool of_all_projects);
 Words describe_command(const Client& client, const std::string& job);  // prints JSON
 Words events_command(const Client& client, const std::string& job);    // only v1: prints the job's
                                                                        // events
-// The commands that query the cluster's nodes and projects.
+// These functions return the commands that query the cluster's nodes and projects.
 Words nodes_command(const Client& client);
 Words projects_command(const Client& client);
 Words delete_command(const Client& client, const std::string& job);
-// Prints the output of one pod; without `pod`, of the master.
+// Returns the command that prints the output of one pod; without `pod`, of the master.
 Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow);
-// Runs the words in a pod; without `pod`, in the master.
+// Returns the command that runs the words in a pod; without `pod`, in the master.
 Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);
 

@@ -11,57 +11,59 @@
 
 namespace toprun::engines::runai {
 
-// A table that runai v1 prints with Go's text/tabwriter. A column begins at a name in the header
-// that comes after two blanks.
+// Where a column begins and ends in a table that runai v1 prints with Go's text/tabwriter. A column
+// begins at a name in the header that comes after two blanks.
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 std::optional<Column> column(std::string_view header, std::string_view name);
 
-// "" if the column is missing.
+// Returns the line's text in the column; "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// The error for output without `requested` ("a table"); it quotes the beginning of the output.
+// Returns the error for output without `requested` ("a table"); it quotes the output's beginning.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 
 // Parsers for runai's output about jobs; pure functions. Values that are missing or of another type
 // stay unset. Error: the text has another form; the message shows its beginning.
-//
-// v1's `list jobs`: a table whose header names the columns (runai-cli, cmd/job/job_list.go).
+
+// Parses v1's `list jobs`: a table whose header names the columns (runai-cli, cmd/job/job_list.go).
 Result<std::vector<Job>> parse_table(std::string_view text);
-// v2's `list --json`: {"workloads": [{"name", "phase", "projectName", …}]}, fields as in the API
-// (api-docs.run.ai, Workloads).
+// Parses v2's `list --json`: {"workloads": [{"name", "phase", "projectName", …}]}, fields as in the
+// API (api-docs.run.ai, Workloads).
 Result<std::vector<Job>> parse_list(std::string_view text);
-// `describe … -o json` of v1 ({"name", "status", "instances": [{"name", "status", "node"}]};
+// Parses `describe … -o json` of v1 ({"name", "status", "instances": [{"name", "status", "node"}]};
 // runai-cli, pkg/types/training.go) and of v2 ({"general": {"name", "phase", "createdAt",
 // "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). Both outputs describe one job.
 Result<Job> parse_description(std::string_view text);
 
-// The message of the last warning among the events that v1's `describe job` prints for users. An
-// event is a line SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0  Warning  5s
+// Returns the message of the last warning among the events that v1's `describe job` prints for
+// users. An event is a line SOURCE TYPE AGE MESSAGE, such as "pod/train-worker-0  Warning  5s
 // [FailedScheduling] 0/4 nodes …". Empty: there is no warning.
 std::string last_warning(std::string_view description);
 
-// The pods in the same output, the master first. v1 reports their "status", v2 does not.
+// Returns the pods in the output that parse_description() reads, the master first. v1 reports their
+// "status", v2 does not.
 Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
-// An explanation of a job's state; empty: the word needs no explanation.
+// Returns an explanation of a job's state; empty: the word needs no explanation.
 std::string_view state_words(std::string_view state_word);
 
 // Parsers for runai's output about nodes and projects; pure functions. Values that are missing or
 // of another type stay unset. Error: the text has another form; the message shows its beginning.
-//
-// v1's `list nodes` prints groups of columns between │. The first group begins with NAME and
-// STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli, cmd/node/list_node.go,
-// pkg/types/node.go). v2's `node list --json` prints nodes as in the API (api-docs.run.ai, Nodes:
-// name, nodePool, status, gpuInfo). v2 does not report which GPUs are in use.
+
+// Parses the list of nodes. v1's `list nodes` prints groups of columns between │. The first group
+// begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,
+// cmd/node/list_node.go, pkg/types/node.go). v2's `node list --json` prints nodes as in the API
+// (api-docs.run.ai, Nodes: name, nodePool, status, gpuInfo). v2 does not report which GPUs are in
+// use.
 Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli);
 
-// v1's `list projects` prints PROJECT, DEPARTMENT, DESERVED GPUs (cmd/project/list.go). v2's
-// `project list --json` prints projects as in the API (Projects: name, and for each pool its
-// resources with gpu.deserved).
+// Parses the list of projects. v1's `list projects` prints PROJECT, DEPARTMENT, DESERVED GPUs
+// (cmd/project/list.go). v2's `project list --json` prints projects as in the API (Projects: name,
+// and for each pool its resources with gpu.deserved).
 Result<std::vector<AdmissionQueue>> parse_projects(std::string_view text, Cli cli);
 
 }  // namespace toprun::engines::runai

@@ -7,14 +7,14 @@
 
 namespace toprun::engines {
 
-// Run:AI's PyTorch jobs of one project, through runai. The project is TOPRUN_PROJECT, else the
-// project that is selected in runai. nullptr: runai is not in PATH.
+// Returns the queue of one project's PyTorch jobs in Run:AI, read with runai. The project is
+// TOPRUN_PROJECT, else the project that is selected in runai. nullptr: runai is not in PATH.
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment);
 
 namespace runai {
 
-// The version of runai in PATH, and the project. Runs runai unless TOPRUN_RUNAI_CLI (v1, v2) sets
-// the version. Error: runai does not answer.
+// Returns the version of runai in PATH, and the project. Runs runai unless TOPRUN_RUNAI_CLI (v1,
+// v2) sets the version. Error: runai does not answer.
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit);
 
 // Reads from runai's help which flags it has. The flags of v1 are known without runai's help.

@@ -11,8 +11,8 @@
 
 namespace toprun::engines {
 
-// How long a Slurm program may take to answer: engine_timeout_of(), or the default if that returns
-// an error.
+// Returns how long a Slurm program may take to answer: engine_timeout_of(), or the default if that
+// returns an error.
 std::chrono::milliseconds slurm_answer_limit(const Environment& environment);
 
 // Identical nodes of one partition.
@@ -44,27 +44,28 @@ struct SlurmFacts {
 // Parses `sinfo` output with PARTITION|AVAIL|TIMELIMIT|NODES|CPUS|GRES|MEMORY per line. Lines in
 // another form are skipped. Pure function.
 std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
-// The plugin's name in the output of `scontrol show config`, without "topology/"; "" if missing.
-// Pure function.
+// Returns the topology plugin's name in the output of `scontrol show config`, without "topology/";
+// "" if missing. Pure function.
 std::string topology_plugin_in(std::string_view config);
-// MaxArraySize in the output of `scontrol show config` (slurm.conf(5)); 0: missing. Pure function.
+// Reads MaxArraySize from `scontrol show config` (slurm.conf(5)); 0: missing. Pure function.
 std::int64_t max_array_size_in(std::string_view config);
-// tree or block, according to the output of `scontrol show topology`; otherwise "". This query is
-// needed because, with a topology.yaml, the configuration names only the default plugin (26.05:
-// flat). Pure function.
+// Returns "tree" or "block" according to the output of `scontrol show topology`, otherwise "". This
+// query is needed because, with a topology.yaml, the configuration names only the default plugin
+// (26.05: flat). Pure function.
 std::string topology_kind_in(std::string_view topology);
-// Both functions read the output of `scontrol show topology`. leaf_nodes_in() returns the numbers
-// of nodes below leaf switches (SwitchName=… Level=0 … Nodes=…). block_nodes_in() returns the size
-// of the smallest block (BlockName=… BlockSize=…), 0 if there is no block. Pure functions.
+// Returns the number of nodes below each leaf switch (SwitchName=… Level=0 … Nodes=…) in the same
+// output. Pure function.
 std::vector<int> leaf_nodes_in(std::string_view topology);
+// Returns the size of the smallest block (BlockName=… BlockSize=…) in the same output, 0 if there
+// is no block. Pure function.
 int block_nodes_in(std::string_view topology);
 
-// Seconds in a time that sbatch accepts: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. nullopt: unlimited
-// (zero too), or another form.
+// Returns the seconds in a time that sbatch accepts: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. nullopt:
+// unlimited (zero too), or another form.
 std::optional<std::int64_t> slurm_seconds(std::string_view text);
 
-// The number of GPUs in a request or in a node's resources: "gpu:h100:8(S:0-1),nic:2", "gpu:4" or
-// "gpu". 0 if the text has no GPUs.
+// Returns the number of GPUs in a request or in a node's resources: "gpu:h100:8(S:0-1),nic:2",
+// "gpu:4" or "gpu". 0 if the text has no GPUs.
 int gpus_in_gres(std::string_view gres);
 
 // Queries sinfo and scontrol. If a query fails or times out, its facts stay empty and `trouble`

@@ -34,7 +34,8 @@ struct JobRequest {
                                          // --log-dir
   bool reports = true;                   // report.json is written to the job's folder; false:
                                          // run_options name another file
-  std::vector<std::string> program;      // the script and its arguments; for setup the packages
+  std::vector<std::string> program;      // the script and its arguments; for `toprun setup`, the
+                                         // packages
   std::optional<int> workers;            // on each node, if given as a number
   bool survives_a_node = false;          // the job continues after the loss of a node, with fewer
                                          // nodes or with a spare node

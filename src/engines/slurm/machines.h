@@ -7,9 +7,9 @@
 
 namespace toprun::engines::slurm {
 
-// Parse `scontrol show partition -o` and `scontrol -d show node -o`; pure functions. Text that is
-// not a record is skipped.
+// Parses the output of `scontrol show partition -o`. Pure function. Other text is skipped.
 std::vector<Partition> parse_partitions(std::string_view text);
+// Parses the output of `scontrol -d show node -o`. Pure function. Other text is skipped.
 std::vector<ClusterNode> parse_nodes(std::string_view text);
 
 // The GPUs of a Gres or GresUsed value: "gpu:h100:8(S:0-1),nvme:1", "gpu:4(IDX:0-3)".

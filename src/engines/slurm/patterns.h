@@ -13,12 +13,12 @@ inline constexpr std::size_t max_padding = 10;             // limit for the numb
                                                            // zeros (sbatch(1))
 inline constexpr std::size_t max_file_name_bytes = 4'096;  // longer names are cut
 
-// The file that a batch script's --output or --error names (sbatch(1), "filename pattern"). %A is
-// the id of the array job, %a the task's number, %b this number modulo 10, %J and %j the job's id,
-// %N the first node, %n and %t 0, %r the number of restarts, %s "batch", %u the user, %x the job's
-// name, and %% a percent sign. A number after the % pads numbers with zeros. A backslash in the
-// pattern disables all expansions. Other text is unchanged. If the job stands for several waiting
-// tasks, %a and %b are "*".
+// Returns the file that a batch script's --output or --error names (sbatch(1), "filename pattern").
+// %A is the id of the array job, %a the task's number, %b this number modulo 10, %J and %j the
+// job's id, %N the first node, %n and %t 0, %r the number of restarts, %s "batch", %u the user, %x
+// the job's name, and %% a percent sign. A number after the % pads numbers with zeros. A backslash
+// in the pattern disables all expansions. Other text is unchanged. If the job stands for several
+// waiting tasks, %a and %b are "*".
 std::string expand(std::string_view pattern, const Job& job);
 
 }  // namespace toprun::engines::slurm

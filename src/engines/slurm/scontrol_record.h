@@ -25,29 +25,29 @@ class Record {
   };
   explicit Record(std::string_view line);
 
-  // The value of the first (last) field with this name. Empty if the field is missing or has a
+  // Returns the value of the first field with this name. Empty if the field is missing or has a
   // placeholder: "(null)", "N/A", "n/a", "None".
   std::string_view get(std::string_view key) const;
+  // Returns the value of the last field with this name, like get().
   std::string_view last(std::string_view key) const;
 
  private:
   std::vector<Field> fields_;
 };
 
-// The records of an answer. Each record starts on its own line with "KEY=". A line without this
-// start belongs to the previous record, because names may contain line ends. The views refer to
-// `text`.
+// Splits an answer into records. Each record starts on its own line with "KEY=". Another line
+// belongs to the previous record, because names may contain line ends. The views refer to `text`.
 std::vector<std::string_view> record_lines(std::string_view text, std::string_view key);
 
-// The pieces between separators of several characters. An empty last piece is omitted.
+// Splits a text at separators of several characters. An empty last piece is omitted.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
-// "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any text in another form.
+// Parses "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any other form.
 std::optional<std::chrono::seconds> duration(std::string_view text);
-// Seconds since 1970, as SLURM_TIME_FORMAT=%s requests, or local time such as 2026-11-22T03:26:11.
-// Unset for Unknown, N/A and any text in another form.
+// Parses seconds since 1970, as SLURM_TIME_FORMAT=%s requests, or local time such as
+// 2026-11-22T03:26:11. Unset for Unknown, N/A and any text in another form.
 std::optional<WallTime> moment(std::string_view text);
-// The number at the start of a text ("1-4", "2G"); unset if the text starts differently.
+// Returns the number at the start of a text ("1-4", "2G"); unset if the text starts differently.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
 }  // namespace toprun::engines::slurm

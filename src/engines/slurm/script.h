@@ -11,43 +11,44 @@
 
 namespace toprun::engines {
 
-// The batch script of a job. Every option is a #SBATCH line, so that plain `sbatch FILE` submits
-// the same job again. With the last line, the shell becomes `toprun` (exec). Pure function. Error
-// (exit 2): a value that sbatch could not read back from such a line.
+// Returns the batch script of a job. Every option is a #SBATCH line, so that plain `sbatch FILE`
+// submits the same job again. With the last line, the shell becomes `toprun` (exec). Pure function.
+// Error (exit 2): a value that sbatch could not read back from such a line.
 Result<std::string> slurm_script(const JobRequest& job);
 
 // Whether a batch script begins like the scripts that slurm_script() writes.
 bool is_written_by_toprun(std::string_view script);
 
-// "--name=value", quoted as one word for sbatch's parser of #SBATCH lines, which is not a shell. In
+// Quotes "--name=value" as one word for sbatch's parser of #SBATCH lines, which is not a shell. In
 // that parser, double quotes preserve blanks, quotes and #. A backslash preserves the next
 // character. A line end ends the word (src/sbatch/opt.c, 22.05 to 25.11). Error: a control
 // character.
 Result<std::string> directive(const std::string& word);
 
-// A word that bash reads back unchanged, on one line, so no argument can start a new line.
+// Quotes a word so that bash reads it back unchanged. The result is on one line, so no argument can
+// start a new line.
 std::string bash_word(std::string_view word);
 
-// The text as a file name that Slurm does not expand: % becomes %%. Error: a backslash, because it
-// disables all expansion in Slurm.
+// Returns the path as a file name that Slurm does not expand: % becomes %%. Error: a backslash,
+// because it disables all expansion in Slurm.
 Result<std::string> literal_in_pattern(const std::string& path);
 
-// The options for salloc, the same as in the script's lines.
+// Returns the options for salloc, the same as in the script's lines.
 std::vector<std::string> option_words(const JobRequest& job);
 
-// The command for an interactive allocation. The command runs salloc with the request's options.
-// Inside the allocation, a step on the first node runs `shell`, a command, on the terminal. The
-// shell has the allocation's variables, but not the step's, so that toprun in this shell uses all
-// nodes. The command does not depend on LaunchParameters=use_interactive_step. Pure function.
+// Returns the command for an interactive allocation: salloc with the request's options. Inside the
+// allocation, a step on the first node runs `shell`, a command, on the terminal. The shell has the
+// allocation's variables, but not the step's, so that toprun in this shell uses all nodes. The
+// command does not depend on LaunchParameters=use_interactive_step. Pure function.
 std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell);
 
-// The command for a shell on the first node of a running job. `job`: srun's options that name the
-// job. Pure function.
+// Returns the command for a shell on the first node of a running job. `job`: srun's options that
+// name the job. Pure function.
 std::vector<std::string> attach_command(const std::vector<std::string>& job,
                                         const std::vector<std::string>& shell);
 
-// The id of the job that contains this process. Variables left behind by an ended job are ignored.
+// Returns the id of the job that contains this process. Ignores variables of a job that has ended.
 std::optional<std::string> surrounding_job(const Environment& environment);
 
 }  // namespace toprun::engines

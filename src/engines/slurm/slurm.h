@@ -36,10 +36,10 @@ class SlurmEngine final : public Engine {
   void end_step(const Environment& environment) const override;
 };
 
-// Why Slurm signalled a job, from the output of `scontrol show job -o`. In this output, PreemptTime
-// is set from the preemption to the requeue. Restarts already includes a requeue before the job has
-// ended. Reason is TimeLimit from the first signal on (22.05, 26.05). `restarts` is the number of
-// earlier requeues (SLURM_RESTART_COUNT).
+// Returns why Slurm signalled a job, from the output of `scontrol show job -o`. In this output,
+// PreemptTime is set from the preemption to the requeue. Restarts already includes a requeue before
+// the job has ended. Reason is TimeLimit from the first signal on (22.05, 26.05). `restarts` is the
+// number of earlier requeues (SLURM_RESTART_COUNT).
 std::optional<Stop> stop_in(std::string_view job, int restarts);
 
 // Whether /proc/self/cgroup shows that a process is in its step's own cgroup. proctrack/cgroup uses
@@ -49,7 +49,7 @@ bool is_tracked_by_cgroup(std::string_view cgroups);
 // Whether Slurm preempted the job, may run it again, and has not put it back into the queue yet.
 bool awaits_requeue(std::string_view job, int restarts);
 
-// The nodes in the output of `sstat --noheader --parsable2 --pidformat`: STEP|NODE|PIDS per line.
+// Reads the nodes from `sstat --noheader --parsable2 --pidformat`: STEP|NODE|PIDS per line.
 std::vector<std::string> nodes_in_sstat(std::string_view text);
 
 // Whether tasks of a step may wait for a prolog on their node, from `scontrol show config`. With
@@ -65,7 +65,7 @@ enum class BatchScript {
 };
 BatchScript batch_script_in(std::string_view job);
 
-// P = 61000 + (job·7 + step) mod 4536: above the ephemeral ports, different for neighbouring jobs.
+// Returns 61000 + (job·7 + step) mod 4536: above the ephemeral ports; neighbouring jobs differ.
 int slurm_port(std::int64_t job, std::int64_t step);
 
 }  // namespace toprun::engines

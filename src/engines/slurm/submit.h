@@ -11,8 +11,8 @@
 
 namespace toprun::engines {
 
-// The environment that the job inherits through sbatch or salloc. Variables of another job, as in a
-// shell inside a job or allocation, are removed. Settings for Slurm's programs remain. Pure
+// Returns the environment that the job inherits through sbatch or salloc. Variables of another job,
+// as in a shell inside a job or allocation, are removed. Settings for Slurm's programs remain. Pure
 // function.
 Environment without_job(const Environment& environment);
 
@@ -22,12 +22,11 @@ Environment without_job(const Environment& environment);
 Result<std::string> submit_slurm(const std::string& script, const JobRequest& job,
                                  const SlurmFacts& facts, const Environment& environment);
 
-// What `sbatch --test-only` reports about the script: whether the job could run, and when and
-// where.
+// Returns what `sbatch --test-only` reports: whether the job could run, and when and where.
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
 
-// The error for a missing program: the program's name, and what to do.
+// Returns the error for a missing program: the program's name, and what to do.
 Error no_slurm(std::string_view program);
 
 // Values that a user may name in a request. Empty: unknown.
@@ -42,12 +41,12 @@ Choices choices_in(std::string_view associations);
 // Queries sacctmgr, which needs accounting. Some clusters have no accounting.
 Choices ask_choices(const Environment& environment);
 
-// The error with sbatch's or salloc's message, and what to change. Pure function.
+// Returns the error with sbatch's or salloc's message, and what to change. Pure function.
 Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
               const Choices& choices);
 
-// The id in the output of `sbatch --parsable`: ID[;CLUSTER], after warnings that a site may print.
-// nullopt: there is no id. Pure function.
+// Returns the id in the output of `sbatch --parsable`: ID[;CLUSTER], after warnings that a site may
+// print. nullopt: there is no id. Pure function.
 std::optional<std::string> job_id_in(std::string_view text);
 
 }  // namespace toprun::engines

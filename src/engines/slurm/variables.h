@@ -30,32 +30,32 @@ struct Step {
   int tasks = 0;
 };
 
-// Each function reads one variable; every error names this variable. An unset or empty variable
-// gives nullopt.
+// Each of these functions reads the variable `name`. Every error contains this name. An unset or
+// empty variable gives nullopt, or an error if the result is not optional.
 Result<std::optional<std::int64_t>> number(const Environment& environment, const std::string& name,
                                            std::int64_t least, std::int64_t most);
 Result<std::int64_t> required_number(const Environment& environment, const std::string& name,
                                      std::int64_t least, std::int64_t most);
 Result<std::vector<std::string>> hostlist(const Environment& environment, const std::string& name);
 Result<std::vector<int>> counts(const Environment& environment, const std::string& name);
-// The number in a GPU request, ignoring types and sockets: "8", "h100:8", "h100:4,a100:2",
+// Reads the number in a GPU request, ignoring types and sockets: "8", "h100:8", "h100:4,a100:2",
 // "a100:2(S:0-1)".
 Result<std::optional<int>> gpus(const Environment& environment, const std::string& name);
 
 Result<std::int64_t> job_id(const Environment& environment);
-// SLURM_PROCID.
+// Reads SLURM_PROCID.
 Result<std::optional<int>> task_number(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
 // Whether Slurm made the step for a shell: the batch step, or salloc's interactive step. Such a
 // step has no tasks. The step's node list contains only the node on which the shell runs.
 bool in_shell_step(const Environment& environment);
 bool in_task_step(const Environment& environment);
-// nullopt in a batch script or in an allocation's shell.
+// Returns this process's step of tasks. nullopt in a batch script or in an allocation's shell.
 Result<std::optional<Step>> step(const Environment& environment);
 
-// How many processes on each node the script's header requested, by --ntasks-per-node or --ntasks.
-// nullopt: there is no such request. One process on every node does not count as a request for
-// ranks, because users request one agent per node in this way.
+// Returns how many processes on each node the script's header requested, by --ntasks-per-node or
+// --ntasks. nullopt: there is no such request. One process on every node does not count as a
+// request for ranks, because users request one agent per node in this way.
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes);
 
@@ -64,19 +64,18 @@ Result<std::optional<std::vector<int>>> requested_tasks(const Environment& envir
 bool shares_terminal(const Environment& environment, const Step& step, bool terminal);
 std::unexpected<Error> refuse_shared_terminal(const Step& step);
 
-// The id as users know it: "30"; for a task of an array "29_0". nullopt: there is no job.
+// Returns the job's id as users know it: "30"; for an array's task "29_0". nullopt: no job.
 std::optional<std::string> own_job_id(const Environment& environment);
 
-// The name that the user chose. nullopt: no name, or the default name of srun and salloc.
+// Returns the job name that the user chose. nullopt: none, or the default name of srun and salloc.
 std::optional<std::string> own_job_name(const Environment& environment);
 
-// The job's nodes that are not in this list, for example in a step with fewer nodes. Empty outside
-// a job.
+// Returns the job's nodes that are not in this list, as in a step with fewer nodes. Empty: no job.
 std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
                                                 const std::vector<std::string>& nodes);
 
-// When the job reaches its time limit, according to the output of `scontrol show job -o`. If the
-// output is empty, according to a variable that Slurm set at the job's start (23.02 and newer).
+// Returns when the job reaches its time limit, from the output of `scontrol show job -o`. If that
+// is empty, from a variable that Slurm set at the job's start (23.02 and newer).
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
 // Like job_end_in(), with a query to scontrol, which takes at most engine_answer_limit.
 std::optional<WallTime> own_job_end(const Environment& environment);
@@ -90,7 +89,7 @@ struct HetComponent {
                                           // number
 };
 
-// Empty for an ordinary job.
+// Returns the components of this job; empty for an ordinary job.
 Result<std::vector<HetComponent>> het_components(const Environment& environment);
 
 }  // namespace toprun::engines::slurm

@@ -19,21 +19,20 @@ struct State {
 // "CANCELLED by 1000".
 const State* find_state(std::string_view text);
 
-// Why a job that has never been on a node has not started and never will, according to its reason.
-// JobEnd::other: something else happened, or it may still start.
+// Returns why a job that has never been on a node will never start, according to its reason.
+// JobEnd::other: the job may still start, or something else ended it.
 JobEnd end_of_unstarted(JobState state, std::string_view reason);
 
 // The reason of a job whose start time is in the future, because of --begin or after a requeue.
 inline constexpr std::string_view begin_time = "BeginTime";
 
-// Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: toprun has no words for
-// it.
+// Explains why a job waits or ended (squeue(1), JOB REASON CODES); empty: toprun does not know it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
-// Advice if Slurm's programs report that slurm.conf is missing, so that they know no cluster.
-// Empty: the programs report something else.
+// Returns advice if Slurm's programs report that slurm.conf is missing, so that they know no
+// cluster. Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
-// Why Slurm cannot be asked on such a host.
+// Why a host without a cluster cannot query Slurm.
 inline constexpr std::string_view no_cluster = "this host does not belong to a cluster";
 
 }  // namespace toprun::engines::slurm

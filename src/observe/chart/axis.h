@@ -22,18 +22,17 @@ struct Range {
   std::vector<Tick> ticks;  // ascending, including low and high
 };
 
-// The range from `least` to `most`, with about `requested` ticks (2 or more). The steps are 1, 2 or
-// 5 times a power of ten, or whole powers of the base. If the range has few powers of ten,
+// Returns the range from `least` to `most`, with about `requested` ticks (2 or more). The steps are
+// 1, 2 or 5 times a power of ten, or whole powers of the base. If the range has few powers of ten,
 // multiples of these powers are ticks too, so that an axis has at least four ticks. A linear range
-// that starts near 0 is extended to 0. Labels with the unit "B" are in KiB, MiB …; other labels are
-// plain numbers.
+// that starts near 0 is extended to 0. Labels with the unit "B" are in KiB, MiB …, others plain.
 Range range_of(double least, double most, Scale scale, std::string_view unit,
                std::size_t requested);
 
-// The position of a value in the range: 0 at its low end, 1 at its high end.
+// Returns the position of a value in the range: 0 at its low end, 1 at its high end.
 double position(double value, const Range& range, Scale scale);
 
-// "0.25", "120000": four significant digits; bytes as in bytes_text().
+// Returns a value with four significant digits, "0.25", "120000"; bytes as in bytes_text().
 std::string figure(double value, std::string_view unit);
 
 }  // namespace toprun::chart

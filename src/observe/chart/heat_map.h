@@ -50,9 +50,9 @@ inline constexpr std::size_t most_cells_across = 250;
 // cells with the same shade share one element.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
-// A picture at most 900 pixels wide. Shades run from dark violet to yellow and become lighter as
-// the value grows, so that they differ even without colours. The scale spans at least a factor of
-// two, so that noise does not look like a difference. Pairs that were not measured are hatched.
+// Draws a picture at most 900 pixels wide. Shades run from dark violet to yellow and become lighter
+// as the value grows, so that they differ even without colours. The scale spans at least a factor
+// of two, so that noise does not look like a difference. Pairs that were not measured are hatched.
 // Names are printed next to the rows if there is room. Group names are printed along a bracket.
 // Errors: fewer than two nodes or more than most_nodes; too few or too many values; no measured
 // value; an infinite value, or on a logarithmic scale a value that is not positive; too many groups

@@ -12,10 +12,10 @@ namespace toprun::chart {
 // characters that XML forbids, and characters that reverse the text direction become U+FFFD.
 std::string clean_text(std::string_view text);
 
-// A clean text for XML, between tags or in an attribute.
+// Escapes a clean text for XML, between tags or in an attribute.
 std::string xml_text(std::string_view text);
 
-// A clean text for a Graphviz label in double quotes; Graphviz also interprets \N, \l … and &name;.
+// Escapes a clean text for a Graphviz label in double quotes, including \N, \l … and &name;.
 std::string dot_text(std::string_view text);
 
 }  // namespace toprun::chart

@@ -15,10 +15,10 @@ inline constexpr double line_px = 18;  // distance between lines of text
 inline constexpr double margin_px = 16;
 inline constexpr std::size_t most_title = 72;  // columns that fit at size title_px
 
-// The approximate width of a text in common sans-serif fonts, in pixels.
+// Returns the approximate width of a text in common sans-serif fonts, in pixels.
 double width_px(std::string_view text, double size_px);
 
-// A coordinate rounded to a tenth of a pixel, which is enough for screens: "12", "12.5".
+// Rounds a coordinate to a tenth of a pixel, which is enough for screens: "12", "12.5".
 std::string coordinate(double value);
 
 // The number of styles for series. Each style has its own combination of colour, dashes and marker.
@@ -44,9 +44,9 @@ class Page {
   void add(fmt::format_string<T...> format, T&&... values) {
     out_ += fmt::format(format, std::forward<T>(values)...);
   }
-  // A series' line and its markers; `points` is the attribute "d" of an SVG path.
+  // Adds a series' line and its markers; `points` is the attribute "d" of an SVG path.
   void series_line(std::size_t style, std::string_view points);
-  // A bar has the series' colour, but no dashes.
+  // Adds a bar in the series' colour, without dashes.
   void series_bar(std::size_t style, std::string_view points);
   void marker(std::size_t style, double x, double y);
 

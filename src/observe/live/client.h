@@ -14,7 +14,7 @@
 
 namespace toprun::live {
 
-inline constexpr std::size_t most_answer_bytes = 256u << 20;  // the report of 100,000 ranks
+inline constexpr std::size_t most_answer_bytes = 256u << 20;  // enough for /report of 100,000 ranks
 
 struct Reply {
   unsigned status = 200;
@@ -27,8 +27,8 @@ struct Reply {
 Result<std::optional<Reply>> ask(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
-// Like ask(), for an answer without a fixed end: the caller reads the body from the returned
-// socket.
+// Queries the job like ask(), for an answer without a fixed end. Returns the socket, from which the
+// caller reads the body.
 Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 

@@ -22,18 +22,17 @@ struct Socket {
   std::filesystem::path path;
 };
 
-// The folder, which only this user can access. The folder is below $XDG_RUNTIME_DIR or
-// /run/user/UID if this exists, otherwise below /tmp. If the folder does not exist, this function
-// creates it.
+// Returns the folder, which only this user can access. The folder is below $XDG_RUNTIME_DIR or
+// /run/user/UID if this exists, otherwise below /tmp. If the folder does not exist, it is created.
 Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);
 
-// The sockets in all possible folders of this user. Perhaps no job listens on some of the sockets.
+// Returns the sockets in all possible folders of this user. On some of them, no job may listen.
 std::vector<Socket> sockets(const Environment& environment);
 
-// Removes the socket if no process listens on it, because its job was killed. False: the socket
-// still exists.
+// Removes the socket if no process listens on it, because its job was killed. Returns false if the
+// socket still exists.
 bool remove_if_dead(const std::filesystem::path& socket);
 
 }  // namespace toprun::live

@@ -35,9 +35,9 @@ class Limit {
   std::shared_ptr<Stream> socket_;
 };
 
-// Connections that have not sent their request yet. If there are too many such connections, the
-// oldest connection is closed. So clients that send no request cannot block a client that sends its
-// request at once.
+// The connections that have not sent their request yet. If there are too many, the server closes
+// the oldest with close_oldest(). So clients that send no request cannot block a client that sends
+// its request at once.
 class Silent {
  public:
   // Registers a connection without a request, for the lifetime of this object.
@@ -53,7 +53,7 @@ class Silent {
     const std::uint64_t number_;
   };
 
-  // False: there is no such connection.
+  // Closes the connection that has waited longest. Returns false if there is none.
   bool close_oldest();
 
  private:
@@ -61,17 +61,17 @@ class Silent {
   std::map<std::uint64_t, std::shared_ptr<Stream>> sockets_;  // by order of arrival
 };
 
-// nullopt: no request arrived, or the request is too long or has a body.
+// Reads a request. nullopt: no request arrived, or the request is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
-// The lines before an answer's body, including the empty line. The connection is closed after the
-// answer. `more` contains further lines, each with "\r\n". If `bytes` is nullopt, the end of the
-// connection marks the end of the body.
+// Returns the lines before an answer's body, including the empty line. The connection is closed
+// after the answer. `more` contains further lines, each with "\r\n". If `bytes` is nullopt, the end
+// of the connection marks the end of the body.
 std::string head_of(unsigned status, std::string_view content_type,
                     std::optional<std::size_t> bytes, std::string_view more = {});
 
-// Writes the whole text. Fails if no byte could be written during the time `each`. `limit` closes
-// the socket in this case.
+// Writes the whole text. Returns false if no byte could be written during the time `each`; `limit`
+// then closes the socket.
 boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
                                        std::chrono::seconds each);
 

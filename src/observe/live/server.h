@@ -32,11 +32,11 @@ struct Answer {
 
 inline constexpr std::size_t most_visitors = 64;  // connections at a time; for one more, the server
                                                   // closes the oldest connection without a request
-// question_limit is the time until the request has arrived. answer_limit is the time for producing
-// the answer, and the time in which the client must read some bytes of the answer.
+// How long a client may take to send its request.
 inline constexpr std::chrono::seconds question_limit{5};
+// How long the handler may take to answer, and how long a client may read nothing of the answer.
 inline constexpr std::chrono::seconds answer_limit{15};
-// The time limit for the next part of an answer that continues.
+// How long the next part of an answer may take (Answer::more).
 inline constexpr std::chrono::seconds part_limit{120};
 // The delay before the next connection is accepted, if no file descriptor was free.
 inline constexpr std::chrono::seconds before_next_visitor{1};

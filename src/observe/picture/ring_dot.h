@@ -6,9 +6,9 @@
 
 namespace toprun::picture {
 
-// The picture of ring_svg.h in Graphviz' dot language (graphviz.org/doc/info/lang.html). Each
-// domain is a cluster, and the ring consists of coloured edges, with the colours in ring_svg.h.
-// `order`: as in ring_layout().
+// Returns the picture of ring_svg() in Graphviz' dot language (graphviz.org/doc/info/lang.html).
+// Each domain is a cluster, and the ring consists of coloured edges, with the colours in
+// ring_svg.h. `order`: as in ring_layout().
 std::string ring_dot(const Sketch& sketch, const std::string& order);
 
 }  // namespace toprun::picture

@@ -33,12 +33,12 @@ struct Spacing {
   double above = 0;   // distance above each row, including the first
 };
 
-// A penalty for unused area, and for a ratio of width to height that differs from `shape`; 0 is the
-// optimum.
+// Returns a penalty for unused area, and for a ratio of width to height that differs from `shape`.
+// 0 is the optimum.
 double penalty(Size size, double used_area, double shape);
 
-// Selects the length of rows for which the whole arrangement has the lowest penalty. The width is
-// at most `most_width`, unless a single box is wider.
+// Arranges the boxes in rows, of the length for which the whole has the lowest penalty(). The width
+// is at most `most_width`, unless a single box is wider.
 Packing pack(const std::vector<Size>& boxes, Spacing spacing, double shape, double most_width);
 
 // The positions of all elements of a picture, in CSS pixels from the top left corner. ring_svg.h
@@ -75,7 +75,7 @@ struct Text {
   enum class Anchor { start, middle, end } anchor = Anchor::start;
 };
 
-// The maximum width of a text in pixels; approximate for proportional fonts.
+// Returns the maximum width of a text in pixels; approximate for proportional fonts.
 double width_of(const Text& text);
 Rect bounds_of(const Text& text);
 
@@ -127,7 +127,7 @@ struct RingLayout {
   std::vector<Text> texts;  // heading, legend, notes
 };
 
-// `order`: the name of the order for the heading, for example "topology order".
+// Computes the layout of a sketch. `order`: the order's name for the heading, "topology order".
 RingLayout ring_layout(const Sketch& sketch, const std::string& order);
 
 }  // namespace toprun::picture

@@ -44,8 +44,8 @@ struct Stop {
   std::size_t row = 0;
 };
 
-// `trunks`: parents before children; the first trunk is the whole picture's. `stops`: same order as
-// sketch.units.
+// Computes the lines of the ring. `trunks`: parents before children; the first trunk is the whole
+// picture's. `stops`: same order as sketch.units.
 std::vector<Line> routes(const Sketch& sketch, const std::vector<Trunk>& trunks,
                          const std::vector<Stop>& stops);
 

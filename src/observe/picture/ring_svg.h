@@ -6,20 +6,20 @@
 
 namespace toprun::picture {
 
-// The picture as a self-contained SVG document (W3C SVG 1.1). The document has its own background,
-// no script and no style sheet, and no identifiers that could conflict with other identifiers in a
-// page. The layout's texts may contain any name.
+// Returns the picture as a self-contained SVG document (W3C SVG 1.1). The document has its own
+// background, no script and no style sheet, and no identifiers that could conflict with other
+// identifiers in a page. The layout's texts may contain any name.
 std::string ring_svg(const RingLayout& layout);
 
-// The colour of lines that leave a domain of a level (outermost 0), as #rrggbb. The colours are
-// from Okabe and Ito ("Color Universal Design", 2008); colour-blind people can distinguish these
-// colours. The colours repeat after a few levels.
+// Returns the colour of lines that leave a domain of a level (outermost 0), as #rrggbb. The colours
+// are from Okabe and Ito ("Color Universal Design", 2008); colour-blind people can distinguish
+// these colours. The colours repeat after a few levels.
 const char* level_colour(std::size_t level);
-// The colour of a box's stripe: Paul Tol's bright and vibrant schemes ("Colour schemes", 2021). The
-// colours of the stripes also repeat.
+// Returns the colour of a box's stripe: Paul Tol's bright and vibrant schemes ("Colour schemes",
+// 2021). The colours of the stripes also repeat.
 const char* team_colour(std::size_t team);
-// The dash pattern of lines that leave a domain of this level. The pattern distinguishes levels
-// that have the same colour. Empty: the line is solid.
+// Returns the dash pattern of lines that leave a domain of this level. The pattern distinguishes
+// levels that have the same colour. Empty: the line is solid.
 const char* level_dashes(std::size_t level);
 // The colour of lines that leave no domain.
 inline constexpr const char* inside_colour = "#5c6773";

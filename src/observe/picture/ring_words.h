@@ -10,21 +10,21 @@ namespace toprun::picture {
 // The texts in a picture of an order, for all output formats. All texts are clean (markup.h) and
 // short.
 
-// A level's name.
+// Returns a level's name.
 std::string level_words(const Sketch& sketch, std::size_t level);
-// The number of nodes, the name of the order (`order`, for example "topology order") and the source
-// of the nodes' places.
+// Returns the heading: the number of nodes, the name of the order (`order`, for example "topology
+// order") and the source of the nodes' places.
 std::vector<std::string> heading_of(const Sketch& sketch, const std::string& order);
-// "rack rackA · 4 nodes".
+// Returns a frame's title: "rack rackA · 4 nodes".
 std::string title_of(const Sketch& sketch, const Frame& frame);
-// A frame's full name if title_of() shortens it, else empty.
+// Returns a frame's full name if title_of() shortens it, else an empty text.
 std::string whole_name_of(const Frame& frame);
-// For one node: its name and ranks. For several nodes: the domains' names, the number of nodes,
-// their names.
+// Returns the lines in a unit's box. For one node: its name and ranks. For several nodes: the
+// domains' names, the number of nodes, their names.
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit);
-// The text of lines_of(), in one longer line.
+// Returns the text of lines_of(), in one longer line.
 std::string about(const Sketch& sketch, const Unit& unit);
-// Notes for the reader: the meaning of dashes, folded domains, omitted data.
+// Returns the notes below the picture: the meaning of dashes, folded domains, omitted data.
 std::vector<std::string> notes_of(const Sketch& sketch);
 
 }  // namespace toprun::picture

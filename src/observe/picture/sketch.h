@@ -79,9 +79,9 @@ struct Sketch {
   bool folded() const { return units.size() < nodes; }
 };
 
-// `drawn`: the order of the ring, of any kind. `tree`: the same hosts and map in Order::topology
-// without segments. Boxes are in the order of `tree`, so that pictures of two orders are
-// comparable. Takes O(n log n).
+// Computes what a picture of an order contains. `drawn`: the order of the ring, of any kind.
+// `tree`: the same hosts and map in Order::topology without segments. Boxes are in the order of
+// `tree`, so that pictures of two orders are comparable. Takes O(n log n).
 //
 // If there are at most max_single_nodes nodes, each node is a unit. If there are more nodes, each
 // innermost domain is a unit. If there are more than max_units of these domains, the units come

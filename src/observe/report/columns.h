@@ -7,24 +7,24 @@
 
 namespace toprun::report {
 
-// Printable text in lines of at most `width` columns, cut between words if possible. There are at
-// most `most` lines (0: no limit). If the text is longer, the last line contains the beginning and
-// the end of the remaining text.
+// Splits a printable text into lines of at most `width` columns, between words if possible. There
+// are at most `most` lines (0: no limit). If the text is longer, the last line contains the
+// beginning and the end of the remaining text.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
 
-// Like the function above, for several parts, which are not split if possible: "a | b".
+// Does the same for several parts, joined as "a | b", which are not split if possible.
 std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::size_t width,
                                  std::size_t most);
 
-// Printable text in at most `width` columns. A longer text is cut and ends with "…".
+// Returns a printable text in at most `width` columns. A longer text is cut and ends with "…".
 std::string beginning(std::string_view text, std::size_t width);
 
-// Lines of cells in columns that are as wide as their widest cell, separated by two blanks. The
-// columns listed in `right` are right-aligned.
+// Returns the rows as lines, in columns that are as wide as their widest cell and are separated by
+// two blanks. The columns listed in `right` are right-aligned.
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right);
 
-// The rows without the columns in which only the first row, the heading, has text.
+// Returns the rows without the columns in which only the first row, the heading, has text.
 std::vector<std::vector<std::string>> without_empty_columns(
     std::vector<std::vector<std::string>> rows);
 

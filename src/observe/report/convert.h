@@ -24,6 +24,7 @@ struct NetworkForm {
   Converted (*convert)(const placement::Placement&);
 };
 
+// Returns the forms:
 // topology.conf   Slurm's topology/tree: a switch for each domain except NVLink domains
 // topology.yaml   the same, with NVLink domains as the blocks of a second topology (Slurm 25.05 and
 //                 later)

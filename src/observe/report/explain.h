@@ -28,7 +28,7 @@ inline constexpr std::size_t max_explained_domains = 64;  // if there are more d
 // escaped.
 void explain(placement::Placement& placement, const Question& question);
 
-// The complete explanation as lines; names in the form of printable().
+// Returns the explanation that explain() has added, as lines with names in the form of printable().
 std::string explanation_text(const placement::Placement& placement);
 
 }  // namespace toprun::report

@@ -8,25 +8,24 @@
 
 namespace toprun::report {
 
-// The output of `toprun net show` for a node: its RDMA ports and network interfaces, which of them
-// a job uses, and why the job does not use the others. `gpus`: the node's GPUs, used for the
-// distance of each port.
+// Returns the output of `toprun net show` for a node: its RDMA ports and network interfaces, which
+// of them a job uses, and why the job does not use the others. `gpus`: the node's GPUs, used for
+// the distance of each port.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 
-// A table of the variables that a job's workers get on the node, with reasons. Before the table,
-// each variable that the fabric's script changes is on its own line: "NCCL_PROTO  Simple -> LL128".
+// Returns a table of the variables that a job's workers get on the node, with reasons. Before it is
+// a line for each variable that the fabric's script changes: "NCCL_PROTO  Simple -> LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 
-// The settings as shell code: `export NAME=VALUE` for each variable that the user has not set
-// already.
+// Returns shell code: `export NAME=VALUE` for each variable that the user has not set already.
 std::string settings_shell(std::span<const fabric::Setting> settings);
 
-// {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.
+// Returns {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.
 std::string network_json(const fabric::NodeFabric& node, std::span<const fabric::Setting> settings);
-// {"schema": "toprun.net_env/1", "profile": …, "script": {path, changes: {NAME: {before, after}}},
-// "env": {NAME: {value, source, reason}}}. "script" is null if no script changes a variable.
+// Returns {"schema": "toprun.net_env/1", "profile": …, "script": {path, changes: {NAME: {before,
+// after}}}, "env": {NAME: {value, source, reason}}}. "script": null if no variable is changed.
 std::string settings_json(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 

@@ -21,7 +21,7 @@ struct Format {
 
 inline constexpr std::size_t max_rank_lines = 10'000'000;  // limit for a form with a line per rank
 
-// All forms, the default first.
+// Returns all forms, the default first.
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
 

@@ -22,18 +22,18 @@ struct Domain {
 
 std::vector<std::string> names_of(std::span<const placement::Node> nodes);
 
-// The outermost domains of the nodes with a place. The placement must have Order::topology, so that
-// the nodes of a domain are consecutive.
+// Returns the outermost domains of the nodes with a place. The placement must have Order::topology,
+// so that the nodes of a domain are consecutive.
 std::vector<Domain> outline(const placement::Placement& placement);
 
-// One line per domain, indented by level: name, number of nodes and, for innermost domains, their
-// names. If more than `max_siblings` domains without inner domains have the same parent, one line
-// represents all these domains. Nodes without a place are in the last line.
+// Above this number of domains without inner domains in a parent, one line represents them all.
 inline constexpr std::size_t max_siblings = 16;
+// Returns one line per domain, indented by level: name, number of nodes and, for innermost domains,
+// their names. Nodes without a place are in the last line.
 std::string outline_text(const placement::Placement& placement, bool fold = true);
 
-// {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes, domains or
-// hosts}], unplaced, warnings}; a domain's name is null if the domain is unknown or has no name.
+// Returns {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes,
+// domains or hosts}], unplaced, warnings}; the name of an unknown or unnamed domain is null.
 std::string outline_json(const placement::Placement& placement);
 
 }  // namespace toprun::report

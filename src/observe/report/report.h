@@ -25,52 +25,52 @@ struct Others {
   int victims = 0;             // failed by themselves after the cause, because they had lost a peer
 };
 
-// `cause` is one of `exits`, or null.
+// Counts how the ranks in `exits` except `cause` ended. `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
-// What the user can do about the cause; empty: no advice. `has_logs`: files have the ranks' output.
+// Returns advice about the cause; empty: no advice. `has_logs`: files have the ranks' output.
 std::string advice(const model::Cause& cause, bool has_logs);
 
-// The message to the user after a failed run: the rank or node that failed, its error message, how
-// the other ranks ended, where the logs are, and advice. At most 25 lines; the first starts with
-// "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's log file or
-// folder on its node. `node_log` is the file with all output of this node. If such a file does not
-// exist, its text is empty.
+// Returns the message to the user after a failed run: the rank or node that failed, its error
+// message, how the other ranks ended, where the logs are, and advice. At most 25 lines; the first
+// starts with "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's
+// log file or folder on its node. `node_log` is the file with all output of this node. If such a
+// file does not exist, its text is empty.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// What went before the last attempt: " after 1 restart and 1 new attempt (n2 was lost)". Empty:
-// nothing.
+// Returns what happened before the last attempt: " after 1 restart and 1 new attempt (n2 was
+// lost)". Empty: nothing.
 std::string history_text(const model::RunRecord& run);
 
-// The last line of every run, with a line end. The line contains start and end in local time,
-// duration, ranks × nodes of the last attempt, and the result.
+// Returns the last line of every run, with a line end. The line contains start and end in local
+// time, duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// For a launcher that has lost the connection to the root agent's host: no other process reports
-// how the run ended. The block names the host, what becomes of the other hosts (a list; empty:
-// none) and advice. The line ends with a line end and has the form of last_line().
+// What a launcher knows when it has lost the connection to the root agent's host. It then reports
+// the end of the run, because no other process does.
 struct LostRoot {
   std::string host;
-  std::string others;
-  std::string size;  // "3 hosts"
-  std::string look;  // the command that shows whether the host is up: "ssh n0 true"
+  std::string others;  // the hosts whose ranks are ended too, as a list; empty: none
+  std::string size;    // "3 hosts"
+  std::string look;    // the command that shows whether the host is up: "ssh n0 true"
   WallTime started{};
   WallTime ended{};
   int exit_code = 0;
 };
+// Returns lines that name the host, what becomes of the other hosts, and advice.
 std::string lost_root_report(const LostRoot& lost, const Style& style);
+// Returns a line in the form of last_line(), with a line end.
 std::string lost_root_line(const LostRoot& lost);
 
-// The report of a hang for a terminal: a headline, and where the ranks are in their code. The
-// report has at most hang::most_lines lines.
+// Returns the message about a hang for a terminal: a headline, and where the ranks are in their
+// code. It has at most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);
 
-// "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns; 0: the line is not
-// cut.
+// Returns "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns; 0: not cut.
 std::string launch_line(const model::Launch& launch, std::size_t columns);
 
-// The file in the folder of --node-log that contains a node's output: DIR/HOST.out.
+// Returns the file in the folder of --node-log that contains a node's output: DIR/HOST.out.
 std::string node_log_path(std::string_view folder, std::string host);
 
 }  // namespace toprun::report

@@ -69,15 +69,15 @@ class Board {
   std::optional<int> ending_signal_;
 };
 
-// Ranks of a hang that continues.
+// The ranks of a hang that continues.
 struct Hanging {
   std::vector<int> suspects;
   std::vector<int> blocked;  // in calls that wait for other ranks
 };
-// The state of each rank, with the hang.
+// Returns the state of each rank, with the ranks of the hang as `suspect` and `blocked`.
 std::vector<RankState> states_of(const Board& board, const Hanging& hanging);
 
-// The step number in a line of training output: "step 230 loss 0.004", "iter: 7/1000",
+// Returns the step number in a line of training output: "step 230 loss 0.004", "iter: 7/1000",
 // "global_step=12", or a progress bar's "230/1000 [00:41<…". nullopt: no step number.
 std::optional<std::uint64_t> step_in(std::string_view line);
 

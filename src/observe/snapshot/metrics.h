@@ -13,7 +13,7 @@ namespace toprun::snapshot {
 // Prometheus's own text format 0.0.4, which every client reads, or OpenMetrics 1.0.
 enum class MetricsForm { classic, openmetrics };
 
-// By the Accept field of a request, as Prometheus's client libraries choose: OpenMetrics for a
+// Chooses by the Accept field of a request, as Prometheus's client libraries do: OpenMetrics for a
 // client that names it.
 MetricsForm metrics_form(std::string_view accept);
 std::string_view type_of(MetricsForm form);  // the Content-Type
@@ -21,7 +21,7 @@ std::string_view type_of(MetricsForm form);  // the Content-Type
 // In jobs with more ranks than this, only nodes have their own series.
 inline constexpr std::size_t most_ranks_with_series = 4'096;
 
-// The run's metrics for Prometheus (names: docs/guides/metrics.md).
+// Returns the run's metrics for Prometheus (names: docs/guides/metrics.md).
 std::string metrics_text(const Run& run, const Board& board, const Hanging& hanging,
                          MetricsForm form);
 

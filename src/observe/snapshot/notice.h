@@ -14,7 +14,7 @@ enum class Happening {
   ended,     // the run is over, with or without success
 };
 
-// Schema toprun.notice/1 (docs/guides/metrics.md).
+// Returns the JSON for --notify, with schema toprun.notice/1 (docs/guides/metrics.md).
 nlohmann::json notice_json(Happening happening, Run run, WallTime now);
 
 }  // namespace toprun::snapshot

@@ -16,7 +16,7 @@
 
 namespace toprun::snapshot {
 
-// The job's state, read from its JSON. Missing or unknown values are unset.
+// The state of a job, read from the JSON that the job sends. Missing or unknown values are unset.
 struct Picture {
   struct Node {
     Outside name, location, logs;
@@ -69,18 +69,18 @@ inline constexpr std::size_t most_pictured_ranks = 1u << 22;
 inline constexpr std::size_t most_pictured_places = 64;
 inline constexpr std::size_t most_pictured_frames = 12;
 
-// The place of a rank in the hang. nullptr: the rank is not in a hang, or its place is unknown.
+// Returns where a rank was when the hang was detected. nullptr: it is in no hang, or unknown.
 const Picture::Place* place_of(const Picture& picture, std::size_t rank);
 
-// The rank with the newest output, among ranks whose last line is known.
+// Returns the rank in [first, end) with the newest output, among ranks with a known last line.
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
                                            std::size_t end);
 
 // Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
 Result<Picture> picture_in(const nlohmann::json& object);
 
-// The last state of a run that has ended, as its report tells it: which rank failed first, and
-// which ranks were lost or in the hang. The report does not tell how each other rank ended.
+// Returns the last state of a run that has ended, from the record in its --report file: which rank
+// failed first, and which ranks were lost or in the hang. How each other rank ended is unknown.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

@@ -25,7 +25,7 @@ struct Message {
 inline constexpr std::size_t most_messages = 100;
 inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing`
 
-// The stage of a run whose ranks have been ordered to end, and have not all ended.
+// The stage of a run whose ranks have been ordered to end, while some of them still run.
 inline constexpr std::string_view stopping_stage = "stopping";
 
 // The run's state at its root.
@@ -46,14 +46,14 @@ struct Run {
   std::chrono::milliseconds interval{0};  // time between two updates of the measurements
 };
 
-// The current attempt's nodes; empty before ranks are assigned.
+// Returns the current attempt's nodes; empty before ranks are assigned.
 const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);
 
 nlohmann::json job_json(const Run& run, WallTime now);
 nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
 nlohmann::json figures_json(const Board& board, const Hanging& hanging, WallTime now,
                             SteadyTime steady);
-// The JSON with all three parts.
+// Returns the JSON with all three parts.
 std::string picture_text(std::string_view job, std::string_view nodes, std::string_view figures);
 
 }  // namespace toprun::snapshot

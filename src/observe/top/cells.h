@@ -20,7 +20,7 @@ class Columns {
   Columns(const snapshot::Picture& picture, std::size_t width);
 
   std::string heads() const;
-  // The line of a row, coloured if a rank has a problem.
+  // Returns the line of a row, coloured if a rank has a problem.
   std::string line(const snapshot::Picture& picture, const Tree& tree, const Row& row,
                    bool with_node, const Style& style) const;
   bool shows_lines() const { return line_width_ > 0; }
@@ -32,11 +32,11 @@ class Columns {
   std::vector<std::size_t> shown_;  // which columns are shown, by their numbers
 };
 
-// The rank with the newest output among the item's ranks. For a rank, this is the rank itself.
-// nullopt: none of the item's ranks has output.
+// Returns the rank with the newest output among the item's ranks. For a rank, this is the rank
+// itself. nullopt: none of the item's ranks has output.
 std::optional<std::size_t> newest_in(const snapshot::Picture& picture, const Tree& tree, Item item);
 
-// All that is known about a rank, in words: the rank's state, resource usage and last line.
+// All that is known about a rank, in words: its state, resource use and time without output.
 struct RankWords {
   std::string title;    // "rank 3 on n1, its local rank 1: runs"
   std::string figures;  // "CPU 1.0, MEM 512M, GPU 93%, GPUMEM 70.0G"; empty: unknown
@@ -44,7 +44,7 @@ struct RankWords {
 };
 RankWords words_of_rank(const snapshot::Picture& picture, std::size_t number);
 
-// The word in the state column: "failed".
+// Returns the word in the state column: "failed".
 std::string_view word_of(snapshot::RankState state);
 
 // The number of ranks in a state.
@@ -53,7 +53,7 @@ struct Counts {
               lost = 0, suspect = 0;
 };
 void count(Counts& counts, const snapshot::Picture& picture, Ranks ranks);
-// "2 hang, 1 failed, 13 run", with the worst state first.
+// Returns "2 hang, 1 failed, 13 run", with the worst state first.
 std::string states_text(const Counts& counts);
 
 }  // namespace toprun::top

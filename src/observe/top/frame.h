@@ -17,30 +17,30 @@ struct Frame {
   State state;                     // the user's state, adjusted to the rows that are shown
 };
 Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, const Style& style);
-// The lines above the list: the job, its progress, its problems. If the size has 0 rows, the number
-// of lines is not limited.
+// Returns the lines above the list: the job, its progress, its problems. If the size has 0 rows,
+// the number of lines is not limited.
 std::vector<std::string> head(const snapshot::Picture& picture, TerminalSize size,
                               const Style& style);
-// The number of rows for ranks, nodes and racks on a screen.
+// Returns the number of rows for ranks, nodes and racks on a screen.
 std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 
-// The job's whole state, with nothing folded, for output without a terminal.
+// Returns the job's whole state, with nothing folded, for output without a terminal.
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
-// The text that stays on the terminal after the job's end. Nodes and racks are folded so that the
-// text fits without scrolling.
+// Returns the text that stays on the terminal after the job's end. Nodes and racks are folded so
+// that the text fits without scrolling.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
-// The screen while the job has not begun. `waits`: lines, why the job has not begun.
+// Returns the screen while the job has not begun. `waits`: lines that say why it has not begun.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
                                         std::size_t columns);
 
-// The last picture of a job that was cancelled before it showed its end. `words`: which user
-// cancelled the job, and when.
+// Returns the last picture of a job that was cancelled before it showed its end. `words`: which
+// user cancelled the job, and when.
 snapshot::Picture cancelled(snapshot::Picture last, Outside words);
 
-// The log of the selected rank. For a node or rack: the log of its first rank.
+// The log of the selected rank. If a node or rack is selected: the log of its first rank.
 struct Log {
   Outside node;
   Outside path;  // the file with the rank's stdout, or with its node's whole output; empty: there

@@ -16,8 +16,8 @@ struct Key {
 
   bool operator==(const Key&) const = default;
 };
-// The keys in a terminal's input (ECMA-48, and xterm's for function keys). The beginning of an
-// incomplete key stays in `bytes`. If `is_all` is true, no more bytes belong to the input, so a
+// Returns the keys in a terminal's input (ECMA-48, and xterm's for function keys). The beginning of
+// an incomplete key stays in `bytes`. If `is_all` is true, no more bytes belong to the input, so a
 // single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
@@ -39,11 +39,12 @@ struct State {
   Wish wish = Wish::none;  // what the caller has to do now
 };
 
-// The state after a key while the job has not begun, when only leaving and the help have a meaning.
+// Returns the state after a key while the job has not begun. Only the keys to leave and for help
+// have an effect then.
 State after_while_waiting(State state, Key key);
-// The state after a key. `lines`: the number of rows on the screen.
+// Returns the state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
-// The state with the current row of the selected item, scrolled so that this row is shown.
+// Returns the state with the selected item's current row, scrolled so that this row is shown.
 State normalised(State state, const std::vector<Row>& rows, std::size_t lines);
 
 }  // namespace toprun::top

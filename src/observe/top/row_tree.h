@@ -55,8 +55,8 @@ struct Row {
   std::size_t depth = 0;
   bool is_open = false;  // for a rack or node: its contents follow
 };
-// `folds` determines which racks and nodes are open. A rack or node without an entry in `folds` is
-// open if all open items of its kind fit in `lines` rows.
+// Returns the rows of the list. `folds` determines which racks and nodes are open. A rack or node
+// without an entry in `folds` is open if all open items of its kind fit in `lines` rows.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

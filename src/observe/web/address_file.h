@@ -14,13 +14,14 @@ struct PageAddress {
   Outside url;   // with the token, unless the user chose the token
 };
 
-// The file in the job's folder (LOGDIR/ID). Only the job's user can read it: it has the token.
+// Returns the file's path in the job's folder (LOGDIR/ID). Only the job's user can read the file,
+// because it contains the token.
 std::string address_file(const std::string& folder);
 Result<void> write_address(const std::string& folder, const PageAddress& address);
-// nullopt: the file does not exist, or is not such a file.
+// Reads the file. nullopt: it does not exist, or does not have this content.
 std::optional<PageAddress> read_address(const std::string& folder);
 
-// The port of a page that only programs on its host can reach; nullopt for another address.
+// Returns the port of a page that only programs on its host can reach; nullopt for another address.
 std::optional<int> port_on_loopback(const PageAddress& address);
 
 }  // namespace toprun::web

@@ -12,11 +12,11 @@ struct File {
   std::string text;
 };
 
-// nullptr: no file has this path.
+// Returns the file with this path; nullptr: there is none.
 const File* find_file(std::string_view path);
 
-// A finished job's report (toprun.report/1) as one self-contained HTML file: the page's own files
-// with the report in them. Text in the report cannot end or change the page around it.
+// Returns a finished job's --report file (toprun.report/1) as one self-contained HTML file: the
+// page's own files with the report in them. Text in the report cannot change the page around it.
 std::string report_page(const std::string& report_json);
 
 }  // namespace toprun::web

@@ -30,7 +30,7 @@ bool is_known_host(std::string_view field, std::span<const std::string> names);
 // does not depend on its content.
 bool has_token(std::string_view field, std::string_view token);
 
-// The path in a request's target: "/metrics" in "/metrics?x=1".
+// Returns the path in a request's target: "/metrics" in "/metrics?x=1".
 std::string_view path_of(std::string_view target);
 
 // The parts of a job's state for browsers; each is one JSON value. The parts change at different
@@ -51,12 +51,12 @@ struct Page {
 class Source {
  public:
   virtual ~Source() = default;
-  // The newest text of a part, on one line; null: not available yet.
+  // Returns the newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // The first browser has connected, or the last browser has disconnected.
+  // Called when the first browser has connected (`by_somebody`) or the last has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
-  // An additional page, such as "/metrics", for clients with the token. nullopt: no page has this
-  // path. `accept`: the request's field of this name.
+  // Returns an additional page, such as "/metrics", for clients with the token. nullopt: no page
+  // has this path. `accept`: the request's field of this name.
   virtual boost::asio::awaitable<std::optional<Page>> page(std::string path,
                                                            std::string accept) = 0;
 };
@@ -89,9 +89,9 @@ inline constexpr std::chrono::seconds heartbeat{10};      // after this time wit
 inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the last state to the
                                                           // browsers
 
-// HTTP/1.1 on TCP, one request per connection. The page's own files contain nothing about the job.
-// All other pages require `Authorization: Bearer TOKEN`. When a browser is ready to receive, it
-// gets the newest text of each part. Older texts are not sent.
+// Answers requests by HTTP/1.1 on TCP, one request per connection. The page's own files contain
+// nothing about the job. All other pages require `Authorization: Bearer TOKEN`. When a browser is
+// ready to receive, it gets the newest text of each part. Older texts are not sent.
 class Server {
  public:
   // The source must outlive the server.
@@ -101,9 +101,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // "http://127.0.0.1:4711/#token=…". The browser does not send the part after the # to the server.
+  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the part after the #.
   std::string url() const;
-  // Call changed() when the source has a new text for this part.
+  // Must be called when the source has a new text for this part.
   void changed(Part part);
   // Sends the last state to all browsers, within farewell_limit, and closes.
   boost::asio::awaitable<void> finish();

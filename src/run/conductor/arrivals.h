@@ -11,7 +11,7 @@
 
 namespace toprun::run {
 
-// One member's ranks. With these data, a process that has reached the store is matched with a rank.
+// One member's ranks. meeting_of() matches processes that have reached the store with these ranks.
 struct MemberRanks {
   std::string host;
   std::vector<std::string> addresses;  // addresses under which peers, and perhaps the store, see
@@ -23,7 +23,7 @@ struct MemberRanks {
   bool has_store = false;
 };
 
-// How far an attempt's ranks have got, according to the arrivals at the store.
+// The progress of an attempt's ranks. meeting_of() computes it from the arrivals at the store.
 struct Meeting {
   std::optional<SteadyTime> first_joined;
   std::optional<SteadyTime> all_joined;           // unset: not all ranks of the world have joined
@@ -35,10 +35,10 @@ struct Meeting {
   std::optional<model::Awaited> awaited;  // the ranks that the others wait for; unset: all have
                                           // met, or all have joined and none has met
 };
-// Matches each process with a rank. If the process's store keys name a rank, this is the rank.
-// Otherwise the rank has the same process id, and its host has the same address. If no member has
-// this address, the rank may be on any host. If no rank fits, the process counts as one of the
-// ranks on its host. `reported`: when the root read the message.
+// Matches each process in `arrivals` with a rank, and returns how far the ranks have got. A rank
+// that the process's store keys name is chosen first, then the rank with the same process id on the
+// host with the same address. If no member has this address, ranks on all hosts are compared. If no
+// rank fits, the process counts as a rank on its host. `reported`: when the root read `arrivals`.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime reported);
 

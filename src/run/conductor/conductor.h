@@ -32,14 +32,14 @@ inline constexpr int grow_signal = SIGURG;
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // If all failures so far only report a lost peer, perhaps this peer still runs. The root waits
-  // for the peer's exit for the time `own_exit`, and then stops all nodes.
+  // How long the root waits for the lost peer's own exit before it stops all nodes, if all failures
+  // so far only report that a peer is lost. Perhaps this peer still runs.
   std::chrono::milliseconds own_exit{5'000};
-  // If all failures so far are errors in the program's text, the other ranks will fail in the same
-  // way. The root waits for these failures for the time `same_text`.
+  // How long the root waits for the failures of the other ranks, if all failures so far are errors
+  // in the program's text. The other ranks will then fail in the same way.
   std::chrono::milliseconds same_text{1'000};
-  // With --grow now: if several nodes join within the time `newcomers`, they cause only one
-  // restart.
+  // With --grow now: how long the root waits for further nodes before it restarts. So nodes that
+  // join together cause only one restart.
   std::chrono::milliseconds newcomers{1'000};
 };
 
@@ -80,8 +80,8 @@ class Conductor {
   // Events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // `silent`: the node was lost by a time-out; otherwise its connection was closed. If all of a
-  // node's ranks have ended, the node may leave without causing a failure.
+  // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
+  // a node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
   // The root's own agent, which is in this process, must end, even if its ranks have already ended.
   void root_lost(std::size_t node, std::string reason, SteadyTime now);
@@ -91,17 +91,17 @@ class Conductor {
   // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
   // or unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
-  // An engine sends the same signal to every agent. So a second signal counts only if the second
-  // signal reaches the same agent. Each agent distinguishes a repeated signal from another delivery
-  // of the same signal (base/process/impatience.h).
+  // The node's agent received a signal to end. An engine sends the same signal to every agent, so a
+  // second signal counts only if it reaches the same agent. Each agent distinguishes a repeated
+  // signal from another delivery of the same signal (base/process/impatience.h).
   void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
-  // `nodes`: how many waiting nodes another attempt would admit. `all`: there is no room for more
-  // nodes.
+  // Nodes wait to be admitted. `nodes`: how many of them the next attempt would admit. `all`: the
+  // job would then be full.
   void newcomers(int nodes, bool all, SteadyTime now);
-  // The user asks to admit the waiting nodes. False: the request has no effect. Reasons: no node
-  // waits; --grow does not allow such a request; ranks have already ended and this attempt is
+  // The user asks to admit the waiting nodes. Returns false if the request has no effect: no node
+  // waits, --grow does not allow such a request, or ranks have already ended and this attempt is
   // nearly over.
   bool asked_to_grow(SteadyTime now);
   void passed(SteadyTime now);  // time passed without an event
@@ -131,8 +131,8 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
-  // How many hosts went silent, if all but the root's did: then the root's may have lost its own
-  // network. 0: another host is heard.
+  // Returns how many hosts went silent, if these are all hosts except the root's. The root's host
+  // may then have lost its own network. 0: another host still answers.
   std::size_t lost_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);

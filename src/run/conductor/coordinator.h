@@ -34,10 +34,10 @@ enum class Stage {
 };
 std::string_view name_of(Stage stage);  // the enumerator's name
 
-// The root's part of a run. The coordinator gathers the agents and runs attempts until one succeeds
-// or no further attempt is allowed. The root node's agent is a member like any other. The class
-// performs no I/O: it receives events and the time, and returns actions. A driver carries out
-// everything that may block.
+// Makes the root's decisions in a run. The coordinator gathers the agents and runs attempts until
+// one succeeds or no further attempt is allowed. The root node's agent is a member like any other.
+// The class performs no I/O: it receives events and the time, and returns actions. A driver carries
+// out everything that may block.
 //
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
@@ -48,7 +48,7 @@ class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Decides whether an agent may join. If the agent may join, a Came event follows, unless the
+  // Returns why an agent may not join; nullopt: it may join. Then a Came event follows, unless the
   // agent's connection ends before.
   std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
@@ -59,7 +59,7 @@ class Coordinator {
   std::optional<SteadyTime> wake_at() const;
 
   Stage stage() const { return stage_; }
-  // The last entry of the course is the current attempt.
+  // The history of the run. The last of its attempts is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
   // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.
@@ -75,26 +75,27 @@ class Coordinator {
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
-  // An agent's part of the current attempt; null if it has no part.
+  // The agent's assignment in the current attempt; null if it does not take part in the attempt.
   const model::Assignment* part_of(const std::string& agent) const;
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // The ranks have been ordered to end, and have not all ended.
+  // Whether the ranks have been ordered to end and some of them still run.
   bool is_stopping() const {
     return stage_ == Stage::running && attempt_.conductor && attempt_.conductor->is_stopping();
   }
-  // While the ranks are being stopped: why, as far as is known now, without the exits.
+  // While the ranks are being stopped: why they are stopped, as far as is known now, without the
+  // ranks' exits. Unset at other times.
   std::optional<Verdict> verdict_so_far() const {
     return is_stopping() ? std::optional(attempt_.conductor->verdict_without_exits())
                          : std::nullopt;
   }
-  // A hang was reported to the user, and no rank has made progress since.
+  // Whether a hang was reported to the user and no rank has made progress since.
   bool hangs() const { return attempt_.watch && attempt_.watch->is_reported(); }
 
  private:
-  // A member's part in the current attempt.
+  // A member in the current attempt: its assignment and its processes.
   struct Part {
     std::string agent;
     std::string host;
@@ -105,8 +106,8 @@ class Coordinator {
   // The state of the current attempt, as far as the attempt's record does not contain it.
   struct Attempt {
     std::vector<Part> parts;
-    bool is_arranged = false;    // every part has an assignment
-    std::size_t store_host = 0;  // the part that runs next to the store
+    bool is_arranged = false;    // every member has an assignment
+    std::size_t store_host = 0;  // index in `parts` of the member on the store's node
     std::size_t late = 0;        // members that are preparing
     std::size_t started = 0;     // members whose workers run
     SteadyTime start_sent{};
@@ -116,7 +117,7 @@ class Coordinator {
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<model::Share> warmed;      // the nodes whose warm parent has finished its imports
     std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
-    // The arrivals that were reported before all members had started, and the time of the report.
+    // The arrivals that were reported before all members had started, and when they were reported.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
     // The error of a member that cannot reach the store. Perhaps the fault is in the store's node.
@@ -238,8 +239,8 @@ class Coordinator {
   void send_members(const model::ToNode& message);
   void dismiss(Node& node, model::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
-  // Reports agents that join and leave. The number of lines is limited, because agents may join and
-  // leave at any rate.
+  // Tells the user that an agent joins, waits or leaves. The number of such lines is limited,
+  // because agents may join and leave at any rate.
   void tell_of_visitor(std::string text);
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
@@ -252,7 +253,7 @@ class Coordinator {
   Course course_;
   Attempt attempt_;
   std::optional<Interruption> interruption_;
-  std::string root_address_;             // this host's address at which the first member reached it
+  std::string root_address_;             // this host's address, which the first member reached
   bool same_members_ = false;            // no member was lost in the last attempt
   SteadyTime deadline_{};                // the time limit of the stage
   std::optional<SteadyTime> last_call_;  // when the run begins without the missing nodes; unset
@@ -264,21 +265,21 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // all seats are taken, but until this time the run waits
-                                          // for more nodes, to choose among all
+  std::optional<SteadyTime> choice_due_;  // set once the maximum of nodes is there: until when the
+                                          // run waits for more nodes, to choose among all
   SteadyTime growth_answered_{};          // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};
-  int visitors_reported_ = 0;  // number of lines since then, including the lines that were not
-                               // printed
+  int visitors_reported_ = 0;  // number of lines of tell_of_visitor() since then, including the
+                               // lines that were not printed
   int late_agents_ = 0;        // agents that may still join, only to receive the message that the
                                // run is over
   std::optional<SteadyTime> gathering_due_;  // when to record the nodes that have joined meanwhile
   std::vector<Action> actions_;
 };
 
-// The verdict for a run that toprun itself ended early.
+// Returns the verdict for a run that toprun itself ended early.
 Verdict early(model::CauseKind kind, const Error& error);
-// The verdict for a run that ended early because a node was lost before its workers started.
+// Returns the verdict for a run that ended because a node was lost before its workers started.
 Verdict lost_early(const std::string& host, const model::Loss& loss);
 Verdict root_lost_early(const std::string& host, const model::Orphaned& orphaned);
 Verdict signalled_early(int signal);

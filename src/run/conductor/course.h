@@ -48,8 +48,8 @@ struct AttemptCourse {
   std::vector<fabric::NetworkByHost> networks;  // how the ranks of each node used the network; only
                                                 // for nodes where NCCL's output was read
   std::optional<model::Interruption> interrupted;
-  std::vector<model::LostNode> lost_nodes;  // at most most_lost_nodes. After the attempt's end:
-                                            // except the verdict's node
+  std::vector<model::LostNode> lost_nodes;  // at most most_lost_nodes; after the attempt's end
+                                            // without verdict.node
   Verdict verdict;
 };
 
@@ -68,8 +68,8 @@ struct Course {
   }
 };
 
-// A job that runs for weeks may lose and gain nodes without a limit. Therefore only the latest
-// most_recorded attempts are recorded.
+// Only the latest most_recorded attempts are recorded, because a job that runs for weeks may lose
+// and gain nodes without a limit.
 inline constexpr std::size_t most_recorded = 1'000;
 // The nodes are recorded only for the latest most_recorded_with_nodes attempts, because a node
 // takes half a kilobyte.

@@ -14,7 +14,8 @@
 
 namespace toprun::run {
 
-// Every member's part of the job. The arrangement does not contain the store's address.
+// Every member's assignment, which the driver computes when it gets Arrange. The assignments do not
+// contain the store's address.
 struct Arrangement {
   std::vector<model::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;        // the first member of each node, by group rank
@@ -104,8 +105,8 @@ struct Say {
   std::string text;
 };
 
-// Find out the members' places in the network, choose the members that take part, and compute their
-// order.
+// Find out the members' locations in the network, choose the members that take part, and compute
+// their order.
 struct Arrange {
   int attempt = 0;
   std::vector<model::Join> members = {};
@@ -130,7 +131,7 @@ struct TellPlaces {
   model::Places places;
 };
 
-// Print the report of a failed attempt.
+// Print the message about a failed attempt.
 struct TellFailure {
   int attempt = 0;
 };

@@ -23,7 +23,7 @@ namespace toprun::run {
 //   looking --all have answered, or time--> watching, or once more looking
 class HangWatch {
  public:
-  // The ranks of a part.
+  // The ranks of one member. Below, `part` is the member's index in the attempt.
   struct Ranks {
     int first = 0;
     int count = 0;
@@ -63,7 +63,7 @@ class HangWatch {
 
   void changed(std::size_t part, std::optional<hang::Still> still, SteadyTime now,
                const Conductor& conductor);
-  // A rank has ended; reports from the others may still arrive.
+  // A rank has ended. This counts as progress: reports from other ranks may still be on their way.
   void progressed(SteadyTime now) { progress_ = now; }
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);
@@ -74,9 +74,9 @@ class HangWatch {
 
   std::optional<SteadyTime> wake_at(const Conductor& conductor) const;
   std::vector<Wish> take_wishes() { return std::exchange(wishes_, {}); }
-  // At the attempt's end: returns the users' questions that can no longer be answered.
+  // Returns, at the attempt's end, the users' questions that can no longer be answered.
   std::vector<int> take_questions();
-  // A hang was reported, and no rank has made progress since.
+  // Whether a hang was reported and no rank has made progress since.
   bool is_reported() const { return is_reported_; }
   int next_look() const { return next_look_; }
 

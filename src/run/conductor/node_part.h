@@ -16,10 +16,10 @@
 
 namespace toprun::run {
 
-// The states of one agent's part in a run.
+// The states of one agent in a run (NodePart).
 enum class PartState {
   waiting,        // waits for an assignment, the next attempt or the end
-  spare,          // all seats are taken
+  spare,          // waits as a spare, until the root assigns ranks to it
   finding_store,  // assigned: finding the store
   preparing,      // assigned: copying its environment, or starting its container or warm parent
   ready,          // assigned: waiting for Start
@@ -89,16 +89,17 @@ struct WorkersGone {
 struct RootLost {
   model::Loss loss;
 };
-// The meaning of a signal to this agent.
+// How this agent treats a signal: it ends, forwards the signal to workers, or asks to admit nodes.
 enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
   SignalMeaning meaning = SignalMeaning::end;
-  bool for_all = false;                 // the other agents have not received the signal
+  bool for_all = false;                 // the other agents have not received the signal, so it is
+                                        // passed on to them
   std::optional<SteadyTime> came = {};  // when the signal arrived, if this is known more precisely
                                         // than by the event's time
 };
-// No process would clean up after this agent, so the agent must not continue.
+// The process that would clean up after this agent has ended, so the agent must not continue.
 struct KeeperLost {
   std::string why;
   std::chrono::milliseconds grace{0};  // time for the agent's workers to end
@@ -187,8 +188,8 @@ struct PartSettings {
                                                  // lost contact with the root
 };
 
-// One agent's part in a run, with the root in this process or elsewhere. Performs no I/O: it
-// receives events and the time, and returns actions for a driver.
+// Decides what one agent does in a run, with the root in this process or elsewhere. Performs no
+// I/O: it receives events and the time, and returns actions for a driver.
 //
 //   waiting --assign--> finding_store --found--> preparing, ready
 //   preparing --workplace ready--> ready --start--> starting --started--> running

@@ -37,7 +37,7 @@ class Restarts {
     std::string words;  // the decision or its reason; empty if there is nothing to report
     std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How far an attempt came before it ended.
+  // How long an attempt lasted, and what it reached.
   struct Life {
     // From the workers' start to the first failure or the command to end; unset: the workers never
     // started.
@@ -46,7 +46,7 @@ class Restarts {
   };
   Next after(const Verdict& verdict, Life life);
 
-  // TORCHELASTIC_RESTART_COUNT: how many failures so far were followed by another attempt.
+  // How many failures so far were followed by another attempt (TORCHELASTIC_RESTART_COUNT).
   int count() const { return count_; }
 
  private:

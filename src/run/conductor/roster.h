@@ -63,10 +63,9 @@ struct Node {
 // which wait as spares. Performs no I/O. A lookup costs O(1).
 //
 //   open --close()--> closed --open()--> open …
-//   Open: a newcomer gets a free seat; without a free seat, the newcomer is a spare. Closed, during
-//   an
-//   attempt: every newcomer is a spare. open() gives the free seats to spares, except to spares
-//   whose fixed node rank a member already has.
+//   Open: a newcomer gets a free seat; without a free seat, the newcomer is a spare.
+//   Closed, during an attempt: every newcomer is a spare. open() gives the free seats to spares,
+//   except to spares whose fixed node rank a member already has.
 class Roster {
  public:
   // Open addressing: a lookup among a hundred thousand entries costs two cache misses instead of
@@ -77,28 +76,28 @@ class Roster {
 
   // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // The agent's link is open. From now on the agent waits for a part or is a spare.
+  // The agent's link is open. From now on the agent waits for an assignment or is a spare.
   void arrived(Node& node, std::string address);
-  // The agent loses its seat, but stays known. `state`: lost or leaving.
+  // Takes away the agent's seat, but keeps its entry. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);
   void forget_the_lost();
-  // Members wait for an assignment again.
+  // Opens the roster before an attempt: members wait for an assignment again.
   void open();
-  // A member without a link loses its seat.
+  // Closes the roster for an attempt: members without a link lose their seats.
   void close();
   bool is_open() const { return open_; }
-  // The first member's --max-restarts applies. Returns the first member if `join` has another
-  // number, otherwise null.
+  // Returns the first member if its --max-restarts differs from that in `join`, otherwise null. The
+  // first member's number applies.
   const model::Join* with_other_max_restarts(const model::Join& join) const;
-  // The member with the same node rank or index. Null: there is no such member, or `join` has no
-  // node rank and no index.
+  // Returns the member with the same node rank or index as `join`. Null: there is no such member,
+  // or `join` has no node rank and no index.
   const Node* holder_of_slot(const model::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const Nodes& nodes() const { return nodes_; }
-  // In the order of joining. After close(), the list has only members with links.
+  // Returns the members' ids in the order of joining. After close(), all these members have links.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }
@@ -107,20 +106,21 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // The first `most` spares with links, in the order of joining. Each of these spares could become
-  // a member if a seat was free.
+  // Returns the first `most` spares that have a link and could become members if seats were free,
+  // in the order of joining.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;
-  // While an attempt is arranged: gives the seats of some members to equally many of candidates().
+  // Gives the seats of the members `out` to `in`, equally many of candidates(). Called while an
+  // attempt is arranged.
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
-  // The names in `all` (the engine's list) whose node has not joined. Empty if `all` is empty.
+  // Returns the names in `all` (the engine's list) whose node has not joined.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // The first number is the node rank; if it is not fixed, the engine's index of the node. The
-  // second is the local rank, if srun or mpirun started the ranks. If a node has no number, the
-  // slot is the engine's number of the process.
+  // Identifies a seat, so that two members never have the same. The first number is the fixed node
+  // rank, else the engine's index of the node, else the engine's number of the process. The second
+  // is the local rank, if srun or mpirun started the ranks.
   using Slot = std::pair<int, std::optional<int>>;
   std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;

@@ -19,12 +19,13 @@ inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish 
 // If a run ends before all nodes have joined, the run waits at most latecomers_limit for the
 // missing nodes, to report the end to these nodes.
 inline constexpr std::chrono::seconds latecomers_limit{10};
-// Time limit for the root's report of the end, including the report's file and notifications.
+// How long the root may take to report the end, including the --report file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};
-// Time limit for the engine's answer to the question why it ended a run.
+// How long the root waits for the engine to answer why it ended the run.
 inline constexpr std::chrono::seconds engine_limit{5};
 inline constexpr std::chrono::seconds report_missing_every{10};
-// A shorter wait for more nodes is not reported: it is over before the message is read.
+// A wait for more nodes is reported only if it takes at least this long. A shorter wait is over
+// before the user has read the message.
 inline constexpr std::chrono::seconds least_told_wait{1};
 // If the ranks' order is not computed after order_patience, a message says what the run waits for.
 // A stage that is late for another reason reports after report_missing_every. Both messages are
@@ -34,26 +35,27 @@ inline constexpr std::chrono::seconds report_again_every{60};
 // While nodes join, a record with the present nodes is written this long after a node has joined or
 // left. So a fast launch, or thousands of nodes at once, cause no extra records.
 inline constexpr std::chrono::seconds gathering_record_after{1};
-// If no seat is free, how long the run waits for the engine's other nodes, to choose among all
-// nodes.
+// How long a run with the maximum number of nodes waits for the engine's other nodes, to choose
+// among all nodes.
 inline constexpr std::chrono::seconds spares_limit{1};
-// The limit for lines in each period of visitor_lines_while. These lines are about agents that
-// join, wait as spares, are refused or leave.
+// How many lines about agents that join, wait as spares, are refused or leave are printed at most
+// in each period of visitor_lines_while.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
-// A request to grow that reaches several agents at once is answered only once.
+// How far apart answers to requests to grow are at least. So a request that reaches several agents
+// at once is answered only once.
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
-// A member without heartbeats is lost. A member with heartbeats may take as long as ready_timeout
-// to find the store.
+// How long a member may take to find the store while it sends heartbeats. A member without
+// heartbeats is lost.
 inline constexpr std::chrono::seconds ready_timeout{60};
 
 // Time limit for computing the ranks' order, including all queries.
 inline constexpr std::chrono::seconds arrange_timeout{60};
-// From the end of the ranks' grace period to the report that no rank is left. The limit is enough
-// for SIGKILL and the death of processes that do not die at once (15 s), their last output (2 s),
-// their error files (2 s), and a check of the network that they used (5 s).
+// How long after the ranks' grace period a member may take to report that none of its ranks is
+// left. Enough for SIGKILL and the death of processes that do not die at once (15 s), their last
+// output (2 s), their error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within the time `instant` after its start cannot have done any work.
@@ -64,12 +66,13 @@ inline constexpr std::chrono::milliseconds instant_if_warm{100};
 // How long the members may take to report where their ranks are. Their queries to the kernel take
 // milliseconds, unless the kernel itself hangs.
 inline constexpr std::chrono::milliseconds look_limit{2'000};
-// The total time for members whose ranks' flight recorders respond. PyTorch's watchdog reads its
-// pipe once a second, and then writes the dump.
+// How long the members may take in total if their ranks' flight recorders respond. PyTorch's
+// watchdog reads its pipe once a second, and then writes the dump.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
-// Time from the last answer to the verdict that ranks hang.
+// How long to wait after the last member's answer before a hang is reported. Until then a rank may
+// still report progress.
 inline constexpr std::chrono::milliseconds hang_confirm_delay{100};
-// The part of recorded_limit for the recorders themselves.
+// How long a node waits for the flight recorders themselves, within recorded_limit.
 inline constexpr std::chrono::milliseconds recorders_limit{3'500};
 
 // The coordinator's settings for a job.
@@ -82,7 +85,7 @@ struct Settings {
   Grow grow = Grow::at_restart;
   std::string how_to_grow;  // the command that admits newcomers
   std::string run_id;
-  bool ranks_in_place = false;  // the members are ranks, not nodes' agents
+  bool ranks_in_place = false;  // the engine started the ranks, so each member is a rank
   bool on_one_host = false;
   bool others_come = false;                // more members will soon join by themselves
   std::vector<std::string> node_names;     // the engine's list; empty: there is no list

@@ -17,18 +17,18 @@ namespace toprun::model {
 struct Frame {
   std::string_view file, line, function;
 };
-// nullopt: the line is not a frame. The result refers to `text`.
+// Parses a line of a rank's output. nullopt: the line is not a frame. The result refers to `text`.
 std::optional<Frame> frame_in(std::string_view text);
 
-// The innermost frame of the user's own code in the last traceback: "train.py, line 88, in step".
-// Empty: no line is such a frame.
+// Returns the innermost frame of the user's own code in the last traceback, "train.py, line 88, in
+// step". Empty: no line is such a frame.
 std::string users_place(std::span<const std::string> output);
 std::string users_place(const Frame& frame);
 
 // Whether `output`, the last lines of a rank, proves that this exception was caught nowhere and
 // ended the rank's Python. The proof is PyTorch's sys.excepthook, which puts "[rank0]: " before
-// each line of such a traceback (_distributed_excepthook in torch/distributed/distributed_c10d.py);
-// a traceback without that may have been logged by a rank that went on.
+// each line of such a traceback (_distributed_excepthook in torch/distributed/distributed_c10d.py).
+// A traceback without this prefix may have been logged by a rank that went on.
 bool was_caught_nowhere(std::string_view exception, std::span<const std::string> output);
 
 // The reason why an attempt did not end with all ranks at exit code 0.
@@ -51,7 +51,7 @@ enum class CauseKind {
   other,         // a kind that this version does not know, in a report of another version
 };
 
-// The name in JSON: "exit", "node_lost" …
+// Returns the name in JSON: "exit", "node_lost" …
 std::string_view name_of(CauseKind kind);
 struct Cause {
   CauseKind kind = CauseKind::launcher;
@@ -68,7 +68,7 @@ struct Cause {
   std::vector<Outside> last_output;
   Outside kernel_evidence;  // the out-of-memory killer's message; empty: none
   Outside next = {};        // what the user can do; empty: no advice. Only in reports and pictures
-  Outside what = {};  // read from a report: the sentence() of the run; empty: not read from one
+  Outside what = {};        // read from a --report file: the sentence() in it; else empty
 };
 
 // Whether the signal came after an exception that had ended the rank's Python: native code that
@@ -78,13 +78,13 @@ bool is_at_exit_of_python(const Cause& cause);
 // happens when Python exits while C++ threads still run, and may also be a crash.
 bool is_perhaps_at_exit_of_python(const Cause& cause);
 
-// A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
+// Describes the cause, without its message: "rank 3 on n1 ended with exit code 7".
 std::string sentence(const Cause& cause);
-// sentence() plus the run's exit code, unless the sentence already contains the code.
+// Returns sentence() and the run's exit code, unless the sentence already contains the code.
 std::string sentence_with_code(const Cause& cause, int exit_code);
-// " on n4"; empty if the cause has no single node.
+// Returns " on n4"; empty if the cause has no single node.
 std::string on(const Outside& node);
-// For lists: sentence() and the first line of the message, without repeating the node.
+// Returns, for lists, sentence() and the first line of the message, without repeating the node.
 std::string short_text(const Cause& cause);
 nlohmann::json cause_json(const Cause& cause);
 // Reads the output of cause_json(). Missing and malformed values stay unset. nullopt: `object` is

@@ -55,10 +55,10 @@ inline constexpr std::size_t last_output_line_bytes = 2000;
 inline constexpr std::size_t longest_text_bytes = 1u << 20;
 inline constexpr int highest_exit_code = 255;
 
-// Both functions read the steady clock to convert between times and ages.
+// Writes each time as an age, which is computed with the steady clock.
 void to_json(nlohmann::json& json, const WorkerExit& exit);
-// Throws nlohmann::json::exception. Texts that are too long are cut. Numbers that are out of range
-// are changed to the nearest limit.
+// Converts the ages to times of the steady clock. Texts that are too long are cut. Numbers that are
+// out of range are changed to the nearest limit. Throws nlohmann::json::exception.
 void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last output only reports the loss of a peer or of the store. Such a worker
@@ -67,11 +67,11 @@ void from_json(const nlohmann::json& json, WorkerExit& exit);
 // last lines decide.
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
-// The exit that best explains the others. The root cause is the earliest exit that toprun's signals
-// did not cause. A victim is chosen only if all workers that failed are victims. Even then, a
-// worker that toprun stopped is chosen first if it had already reported an error of its own: its
-// interpreter was still exiting. Exits are compared by the time in the error file, else by the time
-// of the exit. Null if no worker failed except through toprun's signals.
+// Returns the exit that best explains the others: the earliest exit that toprun's signals did not
+// cause. A victim is chosen only if all workers that failed are victims. Even then, a worker that
+// toprun stopped is chosen first if it had already reported an error of its own: its interpreter
+// was still exiting. Exits are compared by the time in the error file, else by the time of the
+// exit. Null if all failures were caused by toprun's signals, or if there were none.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks
@@ -80,8 +80,8 @@ struct MissedCollective {
   const WorkerExit* waited = nullptr;     // the first rank that timed out
   std::vector<const WorkerExit*> absent;  // by rank
 };
-// nullopt if no rank timed out, or if so many other ranks still ran that the absent ranks cannot be
-// identified.
+// Returns the collective that ranks missed. nullopt if no rank timed out, or if so many other ranks
+// still ran that the absent ranks cannot be identified.
 std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
 
 // Ranks that exited with 0 while others still needed them, for example because they had less data.
@@ -96,8 +96,8 @@ struct EndedEarly {
 };
 std::optional<EndedEarly> ended_early(const std::vector<WorkerExit>& exits);
 
-// Ranks made different calls of a collective: other sizes, types or operations. The rank that ends
-// first is the one that noticed; which rank is wrong does not follow.
+// Ranks made different calls of a collective: other sizes, types or operations. The rank that ended
+// first has noticed this, but it may not be the rank that is wrong.
 struct Mismatch {
   const WorkerExit* noticed = nullptr;
   // Where the ranks made their calls, in the user's code ("train.py, line 88, in step"), and the
@@ -120,14 +120,14 @@ bool tells_of_a_missing_program(std::string_view line);
 // Whether every rank of the same program will soon fail in the same way: Python cannot compile the
 // program's text, or does not find the program.
 bool fails_in_every_rank(const WorkerExit& exit);
-// argparse's message about arguments that it refuses, "train.py: error: unrecognized arguments:
-// --lr". Empty: argparse refused nothing.
+// Returns argparse's message about arguments that it refuses, "train.py: error: unrecognized
+// arguments: --lr". Empty: argparse refused nothing.
 std::string refusal_of_arguments(const WorkerExit& exit);
 // Whether Python did not find or could not load a module.
 bool is_of_an_import(const WorkerExit& exit);
 
-// The exit code of a job with this cause. The exit code is the worker's own code, or exit_failure
-// if toprun stopped the worker after it had failed.
+// Returns the exit code of a job with this cause: the worker's own code, or exit_failure if toprun
+// stopped the worker after it had failed.
 int cause_code(const WorkerExit& cause);
 
 // The program name with which toprun starts itself as a rank, as `toprun bench` does.
@@ -136,9 +136,9 @@ inline constexpr std::string_view own_program = process::own_program;
 // The exit code of a toprun rank that did its work and found something, such as a slow node.
 inline constexpr int exit_found = 3;
 
-// Whether the exit is such a result, or the refusal of an impossible request, and not a failure.
-// The rank has printed what it found. If a user's program exits with the same code, this is not a
-// finding.
+// Whether a toprun rank ended with exit_found, or refused an impossible request. Neither is a
+// failure, and the rank has printed what it found. If a user's program exits with the same code,
+// this is not a finding.
 inline bool is_finding(const WorkerExit& exit) {
   return exit.program == own_program && exit.signal == 0 &&
          (exit.exit_code == exit_found || exit.exit_code == exit_usage);

@@ -41,7 +41,7 @@ class FieldWriter {
   void known_number(const char* name, const auto& value, std::int64_t least, std::int64_t most) {
     if (value) number(name, *value, least, most);
   }
-  // Writes the field only if its value is not the usual one.
+  // Writes the field only if its value differs from `usual`.
   void unusual(const char* name, const auto& value, const auto& usual) {
     if (value != usual) object_[name] = value;
   }
@@ -63,7 +63,7 @@ class FieldReader {
   void value(const char* name, Shared<T>& value) {
     value = object_.at(name).template get<T>();
   }
-  // A text of at most longest_name.
+  // Reads a text of at most longest_name bytes.
   void name(const char* name, std::string& text) {
     value(name, text);
     if (text.size() > longest_name) throw OutOfRange(name);

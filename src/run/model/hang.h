@@ -25,7 +25,7 @@ struct Hang {
   std::optional<WallTime> over;        // when a rank made progress again
 };
 
-// The positions of the ranks in a running attempt.
+// Where the ranks of a running attempt are in their code.
 struct Places {
   int attempt = 0;
   std::vector<hang::Group> groups;
@@ -33,16 +33,16 @@ struct Places {
   std::vector<std::string> lines;  // hang::lines_of()
 };
 
-// Schema toprun.stacks/1.
+// Returns an object with the schema toprun.stacks/1.
 nlohmann::json places_json(const Places& places);
 
-// "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
+// Returns "no rank has made progress for 30 s: rank 5 on n2 …", "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
-// The time of the last progress. If it is unknown, the time of detection.
+// Returns the time of the last progress. If it is unknown, returns the time of detection.
 WallTime since(const Hang& hang);
 nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
 // Reads the output of hang_json() without its groups and evidence. Malformed values stay unset, a
-// missing time is WallTime{}. nullopt: null, or an object without `what`.
+// missing time is WallTime{}. nullopt: `object` is null or has no `what`.
 std::optional<Hang> hang_in(const nlohmann::json& object);
 
 }  // namespace toprun::model

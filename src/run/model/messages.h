@@ -154,7 +154,7 @@ struct StagePart {
 };
 inline constexpr std::size_t most_stage_sources = 16;
 
-// root → member: its part of the job.
+// root → member: the member's ranks in an attempt, and the location of the store.
 struct Assignment {
   int attempt = 0;   // number among all attempts
   int restarts = 0;  // number of attempts so far that followed a failure
@@ -199,13 +199,13 @@ inline constexpr int most_nodes = 1'000'000;
 inline constexpr int most_ranks = 100'000'000;
 inline constexpr int most_attempts = 1'000'000'000;
 
-// The integer member `name`; throws OutOfRange or nlohmann::json::exception.
+// Returns the integer member `name`. Throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
 // Like whole_number(), for a value; `name` appears in the error.
 std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
                          std::int64_t most);
-// The array `name` of integers within a range, as int or std::int64_t.
+// Returns the array `name` of integers from `least` to `most`, as int or std::int64_t.
 template <class Integer = int>
 std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
                                 std::int64_t most);
@@ -224,15 +224,15 @@ void from_json(const nlohmann::json& json, T& message) requires Described<T>;
 Result<Join> join_in(const nlohmann::json& json);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);
-// The text of a refusal; nullopt if the message is not a refusal.
+// Returns the text of a refusal; nullopt if the message is not a refusal.
 std::optional<std::string> refusal_in(const nlohmann::json& message);
 void to_json(nlohmann::json& json, const OutputLines& output);
 void from_json(const nlohmann::json& json, OutputLines& output);
 
-// The type of a message, "" if it has none.
+// Returns the type of a message, "" if it has none.
 std::string type_of(const nlohmann::json& message);
 
-// The message as a struct of type T; nullopt if it does not have that form.
+// Reads the message as a struct of type T; nullopt if it does not have that form.
 template <class T>
 std::optional<T> read(const nlohmann::json& message) {
   try {

@@ -39,13 +39,14 @@ struct Spread {
   std::string node = {};         // the node of the slowest; empty: unknown
 };
 
-// One node's or rank's share of a phase.
+// How long one node or rank took for a phase.
 struct Share {
   std::chrono::milliseconds took{0};
   std::optional<int> rank = {};
   std::string_view node = {};
 };
-// nullopt if `shares` is empty. Among equally slow shares the first is chosen.
+// Computes the spread of `shares`; nullopt if there are none. Of equally slow shares, the first
+// counts as the slowest.
 std::optional<Spread> spread_of(std::span<const Share> shares);
 
 // How long the nodes or ranks took for each phase. Unset: the phase was not reached, or one process
@@ -63,7 +64,7 @@ struct Spreads {
                                                 // collective
 };
 
-// Ranks that have not reached the store, or their first collective, although other ranks have.
+// The ranks for which others wait: they have not reached the store, or their first collective.
 struct Awaited {
   bool at_store = true;       // true: the ranks have to reach the store; false: their first
                               // collective
@@ -82,10 +83,10 @@ Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);
 
-// "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one line for each phase that is set. A
-// single node gets no line, because there is nothing to compare it with.
+// Returns a line for each phase that is set, "rank 17 on n5 took 41.0 s to import (median 3.0 s)".
+// A single node gets no line, because there is nothing to compare it with.
 std::vector<std::string> slowest_lines(const Spreads& spreads);
-// "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
+// Returns "62 of 64 ranks have reached the store, not rank 17 on n5 and 1 other".
 std::string awaited_text(const Awaited& awaited);
 
 // The progress of a launch, for the one status line on a terminal.

@@ -18,9 +18,10 @@
 namespace toprun::model {
 
 // A record has the same form at the root, which fills it, and in a program that reads it from a
-// report (record_in) or from a running job (observe/snapshot/picture.h). A record that was read
-// contains less: a value that the report lacks stays unset, and a time that the report lacks is
-// WallTime{}.
+// --report file (record_in) or from a running job (observe/snapshot/picture.h). A record that was
+// read contains less: a missing value stays unset, and a missing time is WallTime{}.
+
+// Returns nullopt for the time WallTime{}, which stands for an unknown time.
 inline std::optional<WallTime> if_known(WallTime time) {
   return time == WallTime{} ? std::nullopt : std::optional(time);
 }
@@ -115,8 +116,8 @@ struct RunRecord {
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
-  // When the run admits more nodes, as in --grow. Empty: never. Unset: the report does not contain
-  // this fact.
+  // When the run admits more nodes, as in --grow. Empty: never. Unset: the --report file does not
+  // contain this fact.
   std::optional<Outside> grow = Outside();
   Outside title = {};    // the name that its user chose; empty: none
   Outside program = {};  // the script, module or program
@@ -126,31 +127,32 @@ struct RunRecord {
   std::vector<LostNode> lost_spares = {};   // the latest lost spares, at most most_lost_nodes
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
-// Returns an empty record before the first attempt.
+// Returns the record of the last attempt. Before the first attempt, it is empty.
 const AttemptRecord& last_attempt(const RunRecord& run);
-// Unset while the run goes on, or if the run was killed together with its keeper.
+// Returns the run's exit code. Unset while the run goes on, or if it was killed with its keeper.
 std::optional<int> reported_code(const RunRecord& run);
-// The time of the record, which is the run's end if the run has ended.
+// Returns the time of the record, which is the run's end if the run has ended.
 WallTime updated_at(const RunRecord& run);
 nlohmann::json spares_json(const RunRecord& run);
 nlohmann::json lost_spares_json(const RunRecord& run);
 
-// The nodes in order, and the quality of the order, as -v shows them. Lines have no line ends.
+// Returns the nodes in order and the quality of the order, as -v shows them, without line ends.
 std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
 inline constexpr std::string_view report_schema = "toprun.report/1";
-// The content of the --report file, which has the schema report_schema. `exit_code` and `ended` are
-// null during the run.
+// Returns the content of the --report file, which has the schema report_schema. `exit_code` and
+// `ended` are null during the run.
 nlohmann::json report_json(const RunRecord& run);
 bool is_report(const nlohmann::json& document);
-// Reads a report. Not read: orders, networks, and a hang's groups and evidence.
+// Reads a --report file, except orders, networks, and a hang's groups and evidence.
 RunRecord record_in(const nlohmann::json& report);
-// The parts that reports and pictures of running jobs share.
+// Reads an attempt from a --report file or from the answer of a running job.
 AttemptRecord attempt_in(const nlohmann::json& object);
+// Reads the spares and the lost spares, from the same sources.
 void read_spares(const nlohmann::json& object, RunRecord& run);
-// The earlier runs of the job that has left `old_report` and runs again. Empty if the text is not a
-// report.
+// Returns the earlier runs of a requeued job from `old_report`, the text of the --report file that
+// its last run wrote. Empty if the text is not a report.
 std::vector<EarlierRun> earlier_runs(std::string_view old_report);
 
 }  // namespace toprun::model

@@ -127,18 +127,19 @@ struct RanksMove {};
 
 // member → root: the answer to LookAtRanks: where the member's ranks are in their code.
 struct RanksSeen {
-  int look = 0;
+  int look = 0;  // as in LookAtRanks
   std::vector<hang::Group> groups;
   int more = 0;  // the number of RanksReported messages that follow
 };
 
-// member → root: what flight recorders or NCCL reported about the member's ranks, for a look.
+// member → root: what flight recorders or NCCL reported about the member's ranks, as a further
+// answer to LookAtRanks.
 struct RanksReported {
-  int look = 0;
+  int look = 0;  // as in LookAtRanks
   recorder::Summary recorded;
   std::vector<ras::Finding> nccl = {};
 };
-inline constexpr int most_reported = 2;  // for each look
+inline constexpr int most_reported = 2;  // for each LookAtRanks
 
 // member → root: the answer to MeasureRanks, with the resource use of its ranks and its host.
 struct RanksUse {
@@ -164,7 +165,7 @@ struct ToRoot {
 enum class Until { a_place_is_free, the_next_restart, all_have_stopped, somebody_asks };
 inline constexpr int last_until = static_cast<int>(Until::somebody_asks);
 
-// root → member: no seat is free now; wait as a spare.
+// root → member: do not take part now, but wait as a spare.
 struct WaitAsSpare {
   Until until = Until::a_place_is_free;
 };
@@ -175,7 +176,7 @@ struct Start {};
 
 // root → member: report where your ranks are in their code.
 struct LookAtRanks {
-  int look = 0;          // the look's number, for the answer
+  int look = 0;          // the number of this query, which the answers repeat
   bool is_hang = false;  // also ask the ranks' flight recorders
 };
 

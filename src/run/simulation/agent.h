@@ -71,7 +71,7 @@ class Agent {
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
   bool is_mute() const { return mutes_; }
-  // The agent was stopped, was cut off, or got no answer. So its messages may be late.
+  // Whether the agent was stopped, was cut off, or got no answer. Its messages may then be late.
   bool was_disturbed() const { return was_disturbed_; }
   void disturb() { was_disturbed_ = true; }
   void be_mute() { mutes_ = true; }

@@ -80,7 +80,7 @@ class Timeline {
   void in(milliseconds time, What&& what) {
     at(now_ + time, std::forward<What>(what));
   }
-  // Runs the next event. False: there is no event before `limit`.
+  // Runs the next event. Returns false if there is no event before `limit`.
   bool step(SteadyTime limit);
   SteadyTime now() const { return now_; }
   run::Moment moment() const { return {now_, WallTime(now_.time_since_epoch())}; }
@@ -204,14 +204,14 @@ struct Scenario {
   std::vector<Fault> faults;    // in chronological order
 };
 
-// The name of the node with this index.
+// Returns the name of the node with this index.
 std::string name_of_node(int place, bool is_long);
 
-// A scenario with at most `size` nodes.
+// Generates a scenario with at most `size` nodes.
 Scenario scenario(std::uint64_t seed, int size);
-// A scenario for an elastic job with `nodes` nodes and `faults` faults, one fault after another.
+// Generates an elastic job with `nodes` nodes and `faults` faults, one fault after another.
 Scenario large(std::uint64_t seed, int nodes, int faults);
-// A scenario without faults for ranks that an engine started, each with its own agent.
+// Generates a scenario without faults for ranks that an engine started, each with its own agent.
 Scenario in_place(std::uint64_t seed, int ranks);
 
 }  // namespace toprun::simulation

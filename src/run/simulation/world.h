@@ -24,15 +24,16 @@ inline constexpr std::string_view store_unreachable = "cannot reach the store";
 
 // The result of a simulated run.
 struct Outcome {
-  std::string broken;  // the first promise that was broken; empty: all promises were kept
+  std::string broken;  // the first promise (World) that was broken; empty: all were kept
   int exit_code = 0;
   int attempts = 0;
   milliseconds took{0};
   std::uint64_t steps = 0;
 };
 
-// A whole run in virtual time. Consists of the coordinator, the agents with their ranks, the links
-// between them, and the faults of a scenario. The run's promises are checked after every step.
+// Simulates a whole run in virtual time: the coordinator, the agents with their ranks, the links
+// between them, and the faults of a scenario. After every step, World checks the promises, which
+// are the properties that every run must have.
 class World {
  public:
   // `tells`: print every event.
@@ -84,7 +85,7 @@ class World {
   struct Failure {
     int attempt = 0;
     model::WorkerExit exit;
-    bool is_known = false;  // the root received the report while the node had a seat
+    bool is_known = false;  // the root received this exit while the node was a member
   };
 
   void tell(const std::string& what) const;

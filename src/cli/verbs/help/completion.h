@@ -11,14 +11,15 @@
 
 namespace toprun::cli {
 
-// The completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the shell's folder
-// of completion scripts. At each Tab, the script queries toprun for candidates. The script for tcsh
-// does not query toprun: it completes only names of options and their fixed values. `program`:
-// toprun's path; needed if the command's name (torchrun) could also mean another program.
+// Returns the completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the
+// shell's folder of completion scripts. At each Tab, the script queries toprun for candidates. The
+// script for tcsh does not query toprun: it completes only names of options and their fixed values.
+// `program`: toprun's path; needed if the command's name (torchrun) could also mean another
+// program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
-// `toprun completion SHELL`. The scripts' queries use `completion --words [WORD...]` or `completion
-// --torchrun-words [WORD...]`.
+// `toprun completion SHELL`: prints completion(). The scripts' queries use `completion --words
+// [WORD...]` or `completion --torchrun-words [WORD...]`.
 Result<int> run_completion(const options::Call& call);
 // Answers a query of toprun's completion scripts. nullopt: a user typed the command.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);
@@ -43,8 +44,8 @@ struct Completion {
   bool operator==(const Completion&) const = default;
 };
 
-// `words` are the words after the command. The last word, which may be empty, has to be completed.
-// (bash splits --tee=3 at the =, and passes = as a separate word.) Pure.
+// Returns how to complete the last of `words`, the words after the command. It may be empty. (bash
+// splits --tee=3 at the =, and passes = as a separate word.) Pure.
 Completion completion(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
@@ -53,7 +54,7 @@ Completion completion(const options::CommandText& command, std::span<const std::
 inline constexpr int no_file_fits = 3;
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
-// The candidates that begin with `typed`, in the format of print_candidates().
+// Returns the candidates that begin with `typed`, in the format of print_candidates().
 std::string candidate_lines(std::span<const options::CommandText::Row> candidates,
                             std::string_view stem, std::string_view typed);
 

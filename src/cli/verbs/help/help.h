@@ -19,8 +19,8 @@ struct ExitCode {
 
 std::span<const ExitCode> exit_codes(options::Command command);
 
-// The output of -h, --help and --version for a command: complete lines of at most help_columns
-// columns.
+// These functions return the output of -h, --help and --version: complete lines of at most
+// help_columns columns.
 std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();
@@ -28,12 +28,12 @@ std::string version_text();
 inline constexpr std::string_view exit_codes_title = "Exit codes";
 std::vector<options::CommandText::Row> exit_code_rows(options::Command command);
 
-// The whole description of the command.
+// Returns the whole description of the command.
 options::CommandText command_text(options::Command command);
 
 // Rows of the manual page about environment variables and files: a name and its meaning.
 
-// The variables that set options, and all other variables that toprun reads.
+// Returns the variables that set options, and all other variables that toprun reads.
 std::vector<options::CommandText::Row> environment_rows();
 std::vector<options::CommandText::Row> file_rows();
 
@@ -53,13 +53,13 @@ struct Library {
 
 std::vector<Library> linked_libraries();
 
-// The upstream version in a package's version: "0.7.0" for "1:0.7.0+dfsg-8".
+// Returns the upstream version in a package's version: "0.7.0" for "1:0.7.0+dfsg-8".
 std::string upstream_version(std::string_view package_version);
 
-// A bill of materials: CycloneDX 1.5, JSON (cyclonedx.org/docs/1.5/json). Pure.
+// Returns a bill of materials: CycloneDX 1.5, JSON (cyclonedx.org/docs/1.5/json). Pure.
 std::string sbom(const std::vector<Library>& libraries, std::string_view toprun_version);
 
-// The output of `toprun version -v`: build, compiler, libraries.
+// Returns the output of `toprun version -v`: build, compiler, libraries.
 std::string version_details();
 
 }  // namespace toprun::cli

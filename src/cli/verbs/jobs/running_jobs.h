@@ -21,7 +21,7 @@ struct RunningJob {
   std::string started;  // RFC 3339
 };
 
-// For errors: a description of the verb that queries a running job.
+// The verb that queries a running job, and what it wants to know, for error messages.
 struct Asking {
   std::string verb;  // "stacks"
   std::string what;  // "cannot tell where the ranks of job 17 are"
@@ -36,21 +36,22 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
 // Like find_running_job(), but `path` can only be the file of --report.
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment);
-// Whether the root agent that a report names, or mpirun's toprun, still runs. Its process is looked
-// for on its host, over ssh if that is another one. Blocks for at most some seconds.
+// The result of look_at_root().
 struct RootLook {
   enum class State { runs, gone, unknown };
   State state = State::runs;
   std::string why;  // if it is gone or unknown
 };
+// Finds out whether the root agent that a --report file names, or mpirun's toprun, still runs on
+// its host, over ssh if that is another host. Blocks for at most some seconds.
 RootLook look_at_root(const std::string& path, const Environment& environment);
-// The error if an array has several running tasks and the user named only the array.
+// Returns the error if an array has several running tasks and the user named only the array.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
 // The maximum number of the command's error lines that are shown.
 inline constexpr std::size_t most_complaints = 2;
-// The command that runs toprun with these words and the job's name on the root agent's host. The
-// command uses the engine's own mechanism. If the user named the job by the file of --report, the
-// command uses ssh. The words must not need quoting. Error: an array with several running tasks.
+// Returns the command that runs toprun with these words and the job's name on the root agent's
+// host. The command uses the engine's own mechanism, or ssh if the user named the job by the file
+// of --report. The words must not need quoting. Error: an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
@@ -63,11 +64,11 @@ struct Approach {
   std::vector<std::string> command;  // the result of command_beside_root(), if the job has begun
   bool is_young = false;             // the job has just begun, so the root agent may not listen yet
 };
-// Error: the job has ended, or it is unknown.
+// Finds out how to query the job. Error: the job has ended, or it is unknown.
 Result<Approach> approach_root(const std::string& id, const Environment& environment,
                                const Asking& asking, const std::vector<std::string>& words);
 
-// The job's name in errors.
+// Returns the job's name for errors.
 std::string name_of(const RunningJob& job);
 
 }  // namespace toprun::cli

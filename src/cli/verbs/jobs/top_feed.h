@@ -15,9 +15,9 @@
 
 namespace toprun::cli {
 
-// The time between two queries whether a job has begun.
+// How long to wait between two queries whether a job has begun.
 inline constexpr std::chrono::seconds between_approaches{2};
-// The pause before reconnecting, if a connection ends before the job ends.
+// How long to wait before reconnecting, if a connection ends before the job ends.
 inline constexpr std::chrono::milliseconds before_another_try{500};
 
 // The data received from a running job.
@@ -28,7 +28,8 @@ struct Pictured {
   bool is_over = false;  // no more pictures will arrive: the job or the connection has ended
 };
 
-// Receives the pictures of a running job on a separate thread. The thread may outlive this object.
+// Receives the pictures of a running job, each of which is the job's state at one time. Uses a
+// separate thread, which may outlive this object.
 class PictureFeed {
  public:
   // Reads from the job's socket.
@@ -56,15 +57,13 @@ class PictureFeed {
   std::shared_ptr<State> state_;  // shared with the thread; null after a move
 };
 
-// The job's current picture, as JSON on one line; nullopt if the job has ended.
+// Returns the job's current picture, as JSON on one line; nullopt if the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
-// A stream of the job's pictures, one per line, until the job ends; nullopt if the job has already
-// ended.
+// Returns a stream of the job's pictures, one per line, until its end; nullopt if it has ended.
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 
-// Which user cancelled the job, and when, in words; nullopt: the job's files do not record a
-// cancellation.
+// Returns which user cancelled the job, and when, in words; nullopt: the job's files do not say.
 std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
 
 // Runs the command and waits until the command ends. The command shares this process's stdin,

@@ -31,13 +31,13 @@ struct SetupOptions {
 // that pip would parse as an option.
 Result<SetupOptions> setup_options(const options::Call& call);
 
-// The requested contents of an environment or image, in the form in which its record stores them.
-// The contents are a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and
-// everything else that changes the result. Reads the requirement files. Error: a file cannot be
-// read.
+// Returns the requested contents of an environment or image, in the form in which the setup record
+// stores them: a list of words, that is, packages, lines of requirement files,
+// "--modules=cuda/12.4" and everything else that changes the result. Reads the requirement files.
+// Error: a file cannot be read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);
 
-// The lines of a requirement file without comments and empty lines. Pure.
+// Returns the lines of a requirement file without comments and empty lines. Pure.
 std::vector<std::string> requirement_lines(std::string_view text);
 
 }  // namespace toprun::cli

@@ -24,15 +24,14 @@ struct PlacedJob {
 // topology. Outside of a job, `auto` queries this machine's Slurm.
 Result<PlacedJob> find_job(const options::Call& call);
 
-// The path in a value of --order: "file:PATH", as for a launch, or only PATH.
+// Returns the path in a value of --order: "file:PATH", as for a launch, or only PATH.
 std::string path_in_order(const std::string& order);
 
 // Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
 
-// The constraints on an order that the options of `topo order` and `topo draw` set; `plan` was
-// parsed before. Errors: the file of --stable cannot be read or does not contain an order; a number
-// is wrong.
+// Returns the constraints on an order that the options of `topo order` and `topo draw` set. `plan`
+// was parsed before. Errors: a wrong number; the file of --stable is unreadable or has no order.
 Result<placement::Constraints> constraints_of(const options::Call& call,
                                               std::optional<placement::Plan> plan);
 
