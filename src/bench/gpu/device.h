@@ -17,9 +17,8 @@ namespace toprun::gpu {
 // NCCL's threads run code in it.
 class Library {
  public:
-  // Opens the file from the first of `folders` that contains the file. If no folder contains the
-  // file, the dynamic linker searches for the file. The error contains the searched folders, or the
-  // linker's message.
+  // Opens the file in the first of `folders` that contains it. If no folder does, the dynamic
+  // linker searches for it. The error contains the searched folders, or the linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }
@@ -32,7 +31,7 @@ class Library {
     function = reinterpret_cast<Function*>(found);
     return {};
   }
-  // Null if the library lacks the function.
+  // Sets a function pointer, to null if the library lacks the function.
   template <class Function>
   void load_if_there(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));
@@ -47,9 +46,9 @@ class Library {
   std::string path_;
 };
 
-// The folders that may contain a library from a Python package: those in LD_LIBRARY_PATH, then the
-// folder `below` in the site-packages of the active environment (VIRTUAL_ENV, CONDA_PREFIX) and of
-// the python3 in PATH.
+// Returns the folders that may contain a library from a Python package: those in LD_LIBRARY_PATH,
+// then the folder `below` in the site-packages of the active environment (VIRTUAL_ENV,
+// CONDA_PREFIX) and of the python3 in PATH.
 std::vector<std::string> folders_of(const Environment& environment, std::string_view below);
 
 enum class Vendor { nvidia, amd };
@@ -61,7 +60,8 @@ struct Driver;
 // One GPU.
 class Device {
  public:
-  // The GPU of a process. The GPU's number is the local rank, unless the process sees only one GPU.
+  // Opens this process's GPU. The GPU's number is the local rank, unless the process sees only one
+  // GPU.
   static Result<std::shared_ptr<Device>> open(Vendor vendor, std::size_t local_rank,
                                               const Environment& environment);
   ~Device();
@@ -72,8 +72,8 @@ class Device {
   const std::string& bus_id() const { return bus_id_; }  // "0000:1b:00.0"
   int number() const { return number_; }
   Result<std::uint64_t> free_bytes() const;
-  // Every thread that uses the device has to call this first, except the thread that opened the
-  // device.
+  // Prepares the calling thread to use the device. Every thread except the one that opened the
+  // device has to call this first.
   Result<void> use_here() const;
 
  private:
@@ -98,8 +98,8 @@ class DeviceMemory {
   ~DeviceMemory();
 
   std::byte* get() const { return start_; }
-  // These functions copy to and from the beginning of the memory. Both functions return when the
-  // bytes have arrived.
+  // write() and read() copy to and from the beginning of the memory. Both return when the bytes
+  // have arrived.
   Result<void> write(std::span<const std::byte> bytes) const;
   Result<void> read(std::span<std::byte> bytes) const;
 
@@ -110,8 +110,7 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// A queue of work for the GPU, which runs the work in order. The time between two marks in the
-// stream can be measured.
+// A queue of work that the GPU runs in order. The time between two marks in it can be measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);

@@ -35,8 +35,8 @@ class Nccl {
     int share_at_split = unset;
   };
 
-  // Error: the library was not found (with the searched folders), lacks a function, or is older
-  // than 2.10.
+  // Opens the library and loads its functions. Error: the library was not found (with the searched
+  // folders), lacks a function, or is older than 2.10.
   static Result<Nccl> open(Vendor vendor, const Environment& environment);
 
   int version() const { return version_; }  // 22703 for 2.27.3
@@ -78,7 +78,7 @@ class Nccl {
   int version_ = 0;
 };
 
-// The type's number in nccl.h.
+// Return the number of the type or operation in nccl.h.
 int nccl_number(measure::Type type);
 int nccl_number(measure::Op op);
 

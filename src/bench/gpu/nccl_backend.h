@@ -5,11 +5,11 @@
 
 namespace toprun::gpu {
 
-// Collectives of NCCL or RCCL between buffers in the memory of each rank's GPU. The GPU measures
-// the times.
+// Opens a backend that runs collectives of NCCL or RCCL between buffers in the memory of each
+// rank's GPU. The GPU measures the times.
 //
-// Errors: the errors of Device and Nccl. Different versions of the library on the ranks are also an
-// error; this error names the versions.
+// Errors: those of Device and Nccl, or different versions of the library on the ranks (the error
+// names the versions).
 Result<measure::Opened> open_nccl(Vendor vendor, measure::Group& group,
                                   const Environment& environment);
 

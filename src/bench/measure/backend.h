@@ -27,7 +27,7 @@ class Work {
   // operations together, each of them is an iteration.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
-  // The number of wrong elements after fill() and one iteration.
+  // Returns the number of wrong elements after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };
 
@@ -35,13 +35,13 @@ class Work {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // All ranks of the cell call connect() together. The error names the rank that is missing or
-  // differs.
+  // Connects this rank to the cell's other ranks, which all call connect() too. The error names the
+  // rank that is missing or differs.
   virtual Result<void> connect() = 0;
-  // Error (exit_usage): this host does not have `bytes` of free memory for each of its `processes`
-  // ranks.
+  // Checks that the memory suffices. Error (exit_usage): this host does not have `bytes` of free
+  // memory for each of its `processes` ranks.
   virtual Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const = 0;
-  // `part`: as in Buffers.
+  // Allocates the buffers for one size. `part`: as in Buffers (schedule.h).
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
 };
 
@@ -67,7 +67,7 @@ struct NamedBackend {
   std::function<Result<Opened>(Group& group, const Environment& environment)> open;
 };
 
-// The memory for one rank's three buffers.
+// Returns the number of bytes of one rank's three buffers. `part`: as in Buffers.
 std::uint64_t memory_of(bench::Collective collective, std::size_t part, std::size_t ranks);
 
 // Opens a backend that moves data between buffers in host memory over plain TCP sockets. The data

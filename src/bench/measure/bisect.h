@@ -11,12 +11,12 @@
 
 namespace toprun::measure {
 
-// A group of nodes that was tested, as rank 0 sees it.
+// The test of one group of nodes, as rank 0 sees it.
 struct Tried {
   std::vector<std::size_t> nodes;
   pairs::Outcome outcome = pairs::Outcome::passed;
-  // The first line of output from the lowest rank that hung. If no rank hung, the line is from the
-  // lowest rank that failed. Empty: this rank has printed nothing.
+  // The first line of output from the lowest rank that hung, or if none hung, from the lowest rank
+  // that failed. Empty if this rank has printed nothing.
   std::string why;
 };
 
@@ -29,14 +29,16 @@ struct TrialCommand {
   std::chrono::milliseconds limit;        // after this time the process is killed
 };
 
-// Finds the nodes that make the command hang or fail. All ranks call bisect() together. On rank 0,
-// `tell` gets each group after its test. On other ranks the result is empty. If a rank does not
-// answer, each group that contains the rank counts as hung. Error: rank 0 or the store is gone.
+// Finds the nodes that make the command hang or fail, by tests of groups (pairs/bisection.h). All
+// ranks call bisect() together. Rank 0 calls `tell` after each test and gets the result; on other
+// ranks the result is empty. If a rank does not answer, each group that contains it counts as hung.
+// Error: rank 0 or the store is gone.
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 
-// The environment of one rank of a group. The environment numbers the ranks of these nodes, in the
-// job's order. `trial` is part of the keys in the store, so that two trials use different keys.
+// Returns the environment for this rank's command in the test of a group. It numbers the ranks of
+// these nodes, in the job's order. `trial`, the number of the test, is part of the keys in the
+// store, so that two tests use different keys.
 Environment environment_of(const Group& group, const std::vector<std::size_t>& nodes,
                            const Environment& environment, std::size_t trial);
 

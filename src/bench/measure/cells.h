@@ -27,8 +27,7 @@ inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hos
 // The networks over which NCCL can be compared: NCCL's own choice, and TCP sockets.
 inline constexpr std::array<std::string_view, 2> fabric_names = {"rdma", "tcp"};
 
-// The innermost domain that contains the rank's node, such as "/core/r0". Empty: the domain is
-// unknown.
+// Returns the innermost domain that contains the rank's node, such as "/core/r0". Empty if unknown.
 std::string domain_of(const Peer& peer);
 
 // A configuration to measure: a backend, a fabric, and some ranks in one order.
@@ -56,7 +55,7 @@ struct Compared {
 // the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
-// The TCP connections of one cell, seen from one of its ranks.
+// The TCP connections that one rank of a cell has to the cell's other ranks.
 class CellMesh {
  public:
   CellMesh(Group& group, const Cell& cell, const RingPosition& ring)
@@ -65,15 +64,16 @@ class CellMesh {
   const Cell& cell() const { return cell_; }
   const RingPosition& ring() const { return ring_; }
 
-  // All ranks of the cell must call connect(). `stripes`: the number of connections to each peer.
+  // Connects this rank to its peers in the collective, which must all call connect() too.
+  // `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
-  // The lanes of plan(), with the sockets of connect().
+  // Returns the lanes of plan() (schedule.h) with the sockets of connect().
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
   // Replaces each number by the result of `op` over all ranks.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
-  // Returns when all ranks of the cell have called barrier().
+  // Waits until all ranks of the cell have called barrier().
   Result<void> barrier(std::chrono::milliseconds limit) const;
 
  private:
@@ -91,9 +91,9 @@ struct Rates {
   double tcp_share = 1;          // the share of the rate that TCP can use for its payload
 };
 
-// The share of Ethernet frames that is TCP's payload, without the headers of Ethernet, IP and TCP
-// (with time stamps). A traffic shaper counts these frames too. On a cable, preambles and gaps
-// would take another 1.6 % at an MTU of 1500. `mtu` 0: the MTU is unknown, so the result is 1.
+// Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
+// IP and TCP (with time stamps). A traffic shaper counts frames in this way too. On a cable,
+// preambles and gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
 // The link that limits a collective, and the busbw that the link allows.
@@ -104,7 +104,7 @@ struct Limit {
 };
 
 // Computes the limit from the bytes that the collective moves between each two ranks. For NCCL and
-// RCCL, the whole rate of the link counts, as in nccl-tests. Unset: no rate is known, or no bytes
+// RCCL, the whole rate of the link counts, as in nccl-tests. Unset if no rate is known, or no bytes
 // leave a node.
 std::optional<Limit> limit_of(bench::Collective collective, const Cell& cell,
                               std::span<const Peer> peers, std::size_t root, const Rates& rates);

@@ -17,8 +17,8 @@ struct TypeFacts {
 std::span<const TypeFacts> types();
 const TypeFacts& facts_of(Type type);
 
-// The reductions that the -o option of nccl-tests accepts. For avg, the elements are summed; after
-// the sum, divide() is called.
+// The reductions that the -o option of nccl-tests accepts. For avg, the elements are summed, and
+// divide() then divides the sums.
 enum class Op { sum, prod, max, min, avg };
 
 struct OpName {
@@ -31,6 +31,7 @@ std::string_view name_of(Op op);
 // Sets out[i] = a[i] op b[i]. `out` may be `a` or `b`.
 using Combine = void (*)(const std::byte* a, const std::byte* b, std::byte* out,
                          std::size_t elements);
+// Returns the function that combines elements of this type by `op`.
 Combine combine_of(Type type, Op op);
 
 // Divides each element by `divisor`. Integers are divided as in C++.

@@ -24,8 +24,8 @@ struct Self {
                           // may be empty
 };
 
-// Error (exit_usage): a variable is missing or is not a number. This means that no launcher has
-// started this process.
+// Reads this process's data from torchrun's variables. Error (exit_usage): a variable is missing or
+// is not a number. This means that no launcher has started this process.
 Result<Self> self_from(const Environment& environment);
 
 // The job's ranks, and the connections from this rank to the other ranks.
@@ -35,7 +35,7 @@ struct Group {
   Mesh mesh;
   store::Client store;
 
-  // The number of ranks on this rank's node, including this rank.
+  // Returns the number of ranks on this rank's node, including this rank.
   std::size_t ranks_here() const;
 };
 

@@ -21,16 +21,15 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // elements that are combined with the received elements; null: the received elements are only
-  // copied
+  // The elements with which the received elements are combined; null: they are only copied.
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
 
-// Two streams of bytes during a collective: one rank sends one stream over a connection, and
-// receives the other stream over another connection. Byte `head` + k of the outgoing stream may be
-// sent as soon as byte k of the incoming stream has been received and processed. So a rank in a
-// ring passes on the first bytes of a part before the rest of the part has arrived.
+// Two streams of bytes during a collective: a rank sends one stream over `out_socket`, and receives
+// the other over `in_socket`. Byte `head` + k of the outgoing stream may be sent as soon as byte k
+// of the incoming stream has been received and processed. So a rank in a ring passes on the first
+// bytes of a part before the rest of the part has arrived.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 
@@ -43,7 +42,7 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// When bytes arrived, counted over all lanes together.
+// The times at which transfer() had received bytes, counted over all its lanes together.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived
@@ -52,7 +51,7 @@ struct Arrival {
 
 // Transfers the data of all lanes at the same time, on this thread. The sockets are non-blocking.
 // Error: a connection broke, or no lane moved data for `stall_limit`. The error names the rank
-// whose data is missing. Without an error, both times in `arrival` are set if there are bytes.
+// whose data is missing. After success, both times in `arrival` are set if there were bytes.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
                       std::chrono::milliseconds stall_limit, Arrival* arrival = nullptr);
 

@@ -14,7 +14,7 @@ namespace toprun::measure {
 // A buffer of zeros. The kernel allocates a page of the buffer when the page is first written.
 class Memory {
  public:
-  // Error: the kernel refuses this amount of memory.
+  // Allocates the buffer. Error: the kernel refuses this amount of memory.
   static Result<Memory> of(std::size_t bytes);
   Memory(Memory&& other) noexcept
       : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
@@ -29,9 +29,9 @@ class Memory {
   std::size_t bytes_;
 };
 
-// Error (exit_usage): `processes` processes of this host need `bytes` each, and less memory is
-// available (MemAvailable, proc(5)). Without this check, the kernel would kill a process during the
-// measurement.
+// Checks that `processes` processes of this host can use `bytes` each. Error (exit_usage): less
+// memory is available (MemAvailable, proc(5)). Without this check, the kernel would kill a process
+// during the measurement.
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
 
 // One rank's buffers in host memory, with the same layout as in nccl-tests.
@@ -67,7 +67,7 @@ class HostWork : public Work {
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:
-  // Runs one iteration. For Op::avg, once() computes the sum, and HostWork divides the sum.
+  // Runs one iteration. For Op::avg, once() only computes the sum; HostWork then divides it.
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;

@@ -31,7 +31,7 @@ struct Peer {
 // the rank and the job's token. A connection with another greeting is closed.
 class Mesh {
  public:
-  // `token`: shared by all ranks of the job, and by no other process.
+  // Listens on a port. `token`: a text that only the ranks of the job know.
   static Result<Mesh> open(std::size_t rank, std::string token);
   int port() const;
   void know(std::vector<Peer> peers) { peers_ = std::move(peers); }

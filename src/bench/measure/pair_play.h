@@ -11,6 +11,7 @@
 
 namespace toprun::measure {
 
+// How a pair is measured.
 struct PairTerms {
   std::uint64_t bytes = 8u << 20;  // size of one transfer in one direction; a slow pair transfers
                                    // fewer bytes
@@ -27,41 +28,43 @@ struct PairLoad {
   bool is_probe() const { return times == 0; }
 };
 
-// The load for the first probe. Each further probe is larger, until a probe takes long enough to
-// measure the pair's speed. So even a slow pair needs only about a second, and a slow rank is not
-// mistaken for a rank that hangs.
+// Returns the load for the first probe. Each further probe is larger, until a probe takes long
+// enough to show the pair's speed. So even a slow pair needs only about a second, and a slow rank
+// is not mistaken for a rank that hangs.
 PairLoad first_load(const PairTerms& terms);
-// The load after a probe. `took_us`: the time of the slower direction.
+// Returns the load after a probe: a larger probe, or the measurement itself. `took_us`: the time of
+// the probe's slower direction. `lasts`: about how long the measurement should take at least.
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
                    std::chrono::milliseconds lasts);
 
-// Measures rounds of pairs together with the other ranks. A node in a pair is a rank number here.
-// Rank 0 gets a round's results; on other ranks the results are empty.
+// Measures rounds of pairs together with the other ranks. A sequence of rounds is a pass. A node in
+// a pair is a rank number here. Rank 0 gets a round's results; on other ranks they are empty.
+// States of a rank:
 //
-//   present ──not out of a round in time──▶ late ──not at the end of a pass──▶ lost
-//      ▲                                     │ out, if late
-//      └─────────────────────────────────────┘
+//   present ──has not finished a round in time──▶ late ──nor by the end of the pass──▶ lost
+//      ▲                                            │ has finished it
+//      └────────────────────────────────────────────┘
 //
 // A late rank's pairs count as not measured. A lost rank's pairs count as hung.
 class PairPlay {
  public:
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
 
-  // All ranks call play() with the same rounds. Each pair is measured for about `lasts`, so that a
-  // short run of another process on the host matters little. The last round of a pass also waits
-  // for late ranks. The round in which the time of end_passes_at() is reached waits for late ranks
-  // too. Error: rank 0 or the store is gone.
+  // Measures the pairs of one round. All ranks call play() with the same round. Each pair is
+  // measured for about `lasts`, so that a short run of another process on the host matters little.
+  // The last round of a pass also waits for late ranks. `is_last`: this is the last round; the
+  // round in which the time of end_passes_at() is reached is the last too. Error: rank 0 or the
+  // store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
-  // Whether the round in the latest play() was the last round of the pass. The result is valid on
-  // all ranks.
+  // Whether the latest play() was the last round of the pass; valid on all ranks.
   bool is_over() const { return is_over_; }
-  // `until` is on rank 0's clock, and applies to all ranks.
+  // Ends the pass, on all ranks, with the round in which rank 0's clock reaches `until`.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // Returns the results of the pass. Rank 0 calls without_gaps() after the last round of a pass. A
-  // pair that was not measured because of a lost rank counts as hung.
+  // Returns the results of a pass, in which a pair that was not measured because of a lost rank now
+  // counts as hung. Rank 0 calls this after the last round of a pass.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
-  // Sends rank 0's rounds to all other ranks.
+  // Sends rank 0's rounds to all other ranks, and returns them. All ranks call agree().
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 
  private:
@@ -79,8 +82,7 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a pair. In this time, both ranks connect, and each rank waits for the other
-  // rank in every step.
+  // The time limit for a round: its ranks connect, and wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

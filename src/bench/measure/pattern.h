@@ -17,7 +17,7 @@ class Repeating {
 
   // Writes `bytes` bytes of the sequence, starting at element `first`.
   void fill(std::byte* target, std::size_t first, std::size_t bytes) const;
-  // The number of elements that differ from the sequence that starts at element `first`.
+  // Returns the number of elements that differ from the sequence that starts at element `first`.
   std::uint64_t wrong(const std::byte* data, std::size_t first, std::size_t bytes) const;
 
  private:
@@ -36,7 +36,7 @@ class Check {
 
   // Fills the send buffer of this position.
   void fill(const Buffers& buffers) const;
-  // The number of wrong elements in the data that this position received.
+  // Returns the number of wrong elements in the data that this position received.
   std::uint64_t wrong(const Buffers& buffers) const;
 
  private:

@@ -23,8 +23,8 @@ struct Request {
   std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, if `factor` is not set
   std::optional<double> factor = {};    // each size is the previous size times this factor; > 1
   std::size_t iterations = 20;
-  // More iterations are measured until those of a size took this long together: a mean over less
-  // than a scheduler's time slice is chance. 0: `iterations` exactly.
+  // More than `iterations` are measured until those of a size took this long together: a mean over
+  // less than a scheduler's time slice is chance. 0: `iterations` exactly.
   std::chrono::milliseconds least_time{50};
   std::size_t warmups = 1;
   std::size_t aggregated = 1;  // operations that a GPU's library receives together
@@ -48,8 +48,8 @@ struct Request {
 
 inline constexpr std::size_t most_sizes = 1000;
 
-// The sizes in bytes, ascending. Error (exit_usage): the maximum is below the minimum, the factor
-// is not above 1, the step is 0, or there are more than most_sizes sizes.
+// Returns the sizes in bytes, ascending. Error (exit_usage): the maximum is below the minimum, the
+// factor is not above 1, the step is 0, or there are more than most_sizes sizes.
 Result<std::vector<std::uint64_t>> sizes(const Request& request);
 
 }  // namespace toprun::measure

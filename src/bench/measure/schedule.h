@@ -16,9 +16,8 @@ struct RingPosition {
   std::size_t root = 0;
 };
 
-// One rank's memory. For some collectives, the size in nccl-tests is the total of all ranks. For
-// these collectives, `part` is the size of one rank's part in bytes. For the other collectives,
-// `part` is the size of the whole message.
+// One rank's memory. `part` is the size in bytes of one rank's part for collectives whose size in
+// nccl-tests is the total of all ranks; for the other collectives, of the whole message.
 struct Buffers {
   std::byte* send = nullptr;
   std::byte* receive = nullptr;  // may overlap `send` (in place)
@@ -34,6 +33,7 @@ struct Lengths {
   std::size_t receive = 0;
   std::size_t scratch = 0;
 };
+// `part`: as in Buffers. `size`: the number of ranks.
 Lengths lengths(bench::Collective collective, std::size_t part, std::size_t size);
 // The offset of each buffer in the shared buffer of an in-place collective.
 struct InPlace {
@@ -42,7 +42,8 @@ struct InPlace {
 };
 InPlace in_place(bench::Collective collective, std::size_t part, const RingPosition& ring);
 
-// A lane and the positions that it connects. RingPosition::size means that there is no connection.
+// A lane and the positions to which it sends and from which it receives. The value
+// RingPosition::size means that the lane does not send, or does not receive.
 struct Planned {
   std::size_t to = 0;
   std::size_t from = 0;
@@ -50,14 +51,14 @@ struct Planned {
   Lane lane;
 };
 
-// The transfers that this position sends and receives. The work is divided among `stripes`
-// connections to the same position. Each connection carries a range of the elements.
+// Returns the transfers that this position sends and receives. The data between two positions is
+// divided among `stripes` connections: each connection carries a range of the elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
 // Copies the part of a rank's own data that the rank keeps.
 void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
-// The positions with which this position exchanges data.
+// Returns the positions with which this position exchanges data.
 std::vector<std::size_t> peers(bench::Collective collective, const RingPosition& ring);
 
 }  // namespace toprun::measure

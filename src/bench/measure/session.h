@@ -31,9 +31,9 @@ class ProgressLines {
 
   explicit ProgressLines(Time began) : last_(began) {}
 
-  // The line for the time `now`: "64 MiB, about 40 s left". nullopt: it is too early for the next
-  // line, or the measurement is complete. The remaining time is estimated from the progress since
-  // the last line.
+  // Returns the line to print at the time `now`: "64 MiB, about 40 s left". nullopt if it is too
+  // early for the next line, or the measurement is complete. Estimates the remaining time from the
+  // progress since the last line.
   std::optional<std::string> at(const Progress& progress, Time now);
 
  private:
@@ -41,18 +41,18 @@ class ProgressLines {
   double done_ = 0;
 };
 
-// The results of one cell for one size. `turns` contains the time of each out-of-place iteration in
-// microseconds, by turn. An iteration's time is the time of the slowest rank, unless
-// Request::average selects another value. Cells are measured in turns, so the i-th turns of two
-// cells can be compared even if the network's load changes slowly.
+// The results of one cell for one size. The cells are measured in turns, so that the i-th turns of
+// two cells can be compared even if the network's load changes slowly. `turns` contains, for each
+// turn, the times of the out-of-place iterations in microseconds. An iteration's time is that of
+// the slowest rank, unless Request::average selects another value.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;
   std::vector<std::vector<double>> turns;
 };
 
-// The callbacks on rank 0: `row` for each measured row, `progress` after every turn. On other ranks
-// the functions are empty.
+// Functions that measure() calls on rank 0: `row` for each measured row, `progress` after every
+// turn. On other ranks they are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};

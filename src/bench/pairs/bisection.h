@@ -10,11 +10,11 @@ namespace toprun::pairs {
 enum class Outcome { passed, failed, hung };
 
 // Finds the nodes that make a collective fail or hang, by testing smaller groups. The search
-// assumes that a group fails if the group contains a bad node, or both ends of a bad link.
+// assumes that a group fails if it contains a bad node, or both ends of a bad link.
 //
 // The caller runs the collective in the group from next() and reports the outcome to tell(), until
-// next() returns nullopt. There are at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up). A
-// group has two nodes or more.
+// next() returns nullopt. There are at most 2·log2(N) + 4 groups (N: nodes, log2 rounded up), each
+// of two nodes or more. Stages:
 //
 //   everyone ──▶ last node ──▶ partner ──▶ apart ──▶ done
 //        └── passed ──────────────────────────────────▲
@@ -30,8 +30,8 @@ class Bisection {
     nothing,  // all nodes passed together: they are healthy, or the fault is intermittent
     node,
     pair,   // the two nodes fail together, but both nodes work with other nodes
-    group,  // no two nodes of the group fail without the other nodes: the fault occurs only with
-            // more nodes, or is intermittent
+    group,  // this group fails, but none of its pairs does: the fault needs more than two nodes, or
+            // is intermittent
   };
   struct Found {
     Kind kind = Kind::nothing;
@@ -43,7 +43,7 @@ class Bisection {
   // The nodes are 0 … count − 1. With fewer than two nodes, there is nothing to test.
   explicit Bisection(std::size_t count);
 
-  // The nodes to test next, ascending; nullopt after the end of the search.
+  // Returns the nodes to test next, ascending; nullopt after the end of the search.
   std::optional<std::vector<std::size_t>> next() const;
   // Reports the outcome for the group from next(). Has no effect if next() returns nullopt.
   void tell(Outcome outcome);

@@ -17,11 +17,12 @@ struct SpeedGroup {
   double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// Returns at least two groups, or no groups if the network looks flat apart from single nodes.
+// Finds the groups in the results: at least two groups, or no groups if all pairs are about equally
+// fast apart from those of single nodes.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
-// One place per node: the group's name, which is its first node. A node without a group has an
-// unknown place.
+// Returns one place per node, for Cluster::places: the name of the node's group, which is the name
+// of the group's first node. A node without a group has an unknown place.
 std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
 // The numbered domains of a cluster. Two racks with the name r1 in different pods are different
@@ -39,11 +40,11 @@ class Domains {
   std::size_t size() const { return domains_.size(); }
   std::size_t nodes() const { return of_.size(); }
   const Domain& operator[](std::size_t domain) const { return domains_[domain]; }
-  // The domains of a node, outermost first.
+  // Returns the domains of a node, outermost first.
   std::span<const std::size_t> of(std::size_t node) const { return of_[node]; }
-  // The number of domains that two nodes share.
+  // Returns the number of domains that two nodes share.
   std::size_t shared(std::size_t a, std::size_t b) const;
-  // Whether the nodes of at least `count` pairs share so many domains.
+  // Whether there are at least `count` pairs whose nodes share exactly `shared` domains.
   bool has_pairs(std::size_t shared, std::size_t count) const;
 
  private:
@@ -63,18 +64,18 @@ struct Distance {
   double most = 0;
 };
 
-// The distances, sorted from near to far. If no places are known, all pairs between hosts form one
-// distance, "all pairs". Pairs of ranks on one host are a separate distance.
+// Groups the results by distance, sorted from near to far. If no places are known, all pairs
+// between hosts form one distance, "all pairs". Pairs of ranks on one host are a separate distance.
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
 
-// One line for each distance, without line ends:
+// Returns one line for each distance, without line ends:
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
 // If there are only two racks, and the network between the racks is slower than inside the racks,
 // another line says that the cause cannot be determined.
 std::vector<std::string> distance_lines(std::span<const Distance> distances);
 
-// A rate or a time with two significant digits: "98", "3.1", "0.038".
+// Formats a rate or a time with two significant digits: "98", "3.1", "0.038".
 std::string figure_text(double value);
 
 }  // namespace toprun::pairs

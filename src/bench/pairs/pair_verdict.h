@@ -13,23 +13,23 @@ namespace toprun::pairs {
 // Limits that decide whether a node, link or uplink counts as slow. Shares and shortfalls are 0 …
 // 1.
 struct Thresholds {
-  // A pair is slow if its pace fulfils two conditions. The pace is below the usual pace by the
-  // share `least_shortfall`, and by `deviations` standard deviations of the healthy pairs' noise.
+  // A pair is slow if its pace (tournament.h) is below the usual pace both by the share
+  // `least_shortfall` and by `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
   // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
   // slow, perhaps the other nodes of these pairs are at fault.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
-  // ln n) standard deviations below the mean. The limit for a slow link is this number of
-  // deviations below that expected value.
+  // ln n) standard deviations below the mean. A link is slow if it is this number of deviations
+  // below that expected value.
   double deviations_beyond_worst = 1.25;
   // A pair is doubtful if its two directions are below the usual pace by this share on average, or
   // if one direction is below the usual pace by least_shortfall.
   double doubted_shortfall = 0.2;
 };
 
-// The maximum number of doubted pairs after a first pass. These are the slowest doubtful pairs.
+// The maximum number of pairs in Verdict::doubted: the slowest of the doubtful pairs.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
@@ -43,6 +43,7 @@ enum class Kind {
 // the first to the second, or from the second to the first.
 enum class Way { both, out, in };
 
+// A node, link or uplink that is slow, hangs or fails.
 struct Finding {
   Kind kind = Kind::node;
   Way way = Way::both;
@@ -63,32 +64,33 @@ struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
-  // Pairs that are doubtful but within the noise, and whose nodes are in no finding. The slowest
-  // pair is first. An uplink that several pairs share can hide a slow link, so the second pass
-  // decides.
+  // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
+  // first. A second pass (second_look.h) decides on them, because an uplink that several pairs
+  // share can hide a slow link.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
-// Finds the nodes, links and uplinks that are slow or hang in a first pass. A slow pair counts for
-// only one finding: pairs of a bad node do not count against their other nodes, and pairs of a bad
-// uplink do not count against its nodes. Pairs within a leaf domain are judged before pairs across
-// leaves, because full uplinks hide slow nodes. If a leaf has only two nodes, or nearly all pairs
-// are slow, the second look (second_look.h) decides. Pairs that were not measured count as missing.
+// Finds the nodes, links and uplinks that are slow or hang, from the results of a first pass over
+// the pairs. A slow pair counts for only one finding: pairs of a bad node do not count against
+// their other nodes, and pairs of a bad uplink do not count against its nodes. Pairs within a leaf
+// domain are judged before pairs across leaves, because full uplinks hide slow nodes. If a leaf has
+// only two nodes, or nearly all pairs are slow, the second pass (second_look.h) decides. Pairs that
+// were not measured count as missing.
 //
 // Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
-// number of places differs from the number of nodes.
+// number of Cluster::places differs from the number of nodes.
 Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured,
                       Figure figure = Figure::rate, const Thresholds& thresholds = {});
 
-// One line per finding, without line ends:
+// Describes a finding in one line, without a line end:
 //   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
-// The hosts to exclude from a host list: the hosts of bad nodes, each once, in the cluster's order.
-// A bad link excludes no host, because both nodes work. The network's operators must repair the
-// link.
+// Returns the hosts to exclude from a host list: the hosts of bad nodes, each once, in the
+// cluster's order. A bad link excludes no host, because both nodes work: the network's operators
+// must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
 }  // namespace toprun::pairs

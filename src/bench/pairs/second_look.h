@@ -9,17 +9,19 @@
 
 namespace toprun::pairs {
 
+// The findings of a first pass, sorted by the results of SecondLook.
 struct Confirmed {
-  std::vector<Finding> bad;  // confirmed; perhaps a bad node is listed instead of its suspect pair;
-                             // no node is listed twice
+  std::vector<Finding> bad;  // confirmed; a bad node may replace the suspect pair that it is in; no
+                             // node is listed twice
   std::vector<Finding> cleared;
   std::vector<Finding> open;  // not decided, because there were no comparable pairs
   std::vector<Finding> left;  // not measured again, because time ran out
-  // Slower than their controls, as are most pairs at this distance: the controls may be fast.
+  // Pairs that are slower than their controls, like most pairs at this distance: perhaps only the
+  // controls are unusually fast.
   std::vector<Finding> most;
 };
 
-// The answer of one pass to one question.
+// The answer of one pass to one question (second_plan.h): whether the subject is slow.
 struct Answer {
   bool known = false;
   bool slow = false;
@@ -31,7 +33,8 @@ struct Answer {
   std::size_t hung = 0;
 };
 
-// Measures the suspects of a first pass again, next to known-good nodes:
+// Measures the suspects again: the findings and doubted pairs of a first pass. Compares them with
+// controls, which are pairs of known-good nodes. Passes:
 //
 //   each suspect ──▶ nodes of slow pairs; undecided suspects, next to cleared nodes
 //                                         └──▶ suspects still undecided, in the same way
@@ -46,10 +49,12 @@ class SecondLook {
   // `verdict` must be a verdict on this cluster.
   SecondLook(const Cluster& cluster, const Verdict& verdict, const Thresholds& thresholds = {});
 
-  // Returns the same rounds until tell() is called. Empty: no question is left.
+  // Returns the rounds to measure; the same rounds until tell() is called. Empty if no question is
+  // left.
   const std::vector<Round>& next() const { return plan_.rounds; }
-  // `measured`: results of the first `played` rounds from next(). Each `round` is an index in
-  // next(). Missing pairs are ignored. A question is answered only if all its rounds were played.
+  // Reports `measured`, the results of the first `played` rounds from next(). Measured::round is an
+  // index in next(). Missing pairs are ignored. A question is answered only if all its rounds were
+  // played.
   void tell(std::span<const Measured> measured, std::size_t played);
 
   // Returns the current state of the verdict's findings, and the doubted pairs that are bad. If a
@@ -59,9 +64,8 @@ class SecondLook {
   Confirmed found() const;
 
  private:
-  // The questions for the next pass. The questions are about the nodes of pairs that are not
-  // cleared. Questions about suspects without comparable pairs are asked again, if there are
-  // comparable nodes now.
+  // Returns the questions for the next pass: about the nodes of pairs that are not cleared, and
+  // again about suspects that had no comparable pairs, if there are comparable nodes now.
   std::vector<Question> unanswered(bool others_are_cleared) const;
   // Moves pairs from `bad` to `most` if more than half of the pairs at their distance are in `bad`.
   void withdraw_majorities(Confirmed& found) const;

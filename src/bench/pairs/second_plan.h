@@ -9,8 +9,8 @@
 
 namespace toprun::pairs {
 
-// The number of rounds for a suspect node, with different partners if there are enough nodes.
-// Several rounds are needed so that a short pause of the machine does not make a node seem slow.
+// The number of rounds for a suspect node, with different partners if there are enough nodes. There
+// are several, so that a short pause of the machine does not make a node seem slow.
 inline constexpr std::size_t node_rounds = 3;
 // How often a pair, or the same pairs of two domains, are measured again, because hosts may be busy
 // for a moment.
@@ -19,11 +19,12 @@ inline constexpr std::size_t repeats = 5;
 // A finding of the first pass that is measured again.
 struct Suspect {
   Finding finding;
-  bool avoided = true;  // the nodes of this finding are not used as controls
+  bool avoided = true;  // whether the nodes of this finding must not be used as controls
 };
 
-// The subject of a check. If the suspect is a pair, its nodes are checked too. In a leaf domain of
-// two nodes, the first pass cannot find out whether the pair or one of its nodes is slow.
+// The subject of a check: the suspect itself, or a node of a suspect pair. The nodes are checked
+// too, because in a leaf domain of two nodes, the first pass cannot find out whether the pair or
+// one of its nodes is slow.
 enum class Subject { itself, first_node, second_node };
 
 struct Question {
@@ -31,13 +32,14 @@ struct Question {
   Subject subject = Subject::itself;
 };
 
-// The rounds run one after another, with no other traffic on the network. A suspect node is
-// measured with up to three good nodes, one at a time. An uplink is measured with all good nodes of
-// its domain at once, because one pair does not fill the uplink. Pairs and domains are measured
-// several times. If no node is good, the controls are nodes that are slow only in single pairs.
+// The rounds of a second pass, and what each round is for. The rounds run one after another, with
+// no other traffic on the network. A suspect node is measured with up to three good nodes, one at a
+// time. An uplink is measured with all good nodes of its domain at once, because one pair does not
+// fill it. Pairs and domains are measured several times. If no node is good, the controls are nodes
+// that are slow only in single pairs.
 struct SecondPlan {
-  // Both lists contain indexes in `rounds`. The controls are rounds with the same number of good
-  // pairs at the same distance. If too many nodes are suspects, there are no controls.
+  // The rounds that answer a question, as indexes in `rounds`. The controls are rounds with the
+  // same number of good pairs at the same distance. There are none if too many nodes are suspects.
   struct Check {
     Question question;
     std::vector<std::size_t> suspect;

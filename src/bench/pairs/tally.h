@@ -10,9 +10,10 @@
 
 namespace toprun::pairs {
 
-// A pair's pace relative to comparable pairs. Pairs are comparable if their nodes share the same
-// number of domains, and if the busiest uplink of each pair carried the same number of pairs in the
-// round. If a round has enough pairs, the ratio is also corrected for the usual pace in that round.
+// A pair's pace (tournament.h) as a share of the usual pace of comparable pairs. Pairs are
+// comparable if their nodes share the same number of domains, and if the busiest uplink of each
+// pair carried the same number of pairs in the round. If a round has enough pairs, the ratio is
+// also corrected for the usual pace in that round.
 struct Ratio {
   double value = -1;  // 1: the usual pace; 0: the pair has no result; −1: there are no comparable
                       // pairs
@@ -39,8 +40,8 @@ struct Count {
   }
 };
 
-// Counts, per node, the measured values that no finding explains yet. A value is one direction of
-// measured[i], and has the index i · 2 + direction.
+// Counts, per node, the measured values that no finding explains yet. A value (`figure` below) is
+// one direction of measured[i], and has the index i · 2 + direction.
 class Tally {
  public:
   Tally(std::size_t nodes, std::span<const Measured> measured, const Ratios& ratios,
@@ -48,18 +49,19 @@ class Tally {
 
   std::size_t levels() const { return levels_; }  // numbers of shared domains are 0 … levels − 1
   std::size_t nodes() const { return pairs_of_.size(); }
-  // The node's pairs whose nodes share this number of domains. The node sends (Way::out) or
-  // receives (Way::in).
+  // Returns the count of the node's pairs whose nodes share this number of domains, for the
+  // direction in which the node sends (Way::out) or receives (Way::in).
   const Count& of(std::size_t node, Way way, std::size_t shared) const;
   Count of_all_levels(std::size_t node, Way way) const;
 
+  // Whether the value can be compared and no finding explains it yet.
   bool open(std::size_t figure) const { return open_[figure] != 0; }
   bool slow(std::size_t figure) const;
   void explain(std::size_t figure);
 
   std::size_t sender(std::size_t figure) const;
   std::size_t receiver(std::size_t figure) const;
-  // Indexes of the node's pairs in `measured`.
+  // Returns the indexes of the node's pairs in `measured`.
   const std::vector<std::size_t>& pairs_of(std::size_t node) const { return pairs_of_[node]; }
 
  private:

@@ -16,7 +16,7 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
-// The pair of two different nodes. The arguments may be in any order.
+// Returns the pair of two different nodes, which may be given in any order.
 Pair pair_of(std::size_t a, std::size_t b);
 
 // Pairs that are measured at the same time. Each node is in at most one pair.
@@ -28,10 +28,11 @@ using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
 
-// The circle method for round-robin tournaments. For an even number N of nodes, there are N − 1
-// rounds. For an odd number, there are N rounds, and one node rests per round. Every two nodes meet
-// exactly once. If there are more than `most_rounds` rounds, rounds are omitted at even intervals.
-// Each node then still meets nodes with near and with distant indexes.
+// Returns rounds in which every two nodes form a pair exactly once, by the circle method for
+// round-robin tournaments. For an even number N of nodes, there are N − 1 rounds. For an odd
+// number, there are N rounds, and one node rests per round. If there are more than `most_rounds`
+// rounds, omits rounds at even intervals, so that each node still meets nodes with near and distant
+// indexes.
 std::vector<Round> tournament(std::size_t nodes, std::size_t most_rounds = every_round);
 
 // All pairs whose nodes share the same number of domains.
@@ -41,12 +42,12 @@ struct Batch {
   std::vector<Round> rounds;
 };
 
-// All pairs in batches: first pairs in the same leaf, then pairs in the same pod, and so on
-// outwards. Empty batches are omitted. In a round of an outer batch, all partners of a domain's
-// nodes are in one other domain. So domains of the same size load their uplinks equally. Every two
-// nodes meet exactly once, unless a batch has more than `most_rounds` rounds. A domain is
-// identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is shorter
-// than other paths, the node forms a separate domain inside the last domain of its path.
+// Divides all pairs into batches: first pairs in the same leaf, then pairs in the same pod, and so
+// on outwards. Empty batches are omitted. In a round of an outer batch, all partners of a domain's
+// nodes are in one other domain, so that domains of the same size load their uplinks equally. Every
+// two nodes form a pair exactly once, unless a batch has more than `most_rounds` rounds. A domain
+// is identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is
+// shorter than other paths, the node forms a separate domain inside the last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 
@@ -67,7 +68,7 @@ struct Cluster {
 // `not_measured`: one of the nodes was still busy with an earlier round, so the pair is not judged.
 enum class State { measured, hung, failed, not_measured };
 
-// The measurement between two different nodes.
+// The result of measuring the pair of two different nodes.
 struct Measured {
   std::size_t a = 0;
   std::size_t b = 0;
@@ -85,7 +86,8 @@ enum class Figure { rate, latency };
 // Direction 0: from the first node of a pair to the second. Direction 1: back.
 inline constexpr std::size_t directions = 2;
 
-// The speed of a pair, for which higher is better: Gbit/s or 1/µs. 0: the pair has no result.
+// Returns the pace of a pair, for which higher is better: Gbit/s or 1/µs. 0 if the pair has no
+// result.
 inline double pace(const Measured& measured, std::size_t direction, Figure figure) {
   if (measured.state != State::measured) return 0;
   if (figure == Figure::latency) return 1 / measured.latency_us;

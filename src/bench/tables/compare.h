@@ -13,13 +13,14 @@ enum class Change {
   faster,
   slower,
   none,     // the 95 % interval contains 1
-  small,    // the interval does not, but it reaches what two runs without a change may differ by
+  small,    // the interval does not contain 1, but two runs without a change may differ this much
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// Two runs on a healthy network seldom differ more than by this share, even for small messages. The
-// spread of a run's iterations does not show how much runs differ. So a speed counts as slower if
-// its whole interval, or the ratio itself if the spread is unknown, is below this share.
+// A speed counts as slower if its whole interval, or the ratio itself if the spread is unknown, is
+// below this share of the earlier speed. Two runs on a healthy network seldom differ more than
+// this, even for small messages. The spread of a run's iterations does not show how much runs
+// differ.
 constexpr double share_between_runs = 0.75;
 
 // One size of one series in two reports. Out-of-place results are compared if both reports have
@@ -43,24 +44,27 @@ struct Comparison {
   std::vector<std::string> only_before, only_after;
 };
 
-// Two series match if they have the same collective, backend, ranks, nodes, order and source. An
-// unknown value matches any value. A series that is equal in all values, including the fabric, is
-// preferred. Each series is matched at most once. Each row is matched at most once too, with the
-// next unmatched row that has the same size, type, operation and root.
+// Compares two reports series by series. Two series match if they have the same collective,
+// backend, ranks, nodes, order and source. An unknown value matches any value. A series that is
+// equal in all values, including the fabric, is preferred. Each series is matched at most once.
+// Each row is matched at most once too, with the next unmatched row that has the same size, type,
+// operation and root.
 Comparison compare(const Report& before, const Report& after);
 
-// One line per matched row (busbw in GB/s). The rows that occur in only one report come after the
-// matched rows.
+// Returns one line per matched row (busbw in GB/s), and then the rows that only one report
+// contains.
 std::string comparison_text(const Comparison& comparison);
 
-// A remark on rows that could not be judged because the spread is unknown. nullopt: no such rows.
+// Returns a remark on rows that could not be judged because the spread is unknown. nullopt if there
+// are none.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
-// Explains the limit share_between_runs if a row counts as slower, with the slowest such row, or if
-// a row's change is small. nullopt: no such row.
+// Explains the limit share_between_runs if a row counts as slower (and names the slowest such row),
+// or if a row's change is small. nullopt if there is no such row.
 std::optional<std::string> what_counts(const Comparison& comparison);
 
-// The result that a report must reach. If the report does not reach this result, a script can stop.
+// The result that a report must reach (--expect-busbw, --fail-below). If it does not, a script can
+// stop.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (figures.h).
@@ -72,19 +76,20 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Passes if each row in `after` reaches at least the share `fail_below` of its speed in `before`.
-// Fails if no row has a ratio.
+// Decides whether the later report is fast enough: passes if each row reaches at least the share
+// `fail_below` of its earlier speed. Fails if no row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Fails if a series is below the expectation. Also fails if the report has no measured values, has
-// errors or has wrong elements, or if no usual range is known for its GPUs. Barriers are skipped,
-// because a barrier has no busbw. The sentence describes the series furthest below the expected
-// busbw.
+// Decides whether a report reaches the expectation. Fails if a series is below it, if the report
+// has no measured values, has errors or has wrong elements, or if no expected busbw is given and no
+// usual range is known for its GPUs. Skips barriers, which have no busbw. The sentence describes
+// the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
-// A table for people of series that were measured in turns. The rows are grouped by size. The first
-// series of each size is the baseline for the other series. "limit" is busbw as a share of the
-// links' limit. "ratio" is the series' time divided by the baseline's time, with the 95 % interval.
+// Return the heading and a row of a table, for people to read, of series that were measured in
+// turns. The rows are grouped by size. The first series of each size is the baseline for the other
+// series. "limit" is busbw as a share of the links' limit. "ratio" is the series' time divided by
+// the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

@@ -27,15 +27,16 @@ struct Anchor {
 // The smallest size at which a series is compared with an anchor.
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
-// The anchor for one series of a report. Null: the GPUs are of different kinds, or no result is
-// known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
+// Returns the anchor for one series of a report. Null if the GPUs are of different kinds, or no
+// result is known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
-// A sentence about an anchor: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the upper
-// end with NVLS; nccl-tests#212)".
+// Describes an anchor in a sentence: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the
+// upper end with NVLS; nccl-tests#212)".
 std::string anchor_sentence(const Anchor& anchor, const Series& series);
 
-// algbw and busbw are in GB/s (1e9 bytes). A network's line rate is in Gbps (1e9 bits).
+// Converts algbw or busbw, in GB/s (1e9 bytes), to the unit of a network's line rate, Gbps (1e9
+// bits).
 constexpr double gbps_of(double gigabytes_per_second) {
   return gigabytes_per_second * 8;
 }
@@ -43,16 +44,18 @@ constexpr double gbps_of(double gigabytes_per_second) {
 // Computes the side's algbw and busbw from its mean time. Without a time, both bandwidths are 0.
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
-// The minimum rate that one node's network must carry in one direction, in GB/s, while S moves at
-// algbw. Compare the result with the line rate. The ranks are assumed to be spread evenly over the
-// nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1),
-// as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0: one node, or a barrier.
+// Returns the wire floor: the minimum rate that one node's network must carry in one direction, in
+// GB/s, to reach this algbw. Compare it with the line rate. Assumes that the ranks are spread
+// evenly over the nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank is
+// busbw·(k-1)/(n-1), as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0 for one node or a
+// barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
-// The wire floor as a share of the line rate. Unset: one node, or an unknown line rate.
+// Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
 std::optional<double> wire_share(const Series& series, const Side& side);
 
-// The side of a row to report: out of place if it was measured, otherwise in place.
+// Returns the side of a row to report: out of place if it was measured, otherwise in place; null if
+// neither was.
 const Side* side_of(const Row& row);
 
 // The result to report for a sweep over sizes: the busbw of the largest size. (nccl-tests prints
@@ -72,9 +75,9 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Remarks as whole sentences without a full stop. The remarks explain whether a result that seems
+// Returns remarks as whole sentences without a full stop. They explain whether a result that seems
 // impossible is really impossible, and what to do about a slow network. For a series on one node,
-// `limit_gbps` is the limit of the node's bus.
+// Series::limit_gbps is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,
                                  double sharding_limit_gbps = usual_sharding_limit_gbps);
 

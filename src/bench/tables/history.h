@@ -10,16 +10,16 @@
 
 namespace toprun::bench {
 
-// The line that a measurement appends to a history file. The line contains only the largest size of
-// each series.
+// Returns the line that a measurement appends to a history file. It contains only the largest size
+// of each series.
 std::string history_line(const Report& report);
 
 struct History {
   std::vector<Report> reports;          // in the order of the file
   std::vector<std::string> unreadable;  // "line 3: why"
 };
-// If a line is unreadable, for example because a full disk cut it off, the other lines are still
-// read.
+// Reads a history file. If a line is unreadable, for example because a full disk cut it off, still
+// reads the other lines. `file`: the file's name, for errors.
 History read_history(std::string_view text, const std::string& file);
 
 // One measurement in the history. Measurements are in chronological order.
@@ -35,10 +35,11 @@ struct Kind {
   std::string name;  // "all_reduce nccl rdma, 16 ranks on 2 nodes, 4 GiB, order topology"
   std::vector<Moment> moments;
 };
-// The kinds, sorted by name. Measurements without a time or without busbw are omitted.
+// Groups the reports' measurements by kind, sorted by name. Omits measurements without a time or
+// without busbw.
 std::vector<Kind> kinds_of(std::span<const Report> reports);
 
-// One block for each kind, with the last `most` measurements of the kind.
+// Returns a text with one block for each kind, which shows the kind's last `most` measurements.
 std::string history_text(std::span<const Kind> kinds, std::size_t most);
 
 }  // namespace toprun::bench

@@ -22,7 +22,7 @@ enum class Format {
   superbench,  // SuperBench results such as …/allreduce_8388608_busbw:0 = 89.51, or JSON lines
 };
 
-// The format of a text, recognised by the first line that occurs in only one format.
+// Recognises the format of a text by the first line that occurs in only one format.
 std::optional<Format> format_of(std::string_view text);
 
 struct ImportTerms {
@@ -63,18 +63,20 @@ Result<Report> read_lines(std::string_view text, Reader reader) {
   return std::move(reader).take();
 }
 
-// The collective of the nccl-tests program in this line, such as build/all_reduce_perf.
+// Returns the collective of the nccl-tests program that this line names, such as
+// build/all_reduce_perf.
 std::optional<Collective> collective_of_program(std::string_view line);
 
 // Converts NCCL's version number: 22807 → "NCCL 2.28.7".
 std::string nccl_name(std::int64_t version);
 
-// The number of different hosts in the list of devices. 0: unknown, because the list is empty.
+// Returns the number of different hosts in the list of devices. 0 (unknown) if the list is empty.
 std::size_t nodes_of(const std::vector<Device>& devices);
 
-// A measured value is 0 or within these limits, so that all results computed from it are finite.
+// The limits of a measured value other than 0, so that all results computed from it are finite.
 inline constexpr double least_figure = 1e-12;
 inline constexpr double most_figure = 1e18;
+// Parses a measured value; returns nullopt if it is not a number or is outside these limits.
 std::optional<double> parse_figure(std::string_view text);
 
 }  // namespace toprun::bench

@@ -21,14 +21,14 @@ struct Printed {
   double error = 0;
 };
 
-// The numbers of ranks that fit the bandwidths in a table. The ratio busbw / algbw is bus_factor().
-// For most collectives, this ratio depends only on the number of ranks.
+// The range of numbers of ranks that fit the bandwidths in a table. The ratio busbw / algbw is
+// bus_factor(), which depends only on the number of ranks for most collectives.
 class RankBounds {
  public:
+  // Narrows the range by the bandwidths of one row.
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // The number of ranks, if only one is possible. nullopt: several numbers or no numbers are
-  // possible.
+  // Returns the number of ranks if only one is possible; nullopt if several are or none is.
   std::optional<std::size_t> only() const;
   // Whether the number is possible. Also true if the rows contradict each other.
   bool allow(std::size_t ranks) const;
@@ -47,11 +47,12 @@ struct ListedDevice {
   std::int64_t group = 0;
 };
 
-// The number of ranks, if the size is the total of all ranks: size / (count · element). nullopt:
-// the result is not a whole number above 1, or the type's width is unknown.
+// Computes the number of ranks of a row whose size is the total of all ranks: size / (count ·
+// element). nullopt if the result is not a whole number above 1, or the type's width is unknown.
 std::optional<std::size_t> ranks_by_count(const Row& row);
 
-// The result of ranks_by_count(), if it is the same for all rows.
+// Collects the results of ranks_by_count(); ranks() returns the result if it is the same for all
+// rows.
 class RanksByCount {
  public:
   void add(Collective collective, const Row& row);
@@ -62,9 +63,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. If only one number of ranks fits the bandwidths, the series has
-// this number of ranks. Otherwise the counts determine it, or else the list of devices, if the list
-// is complete and valid. An incomplete list gives only a minimum: the highest rank plus 1.
+// Sets the series' ranks and nodes. The number of ranks is the only one that fits the bandwidths,
+// else the one that the counts determine, else that of the list of devices, if the list is complete
+// and valid. An incomplete list gives only a minimum: the highest rank plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 
@@ -80,25 +81,26 @@ struct NcclHeading {
 // time …" from the first versions. The "#" may be missing, because web pages drop it.
 std::optional<NcclHeading> find_heading(std::string_view line);
 
-// The index of the first word, from `first` on, at which a row may begin: a size, a count and a
-// type. words.size(): no such word.
+// Returns the index of the first word, from `first` on, at which a row may begin: a size, a count
+// and a type. Returns words.size() if there is no such word.
 std::size_t find_row(const Words& words, std::size_t first = 0);
 
-// The names of the columns in a row. Usually a row has the heading's columns, but there are three
-// exceptions. Some versions leave the operation blank. Some headings lack the operation. A row may
-// lack in-place or out-of-place values that were skipped. If the number of columns is not the
-// number of words, the row does not fit.
+// Returns the names of the columns in a row. Usually a row has the heading's columns, but some
+// versions leave the operation blank, some headings lack the operation, and a row may lack in-place
+// or out-of-place values that were skipped. If the number of columns is not the number of words,
+// the row does not fit the heading.
 std::vector<std::string> columns_of_row(const NcclHeading& heading, const Words& words);
 
 struct NcclRow {
   Row row;
   std::vector<std::pair<Printed, Printed>> bandwidths;  // algbw and busbw of each placement
 };
-// The error names the word that does not fit, such as "\"fast\" is not a valid algbw".
+// Reads a row of the table. The error names the word that does not fit, such as "\"fast\" is not a
+// valid algbw".
 std::expected<NcclRow, std::string> read_nccl_row(const NcclHeading& heading, const Words& words,
                                                   std::size_t iterations);
 
-// The size of one element in bytes. nullopt: the type does not exist in nccl-tests.
+// Returns the size of one element in bytes. nullopt if the type does not exist in nccl-tests.
 std::optional<std::uint64_t> width_of(std::string_view type);
 
 }  // namespace toprun::bench

@@ -20,8 +20,8 @@ inline constexpr int max_json_depth = 16;
 Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
 
 // Reads an object's fields and remembers the first invalid field. So the caller can read all fields
-// first, and then check once whether there was an error. If a value is invalid or absent, the
-// result is 0, an empty string, an empty object or an empty list.
+// first, and then check once whether there was an error. For an invalid or absent value, a function
+// returns 0, an empty string, an empty object or an empty list.
 class JsonFields {
  public:
   // `place` is the object's path in the document, such as "results[3]". `wrong` contains the first
@@ -44,7 +44,7 @@ class JsonFields {
   }
   JsonFields object(const char* key);
 
-  // These functions are for fields that may be absent or null.
+  // Read a field; return `otherwise` if it is absent or null.
   std::string text_or(const char* key, std::string otherwise = {});
   double number_or(const char* key, double otherwise);
   std::uint64_t count_or(const char* key, std::uint64_t otherwise);
@@ -76,11 +76,11 @@ class JsonFields {
 
 inline constexpr std::string_view report_schema = "toprun.bench/1";
 
-// The report as JSON, with the fields, units (µs, GB/s) and spelling of an nccl-tests -J file: a
-// root is a string, and a truth value is "true". Each result also has collective, backend, nodes,
-// ranks, order, fabric, line_gbps, limit_gbps and wire_floor_gbps. Each placement also has min,
-// median, p99, cv and samples. The field "schema" occurs only in toprun's format. Ends with a
-// newline.
+// Returns the report as JSON, with the fields, units (µs, GB/s) and spelling of an nccl-tests -J
+// file: a root is a string, and a truth value is "true". In addition, each result has collective,
+// backend, nodes, ranks, order, fabric, line_gbps, limit_gbps and wire_floor_gbps, and each
+// placement has min, median, p99, cv and samples. The field "schema" occurs only in toprun's
+// format. Ends with a newline.
 std::string report_json(const Report& report);
 
 // Reads a report from its JSON. Adjacent results of the same series become one Series again, so a

@@ -16,28 +16,29 @@ struct TableColumns {
   // True: show in-place and out-of-place results. False: show only the side that side_of() returns.
   bool in_place = false;
 };
-// The optional columns for a complete series (all rows are known).
+// Chooses the optional columns for a complete series (all rows are known).
 TableColumns columns_of(const Series& series);
 
-// A table for people that is printed during the measurement: the heading once, then one line per
-// row. Bandwidths are in GB/s. The column "wrong" contains the number of wrong elements, in place
-// and out of place together, or "-" if the results were not checked.
+// Return the heading and one row of a table, for people to read, that is printed during the
+// measurement. Bandwidths are in GB/s. The column "wrong" contains the number of wrong elements, in
+// place and out of place together, or "-" if the results were not checked.
 std::string live_heading(const Series& series, const TableColumns& columns = {});
 std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
 
-// The known facts about the series: "all_reduce over tcp, 8 ranks on 2 nodes, order topology".
+// Describes the known facts about the series: "all_reduce over tcp, 8 ranks on 2 nodes, order
+// topology".
 std::string what_was_run(const Series& series);
 
-// ", 8 ranks on 2 nodes", ", at least 72 ranks"; empty: the number of ranks is unknown.
+// Returns ", 8 ranks on 2 nodes" or ", at least 72 ranks"; empty if the number of ranks is unknown.
 std::string ranks_text(const Series& series);
 
-// A time in µs with its unit: "12.50 µs", "3.20 ms".
+// Formats a time with its unit: "12.50 µs", "3.20 ms".
 std::string time_text(double microseconds);
 
-// A rate in GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
+// Formats a rate in GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
 std::string rate_text(double gigabytes_per_second);
 
-// A size with a binary unit and three significant digits: "512 B", "1 KiB", "1.50 MiB".
+// Formats a size with a binary unit and three significant digits: "512 B", "1 KiB", "1.50 MiB".
 inline std::string size_text(std::uint64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
 }

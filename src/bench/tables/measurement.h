@@ -35,15 +35,15 @@ std::span<const CollectiveFacts> collectives();
 const CollectiveFacts& facts_of(Collective collective);
 std::optional<Collective> find_collective(std::string_view name);
 
-// The ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, otherwise 1. The
-// ratio for a barrier is 0, because a barrier moves no data. The formulas apply for n = 1 too, as
-// in nccl-tests: for n = 1, the result is 1 for broadcast, reduce and sendrecv, and 0 for the other
-// collectives. For n = 0 (unknown), the result is 0.
+// Returns the ratio busbw / algbw: 2(n-1)/n for all_reduce, (n-1)/n if `size_is_total`, 0 for a
+// barrier (which moves no data), otherwise 1. The formulas apply for n = 1 too, as in nccl-tests:
+// the result is then 1 for broadcast, reduce and sendrecv, and 0 for the other collectives. For
+// n = 0 (unknown), the result is 0.
 double bus_factor(Collective collective, std::size_t ranks);
 
-// The S that nccl-tests prints for a size from -b or -e. S is rounded down to whole elements. If
-// `size_is_total`, S is also rounded down so that every rank's part is the same multiple of 16
-// bytes. 0: the size is too small for one part per rank.
+// Returns the S that nccl-tests prints for a size from -b or -e: the size, rounded down to whole
+// elements. If `size_is_total`, it is also rounded down so that every rank's part is the same
+// multiple of 16 bytes. 0 if the size is too small for one part per rank.
 std::uint64_t rounded_size(Collective collective, std::uint64_t bytes, std::size_t element_bytes,
                            std::size_t ranks);
 
@@ -123,8 +123,7 @@ struct Report {
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// The parts of the kind that have different values in a table's rows, so that the table must show
-// them.
+// Which parts of the kind a table must show, because its rows have different values for them.
 struct Kinds {
   bool type = false;
   bool redop = false;
@@ -132,14 +131,17 @@ struct Kinds {
 };
 Kinds kinds_in(std::span<const Series> series);
 
-// Whether both rows are of the same kind. In may_be_same_kind(), unknown values match any value.
+// Whether both rows are of the same kind.
 bool is_same_kind(const Row& a, const Row& b);
+// Whether both rows may be of the same kind: unknown values match any value.
 bool may_be_same_kind(Collective collective, const Row& a, const Row& b);
 
-// The parts that must be shown, such as "float max, root 0". Empty: no parts must be shown.
+// Describes those parts of a row's kind that must be shown, such as "float max, root 0"; may be
+// empty.
 std::string kind_text(const Row& row, const Kinds& kinds);
 
-// The heading and one row's values for a human-readable table. Each column begins with two blanks.
+// Return the heading and one row's values for the columns of the kind in a human-readable table.
+// Each column begins with two blanks.
 std::string kind_heading(const Kinds& kinds);
 std::string kind_columns(const Row& row, const Kinds& kinds);
 std::string kind_blanks(const Kinds& kinds);  // blanks with the width of kind_heading()

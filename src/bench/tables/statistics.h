@@ -8,23 +8,22 @@
 
 namespace toprun::bench {
 
-// Statistics of iteration times in microseconds, which may be in any order. p99 is computed by
-// nearest rank: the smallest sample that at least 99 % of the samples do not exceed. For fewer than
-// 100 samples, p99 is the largest sample. The standard deviation divides by n-1. For one sample,
-// the cv is zero. Without samples, all values are zero.
+// Computes the statistics of iteration times in microseconds, which may be in any order. p99 is
+// computed by nearest rank: the smallest sample that at least 99 % of the samples do not exceed.
+// For fewer than 100 samples, p99 is the largest sample. The standard deviation divides by n-1. For
+// one sample, the cv is zero. Without samples, all values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// The smallest value for which at least this share (0 … 1) of all values is not larger. Needs at
-// least one value. Reorders the values.
+// Returns the smallest value for which at least this share (0 … 1) of all values is not larger.
+// Needs at least one value. Reorders the values.
 double quantile(std::vector<double>& values, double share);
 
-// The median. For an even number of values, the mean of the two middle values. Needs at least one
-// value.
+// Returns the median; for an even number of values, the mean of the two middle values. Needs at
+// least one value.
 double median(std::vector<double> values);
 
-// A standard deviation that a few outliers do not change. The result is the standard deviation of a
-// normal distribution whose median distance from `centre` is the same as that of the values. Needs
-// at least one value.
+// Returns a standard deviation that a few outliers do not change: that of a normal distribution
+// whose median distance from `centre` is the same as that of the values. Needs at least one value.
 double robust_deviation(std::vector<double> values, double centre);
 
 // The ratio of two times or two rates, and its 95 % confidence interval.
@@ -35,19 +34,19 @@ struct Ratio {
   bool is_significant() const { return low > 1 || high < 1; }
 };
 
-// The geometric mean of a[i] / b[i], with a t interval over the logarithms. The two values of a
-// pair were measured one after the other, so a disturbance of both values cancels out. A bootstrap
-// interval would be too narrow for the few pairs that a launcher can measure, and would depend on a
-// seed. Unset: there are fewer than two pairs, the lists have different lengths, or a value is not
+// Returns the geometric mean of a[i] / b[i], with a t interval over the logarithms. a[i] and b[i]
+// were measured one after the other, so a disturbance of both cancels out. A bootstrap interval
+// would be too narrow for the few pairs that a launcher can measure, and would depend on a seed.
+// Unset if there are fewer than two pairs, the lists have different lengths, or a value is not
 // positive and finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// The ratio a.mean_us / b.mean_us for two runs. Only the runs' summaries are known, so the interval
-// is Welch's t interval for the logarithm of the ratio. Unset: a run has fewer than two samples (0:
-// unknown) or no time.
+// Returns the ratio a.mean_us / b.mean_us for two runs, whose summaries alone are known. The
+// interval is Welch's t interval for the logarithm of the ratio. Unset if a run has fewer than two
+// samples (0: unknown) or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 
-// If the cv of the iterations is below this limit, their mean can be compared.
+// The limit for the cv of the iterations, below which their mean can be compared.
 inline constexpr double usual_cv_limit = 0.05;
 bool is_stable(double cv, double limit = usual_cv_limit);
 

@@ -6,14 +6,14 @@
 
 namespace toprun::agent {
 
-// Runs this node's agent from its join to the end, and returns the exit code of the whole run.
-// `heartbeat_fd` is the pipe to the keeper, or -1 without a keeper. If this node is unfit for the
-// job, the agent only reports this fact to the root.
+// Runs this node's agent until the run's end, and returns the exit code of the whole run.
+// `heartbeat_fd`: the pipe to the agent's keeper, or -1 without a keeper. If this node is unfit for
+// the job (Job::unfit), the agent only reports this to the root.
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd);
 
-// Redirected output is not shown, so it must be in a file. Without --log-dir, this function creates
-// a private folder for the output and adds a note with the folder's name to the job. In a process
-// that only starts agents, this function does nothing.
+// Creates a private folder for the ranks' output if --redirects is given without --log-dir, because
+// redirected output is not shown on the terminal. Adds a note with the folder's name to the job.
+// Does nothing in a process that only starts agents.
 Result<void> keep_redirected(plan::Job& job);
 
 }  // namespace toprun::agent

@@ -10,12 +10,12 @@ namespace toprun::agent {
 
 enum class Follows { another_attempt, nothing };
 
-// Prints the report of a failed attempt. If no further attempt follows, the report includes advice
-// on a lost node.
+// Prints why the attempt failed, and advice. If a node was lost, the advice depends on `follows`.
+// Prints nothing if the attempt did not fail.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
-// What the user can do about the cause; empty: no advice.
-// `cause`: the attempt's.
+// Returns what the user can do about `cause`, the cause of the attempt's failure. Empty if there is
+// no advice.
 std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
                       const model::Cause& cause, Follows follows);
 
@@ -23,7 +23,7 @@ std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
 // commands.
 run::EngineAnswered why_stopped(const Environment& environment);
 
-// The last line that the run prints, with its newline.
+// Returns the last line that the run prints, with its newline.
 std::string summary(const plan::Job& job, const run::Course& course);
 
 }  // namespace toprun::agent

@@ -11,8 +11,8 @@
 
 namespace toprun::agent {
 
-// The queue of all events for an agent, so that the driver waits in one place. The queue has one
-// reader. All calls are made on the io_context's thread.
+// A queue of events of all kinds, so that its one reader (such as Member) waits in one place. All
+// calls are made on the io_context's thread.
 template <class Event>
 class Inbox {
  public:
@@ -23,7 +23,7 @@ class Inbox {
     arrived_.cancel();
   }
 
-  // The next event, or nullopt once `deadline` has passed.
+  // Waits for the next event and returns it; returns nullopt once `deadline` has passed.
   boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline = {}) {
     while (events_.empty()) {
       if (deadline && SteadyClock::now() >= *deadline) co_return std::nullopt;

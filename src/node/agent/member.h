@@ -23,8 +23,8 @@
 
 namespace toprun::agent {
 
-// Drives one agent's part in a run: the link to the root, the location of the store, the container
-// and the workers.
+// Does one agent's work in a run: handles the link to the root, finds the store, and starts and
+// ends the container and the workers. run::NodePart decides what to do next.
 class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
@@ -35,7 +35,7 @@ class Member {
   // Runs until the root ends the run or is lost; returns the exit code.
   boost::asio::awaitable<int> run();
   // Called after run(): writes a failed worker's error file to the path that the caller of toprun
-  // expects, and removes temporary files.
+  // expects (TORCHELASTIC_ERROR_FILE), and removes temporary files.
   boost::asio::awaitable<void> clear_up();
 
  private:
@@ -60,9 +60,9 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // Wraps `done`, which handles an answer about the ranks of an attempt. The answer is ignored if
-  // it is empty or if these ranks have ended before it arrives. Capture the ranks' data before the
-  // question is sent, not in `done`.
+  // Wraps `done`, which handles the pool's answer about the ranks of an attempt. The wrapper
+  // ignores the answer if it is empty or if these ranks have ended before it arrives. Capture the
+  // ranks' data before the work is given to the pool, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {
@@ -79,21 +79,21 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers requested);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers requested);
   boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers requested);
-  // Reads the adapters' counters while the workers start. Each counter may need a query to an
-  // adapter. The start does not have to wait for these queries, because a worker sends nothing
-  // before it has loaded its modules.
+  // Reads the counters of the network adapters while the workers start. The start does not wait for
+  // these reads, which may be slow, because a worker sends nothing before it has loaded its
+  // modules.
   void count_network(int attempt);
   // --require-rdma: watches this attempt's workers until it is known which network their NCCL uses.
   boost::asio::awaitable<void> watch_network(int attempt);
   // Called when all workers have ended. If NCCL's output was logged, reads from the log which
-  // network they used. Sends a report to the root at the end.
+  // network the workers used. Then reports the end of the workers to the root.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   model::Gone last_words() const;
   void report_prefetch();
   void report_arrivals(int attempt);
   void ranks_have_arrived(int attempt);
-  // Reports which ranks have connected to this agent's store, while other ranks have not connected.
+  // While some ranks have not connected to this agent's store, reports which ranks have.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   model::Arrivals arrivals() const;
   // --hang-timeout: reports when the ranks stop making progress, and when they resume.
@@ -101,8 +101,8 @@ class Member {
   std::vector<RunningRank> running_ranks() const;
   void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
-  // Called before the ranks of a hang are killed. If a rank's stack could not be read from outside,
-  // makes the rank print its stack. False: there are no such ranks.
+  // Called before the workers are stopped. If they are stopped because of a hang, makes each rank
+  // whose stack could not be read from outside print its stack. False if no rank has to print one.
   bool make_unread_tell();
   boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;
@@ -124,7 +124,7 @@ class Member {
   std::vector<model::WorkerExit> exits_;  // the exits of these workers
   std::shared_ptr<RanksMeter> meter_;     // null: no client has queried the job yet
   bool is_still_ = false;                 // these workers are making no progress
-  std::vector<int> unread_;               // ranks whose stack could not be read at the last look
+  std::vector<int> unread_;               // hanging ranks whose stack could not be read
 };
 
 }  // namespace toprun::agent

@@ -28,7 +28,8 @@ inline constexpr std::chrono::minutes container_start_limit{60};
 inline constexpr std::chrono::seconds container_end_limit{10};
 
 // The container of this node's ranks, which is the same in all attempts of a run. The container is
-// started while the agents find each other.
+// started while the agents find each other. The shim is toprun's process inside the container
+// (node/worker/shim.h).
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed
@@ -105,7 +106,7 @@ class NodeContainer {
   boost::asio::steady_timer event_;    // expires or is cancelled when the state changes
   boost::asio::steady_timer settled_;  // cancelled when outcome_ is known
   std::optional<Result<void>> outcome_;
-  std::string words_;  // the last part of the runtime's output
+  std::string words_;  // the end of the runtime's output so far
   SteadyTime next_progress_;
   bool ending_ = false;
   bool cut_off_ = false;  // the runtime was started, but the container is not up yet

@@ -27,14 +27,14 @@ struct NodeFacts {
 // other, on the pool's threads, so that the reading does not delay the start. The network is read
 // in parallel with the other facts.
 //
-//   looking --all seen or the limit--> over --asked later than stale_after--> looking
+//   reading --all facts read, or time limit--> over --seen() is called after stale_after--> reading
 class NodeSurvey {
  public:
-  // `fit`: the node can take part in the run. The pool must outlive this object.
+  // `fit`: whether the node can take part in the run. The pool must outlive this object.
   NodeSurvey(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
 
-  // Waits until the reading is over. If a file server hangs, the facts that depend on it are left
-  // out, with a message.
+  // Waits until the reading is over and returns the facts. If a file server hangs, prints a message
+  // and leaves out the facts that depend on this server.
   boost::asio::awaitable<NodeFacts> seen();
 
  private:

@@ -34,12 +34,13 @@ struct RunningRank {
   std::optional<std::string> visible_gpus = {};
 };
 
-// Looks at this node's ranks repeatedly, so that hang::Stillness can judge whether they make
+// Takes samples of this node's ranks, from which hang::Stillness judges whether the ranks make
 // progress. look() reads a few files in /proc for each rank and may block, so call it on the pool.
 class Progress {
  public:
   explicit Progress(std::vector<RunningRank> ranks);
-  // nullopt while the previous look has not returned because the kernel does not answer.
+  // Takes one sample of each rank. nullopt if the previous call has not returned, because the
+  // kernel does not answer.
   std::optional<std::vector<hang::RankSample>> look();
 
  private:
@@ -65,11 +66,11 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// The id of the rank's process on this host; 0: unknown. May block: call process_of() on the pool.
+// Returns the id of the rank's process on this host; 0 if unknown. May block: call it on the pool.
 pid_t process_of(const RunningRank& rank);
 
-// Where the ranks are in their code. Ranks with the same stack and state form one group. py-spy is
-// searched in the PATH of `environment`.
+// Reads the ranks' stacks and returns where the ranks are in their code. Ranks with the same stack
+// and state form one group. Looks for py-spy in the PATH of `environment`.
 std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
                                    const Environment& environment);
 
@@ -94,11 +95,10 @@ class RankSight {
   virtual std::vector<ras::Finding> reported_by_nccl(const Fd& connection,
                                                      const std::vector<pid_t>& pids,
                                                      std::chrono::milliseconds limit) const;
-  // Makes a rank print its Python stack before it is killed, because the stack could not be read
-  // from outside. The function sends SIGABRT, which Python's faulthandler handles. The process
-  // writes no core file, unless its limit for core files allows it. If RLIMIT_CORE is 0, the
-  // function sets RLIMIT_CORE to 1, so that the kernel also pipes no core dump to a crash reporter
-  // (core(5)). Does not block.
+  // Makes a rank whose stack could not be read from outside print its Python stack before it is
+  // killed: sends SIGABRT, which Python's faulthandler handles. The process writes a core file only
+  // if its limit for core files allows it. If RLIMIT_CORE is 0, sets it to 1, so that the kernel
+  // does not pipe a core dump to a crash reporter (core(5)). Does not block.
   virtual void abort_with_traceback(pid_t pid) const;
 };
 

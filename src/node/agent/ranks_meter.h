@@ -32,7 +32,8 @@ inline constexpr int most_ranks_with_lines = 4'096;
 // In a job with at most this number of ranks, a node reports several lines for each rank.
 inline constexpr int most_ranks_with_several_lines = 256;
 
-// The result is indexed by local rank. `world_size`: the number of ranks in the job.
+// Returns what to show of each rank's output, indexed by local rank. `world_size`: the number of
+// ranks in the job.
 std::vector<Said> said_by(const std::vector<worker::Workers::LastOutput>& outputs, int world_size,
                           SteadyTime now);
 
@@ -42,13 +43,13 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether look_at_gpus() is due. If so, call look_at_gpus() next; this function blocks until the
-  // GPU driver answers.
+  // Whether look_at_gpus() is due. If true, call look_at_gpus() next, which blocks until the GPU
+  // driver answers.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 
-  // `said` is indexed by local rank. The result is nullopt while the previous look has not
-  // returned.
+  // Measures the ranks' resource usage. `said` is indexed by local rank. nullopt if the previous
+  // call has not returned.
   std::optional<meter::Node> look(const std::vector<RunningRank>& ranks,
                                   const std::vector<Said>& said);
 

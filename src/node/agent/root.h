@@ -25,28 +25,30 @@
 
 namespace toprun::agent {
 
-// Drives the coordinator of a run: links, timers and blocking work. The agent on the root's own
-// node is a normal Member, with a link within the process.
+// Carries out what the run's coordinator (run::Coordinator) decides: handles links, timers and
+// blocking work. The agent on the root's own node is a normal Member, with a link within the
+// process.
 class Root {
  public:
   Root(Services& session, link::Secret secret, std::string stage_key);
 
   // Returns the member's end of a link for the agent in this process.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
-  // Conducts the whole run. When run() returns, the record is complete, and all members wait for
-  // the final message.
+  // Conducts the whole run and returns its record. When run() returns, the record is complete, and
+  // all members wait for the final message, which farewell() sends.
   boost::asio::awaitable<run::Course> run();
   // Prints the last attempt's failure, if there is one, and the run's last line. Writes the
   // --report file.
   boost::asio::awaitable<void> tell_the_end(run::Course record);
   boost::asio::awaitable<void> farewell();
-  // The answer to this user's other processes that query the job.
+  // Returns the answer to a request that another process of this user made on the job's socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
  private:
   void keep_address(const std::string& folder);
-  // Says once for each other version which of this version's features it lacks.
+  // If the agent has another version of toprun, prints which features that version lacks, once for
+  // each version.
   void note_version(const model::Join& join);
   void add(const model::Join& join, std::shared_ptr<model::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
@@ -89,8 +91,8 @@ class Root {
                                            // up
 };
 
-// The coordinator's settings for a job. `colours`: this process's terminal shows colours.
-// `stage_key`: empty without --stage.
+// Returns the coordinator's settings for a job. `colours`: whether this process's terminal shows
+// colours. `leaves_endpoint`: as in Services. `stage_key`: empty without --stage.
 run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
                           std::string stage_key);
 

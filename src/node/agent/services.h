@@ -66,8 +66,8 @@ class Services {
   // event loop's thread.
   struct StoreNews {
     std::function<void()> renewed;
-    // `arrived` is called twice: when the last rank has joined, and when the last rank has asked
-    // for a process group's key.
+    // `arrived` is called twice: when the last rank has connected to the store, and when the last
+    // rank has asked for a process group's key.
     std::function<void()> arrived;
     std::function<void(hang::Alarm)> alarmed;  // a rank has stopped waiting for other ranks
   };
@@ -82,11 +82,11 @@ class Services {
 
   // Starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
-  // Shows lines of another node's workers. `taken` is called, now or later, when there is room for
-  // more lines from that node.
+  // Shows lines of another node's workers. Calls `taken` as soon as there is room for more lines
+  // from that node, which may be at once or after the return.
   virtual void show(const std::string& host, bool is_err, std::string lines,
                     std::function<void()> taken) = 0;
-  // Waits until all output is written; false if that takes longer than flush_limit.
+  // Waits until all output is written. False if that takes longer than flush_limit.
   virtual boost::asio::awaitable<bool> flushed() = 0;
   // Like flushed(), at the very end of the run: output that is not written in time is lost.
   virtual boost::asio::awaitable<void> last_words() = 0;
@@ -109,7 +109,7 @@ class Services {
   std::shared_ptr<output::Terminal> terminal;
   std::shared_ptr<const RankSight> sight = std::make_shared<RankSight>();
   // The address at which the root reaches this host. In the root's process: the address at which
-  // members reach it.
+  // members reach the root.
   std::optional<hosts::Address> route;
   // True: this agent is the root although the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
@@ -123,7 +123,7 @@ class Services {
   std::unique_ptr<prepare::WarmStart> warm;
   // Reads in advance what this node's ranks import, with --prefetch.
   std::unique_ptr<prepare::Prefetch> prefetch;
-  // Why this node cannot take part; nullopt: it can take part.
+  // Why this node cannot take part in the run; nullopt if it can.
   std::optional<Error> unfit;
   // The handler for termination signals that this process receives or that the launcher forwards.
   // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the

@@ -32,9 +32,10 @@ class Session : public Services {
   Session(boost::asio::io_context& loop, const plan::Job& job, int heartbeat_fd);
   ~Session() override;
 
-  // Binds the port for this agent's store and, at the root, for the job. If `root` is true, the
-  // port must be one of the job's ports. If `root` is false, this agent uses the job's first port,
-  // if this port is free and the root cannot be on this host. Otherwise the kernel chooses a port.
+  // Binds the port for this agent's store and, at the root, for the other agents. If `root` is
+  // true, the port must be one of the job's ports. If `root` is false, this agent uses the job's
+  // first port if that port is free and the root cannot be on this host (`beside_root` is false).
+  // Otherwise the kernel chooses a port.
   std::expected<void, hosts::CannotListen> listen(bool root, bool beside_root);
   // Reads messages from toprun's launcher on standard input. The messages are "signal N" lines and
   // a line with the address to which the root must send the run's exit code. End of file means that

@@ -13,17 +13,18 @@
 
 namespace toprun::agent {
 
-// This node's file for --node-log, which is DIR/HOST.out; nullopt without the option.
+// Returns the path of this node's file for --node-log DIR: DIR/HOST.out. nullopt without
+// --node-log.
 std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host);
 
-// Opens the file for appending. Creates its folder if the folder is missing.
+// Opens the --node-log file for appending. Creates its folder if the folder is missing.
 Result<Fd> open_node_log(const std::string& path);
 
 inline constexpr plan::StreamSet stdout_stream = 1;
 inline constexpr plan::StreamSet stderr_stream = 2;
 
-// The destinations of one output stream of a worker. `log`: the path of the stream's log file, if
-// the options request a log file; empty if no logs are kept.
+// Returns the destinations of one output stream of a worker. `log`: the path of the stream's log
+// file, used if the options request a log file; empty if no logs are kept.
 output::StreamPlan stream_plan(const plan::Options& options, const worker::WorkerFacts& worker,
                                plan::StreamSet stream, const std::string& log,
                                std::string_view hostname);
@@ -31,7 +32,7 @@ output::StreamPlan stream_plan(const plan::Options& options, const worker::Worke
 // Whether --local-ranks-filter excludes all local ranks of a node.
 bool shows_no_rank(const plan::Options& options, int local_world_size);
 
-// The output settings that all workers of a node share, except the console.
+// Returns the output settings that all workers of a node share, except the console.
 output::OutputPlan output_plan(const plan::Options& options, const worker::Logs& logs, int attempt);
 
 }  // namespace toprun::agent

@@ -39,7 +39,7 @@ struct WorkRequest {
   std::optional<std::string> node_log;  // the path of the file to open
 };
 
-// This node's workers in one attempt, and the destinations of their output.
+// This node's workers in one attempt, and the destinations of their output. plan_work() fills it.
 struct WorkPlan {
   std::vector<worker::WorkerPlan> workers;
   output::OutputPlan output;  // without the console
@@ -49,13 +49,13 @@ struct WorkPlan {
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's
-// log folders. In the first attempt, tells the user which variables toprun sets. Blocks, because
-// plan_work() looks up names, creates files and may run programs.
+// log folders. In the first attempt, prints which variables toprun sets. Blocks, because it looks
+// up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
-// The CPUs of each worker of this process, as --numa-binding assigns them; empty without the
-// option. Reads the machine's topology. Prints every worker's CPUs if -v is given or the machine
-// has no GPUs.
+// Returns the CPUs that --numa-binding assigns to each worker of this process; empty without
+// --numa-binding. Reads the machine's topology. With -v, prints every worker's CPUs. If the machine
+// has no GPUs, prints that the ranks are spread evenly over its NUMA nodes.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const model::Assignment& assignment);
 

@@ -23,28 +23,29 @@
 
 namespace toprun::launch {
 
-// A program that hosts can get: this process's own, or one for another kind of machine.
+// A toprun program that can be copied to hosts: this process's own, or one for another kind of
+// machine.
 struct LoginProgram {
   engines::Binary binary;
   std::string path;
 };
 
-// This process's own program first. A program for another kind of machine is a file
-// `toprun-MACHINE` in the same folder, as toprun-aarch64. Without that file, hosts of that kind
-// cannot take part. Error: toprun's own program cannot be read, or has no build id.
+// Returns the programs, with this process's own first. A program for another kind of machine is a
+// file `toprun-MACHINE` in the same folder, as toprun-aarch64. Without that file, hosts of that
+// kind cannot take part. Error: toprun's own program cannot be read, or has no build id.
 Result<std::vector<LoginProgram>> login_programs();
 
-// What to print about a host for whose kind of machine there is no program.
+// Returns what to print about a host if there is no program for `machine`, its kind of machine.
 engines::LoginTrouble no_program_for(std::string_view machine);
 
 inline constexpr std::chrono::seconds login_limit{30};  // time limit from the start of the login to
                                                         // the host's first message
-// Time limit from the message "need" until the program has arrived.
+// Time limit from the host's message "need" (it lacks the program) until the program has arrived.
 inline constexpr std::chrono::seconds login_copy_limit{300};
-// Time limit from the message "run" to the agent's first message.
+// Time limit from the host's message "run" (it starts the program) to the agent's first message.
 inline constexpr std::chrono::seconds login_program_limit{30};
 inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // limit for the output that is
-                                                                 // stored before that message
+                                                                 // stored until the agent is up
 
 // A login and the agent that it starts. A login is an ssh connection, an `exec` into a pod, or an
 // agent on the launcher's own host. Before the agent is up, the launcher reads the output of the
@@ -72,8 +73,9 @@ class Login : public std::enable_shared_from_this<Login> {
   // Ends the connection. `why`: the reason to report; empty: nothing is reported.
   void abandon(std::string why = {});
   void ended(int status);
-  // The run is over. From now on, text on stderr is shown when the login ends, and only if the
-  // agent ended it: if the connection broke, the text is from ssh and about a run that is reported.
+  // Call hold_complaints() when the run is over. From now on, text on stderr is shown only when the
+  // login ends, and only if the agent ended it. If the connection broke, the text is from ssh, and
+  // the run's end has been reported already.
   void hold_complaints() { holds_ = true; }
 
   const std::string& name() const { return name_; }
@@ -85,13 +87,13 @@ class Login : public std::enable_shared_from_this<Login> {
   // pod, the server's address is the address that the pod's agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
-  // If the login ended before the agent was up: the reason.
+  // Set if the login ended before the agent was up: the reason.
   const std::optional<engines::LoginTrouble>& trouble() const { return trouble_; }
-  // If the login ended after the agent was up: the agent's exit code; nullopt if the connection
+  // Set if the login ended after the agent was up: the agent's exit code. nullopt if the connection
   // broke.
   std::optional<int> exit_code() const { return exit_code_; }
-  // True: the agent is about to join, and nothing can prevent this any more. If the login ended
-  // before, the agent has reported why.
+  // Whether the agent is about to join, and nothing can prevent this any more. If the login has
+  // ended and this is false, the agent has reported why.
   bool joins() const { return joins_; }
 
  private:

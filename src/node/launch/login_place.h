@@ -17,23 +17,20 @@ struct Answered {
   std::string server;  // the destination address of the login; may be empty
 };
 
-// The index of the host that runs the root agent. If this host is in `answered`, the result is this
-// host, because an agent on this host needs no connection that can break. Otherwise the result is
-// the first host.
+// Chooses the host that runs the root agent, and returns its index: the launcher's own host if it
+// is in `answered`, because an agent there needs no connection that can break; else the first host.
 int root_among(const std::vector<Answered>& answered);
 
-// The instructions for each host. The instructions contain an address for the root: an address at
-// which the root's host or the launcher was just reached. If no such address is known, the
-// instructions contain a name.
+// Returns the instructions for each host. They contain the root's address: an address at which the
+// root's host or the launcher was just reached, or a name if no such address is known.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 
-// Whether the name is this host's own name, localhost, or a literal address of one of its
-// interfaces. False if a user's name comes before the host's name, because this may be another
-// user.
+// Whether the node is this host: its name is this host's own name, localhost, or a literal address
+// of one of this host's interfaces. False for USER@HOST, because this may be another user.
 bool is_this_host(const engines::Node& node);
 
-// "1 host", "3 pods".
+// Returns the count with its noun: "1 host", "3 pods".
 std::string count_text(engines::EngineKind engine, std::size_t count);
 
 }  // namespace toprun::launch

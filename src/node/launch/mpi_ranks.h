@@ -22,9 +22,9 @@ struct MpiFailure {
   bool is_known() const { return rank || !exception.empty(); }
 };
 
-// Finds the reason in the last part of the stderr of mpirun and the ranks. Uses mpirun's rank tags
-// if there are any. Without tags, the line after a traceback may be from another rank. So this line
-// is used only if it begins with the name of an error type.
+// Finds the reason in `said`, the last part of the stderr of mpirun and the ranks. Uses mpirun's
+// rank tags if there are any. Without tags, the line after a traceback may be from another rank, so
+// it is used only if it begins with the name of an error type.
 MpiFailure mpi_failure(std::string_view said);
 
 // One mpirun that itself starts every rank, for programs that get their ranks from MPI
@@ -39,7 +39,7 @@ struct MpiRanks {
 inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// This variable is set for a toprun that such an mpirun starts. This toprun becomes a rank in a
+// This variable is set for a toprun that such an mpirun starts and that must become a rank in a
 // container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
 // Turns this process into a rank in a container. Returns only on failure; the result is the exit

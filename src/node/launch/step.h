@@ -9,14 +9,14 @@
 
 namespace toprun::launch {
 
-// The command with which the engine starts an agent on every node.
+// Returns the command with which the engine starts an agent on every node.
 Result<engines::AgentCommand> step_command(const plan::Job& job);
 
-// The path of this program for the nodes. If this program was called by a link whose name matters,
-// the result is the link's path. Otherwise the result is the path of the executable file.
+// Returns the path with which the nodes start this program: the path of the link by which it was
+// called if the link's name matters, else the path of the executable file.
 std::string program_for(const plan::Job& job);
 
-// The user's own arguments without --dry-run, for the agents.
+// Returns the arguments for the agents: the user's own arguments without --dry-run.
 std::vector<std::string> arguments_for(const plan::Job& job);
 
 // Runs the engine's command. Writes the job's secret and the signals that this process receives to
@@ -32,6 +32,7 @@ enum class Written { plain, tagged };
 // request, the launcher kills the engine's command or closes the connections.
 inline constexpr int cuts_after = 3;
 
+// How an engine's command ended.
 struct CommandEnd {
   int exit_code = 0;
   // The last part of its stderr, unchanged; empty if its stderr does not pass through this process.
@@ -39,10 +40,10 @@ struct CommandEnd {
   bool was_to_end = false;  // this process received a signal to end
 };
 
-// Runs an engine's command until it ends, with `stdin_fd` as its standard input. If this process
-// receives a signal, `pass_on` is called with the command's process id and the signal. `post`
-// receives the run's exit code from the root. This exit code replaces the command's exit code. If
-// the command still runs when the exit code arrives, the command is ended.
+// Runs an engine's command until it ends, with `stdin_fd` as its standard input. For each signal
+// that this process receives, calls `pass_on` with the command's process id and the signal. If the
+// root sends the run's exit code to `post`, this replaces the command's exit code, and a command
+// that still runs is ended.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
                        Written written, const std::function<void(pid_t, int)>& pass_on,
                        link::ResultPost* post = nullptr);

@@ -20,9 +20,10 @@ namespace toprun::link {
 
 inline constexpr std::size_t max_first_frame_bytes = 64u << 10;
 inline constexpr std::size_t max_frame_bytes = 16u << 20;
-// Limit for bytes that the other end has not received yet.
+// Limit for queued bytes that the other end has not received yet.
 inline constexpr std::size_t max_queue_bytes = 64u << 20;
 
+// How long close_after_answer() waits for the other end to close.
 inline constexpr std::chrono::milliseconds parting{1'000};
 
 // The time limits with which agents wait for each other. The root and all members of a job use the
@@ -60,37 +61,35 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   // Reads a plaintext line, without its newline. `first_byte` limits the wait for the line's first
   // byte.
   void read_line(std::chrono::milliseconds first_byte, OnLine on_line);
-  // Reads the header for the other end's key, and the other end's first frame.
+  // Reads the secretstream header for the other end's key, and the other end's first frame.
   void read_first(OnFrame on_frame);
-  // Sends a plaintext line, the header for our key and the first frame, all in one packet: each
-  // further packet would cost both ends as much as the cryptography of a handshake.
+  // Sends a plaintext line, the secretstream header for our key and the first frame, all in one
+  // packet: each further packet would cost both ends as much as the cryptography of a handshake.
   void write_first(std::string line, const nlohmann::json& message);
   // Puts back bytes that were already read from the socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
   // Whether a frame could not be decrypted, because the other end has a different secret.
   bool has_other_key() const { return has_other_key_; }
-  // The length of a frame that was refused because it was too long; 0: no frame was refused.
+  // The length of the frame that was refused because it was too long; 0 if there was none.
   std::uint32_t too_long_bytes() const { return too_long_bytes_; }
 
   // Whether the other end closed the connection, or was lost, before it sent any byte.
   bool was_closed_without_data() const { return was_closed_without_data_; }
   // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
-  // the other end closes it, or after `parting`. Bytes that arrive before the close are discarded.
-  // If bytes were left unread, the kernel would send a reset at the close, and the answer might be
-  // lost.
+  // the other end closes it, or after `parting`. Reads and discards bytes that arrive before the
+  // close: if they were left unread, the kernel would send a reset and the answer might be lost.
   void close_after_answer(std::function<void()> on_end);
 
   // Starts heartbeats and callbacks. From now on, send() may be used. If the connection is already
-  // closed, the loss is reported.
+  // closed, reports the loss.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
   // Sends as many of these bytes as the socket accepts, then closes the connection at once.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
-  // Returns the socket, for code that continues to use the socket. Call give_away() only after
-  // read_line() and before any other step. The result is not open if bytes after the line have
-  // arrived already.
+  // Hands the socket over to the caller. Call give_away() only after read_line() and before any
+  // other step. The result is not open if bytes after the line have arrived already.
   Fd give_away();
 
   boost::asio::io_context& io() { return channels_.io(); }
@@ -156,8 +155,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool closed_ = false;
 };
 
-// read_line() and read_first() for coroutines. A co_await expression may contain only named
-// objects, because g++ 12 destroys temporaries in it twice.
+// Wait for Channel::read_line() and read_first() in coroutines. Use only named objects in the
+// co_await expression, because g++ 12 destroys temporaries in it twice.
 boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                       std::chrono::milliseconds first_byte);
 boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);

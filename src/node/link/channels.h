@@ -17,7 +17,8 @@
 
 namespace toprun::link {
 
-// The two ends of a link within one process, for the root and for the agent on the root's node.
+// Returns the two ends of a link within one process, for the root and for the agent on the root's
+// node.
 std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link(
     boost::asio::io_context& io);
 
@@ -36,15 +37,15 @@ class Channels : public boost::asio::execution_context::service {
   explicit Channels(boost::asio::io_context& io);
 
   using Number = std::uint64_t;
-  // Watches a socket for these epoll events, level-triggered. The channel exists at least until
-  // remove(). The channel's ready() is called for events, and its pass() at least twice per `beat`.
+  // Watches a socket for these epoll events, level-triggered. Calls the channel's ready() for
+  // events, and its pass() at least twice per `beat`. Keeps the channel alive until remove().
   Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
              std::chrono::milliseconds beat);
   void change(Number number, int fd, std::uint32_t events);
-  // Call remove() before the channel's socket is closed. A newly forked process may still hold the
-  // socket, and epoll would continue to report this socket.
+  // Call remove() before the channel's socket is closed. Otherwise epoll would continue to report
+  // the socket if a newly forked process still holds it.
   void remove(Number number, int fd);
-  // The channel's flush() is called after the handlers that are due now.
+  // Calls the channel's flush() after the handlers that are due now.
   void write_soon(std::shared_ptr<Channel> channel);
 
   boost::asio::io_context& io() { return io_; }

@@ -28,41 +28,42 @@ struct RootAddress {
   int nodes = 1;     // the number of nodes that connect to the root
   // Further hosts that may run the root; they are tried after `host`.
   std::vector<std::string> others = {};
-  // Why this host is not the root although it has the root's address: another program, perhaps not
-  // toprun, holds the port. If an answer from this host is not from a root, the answer is from this
-  // program.
+  // Set if this host has the root's address, but another program (perhaps not toprun) holds the
+  // port, so that this agent is not the root: the error to report. A foreign answer from this host
+  // is then from that program.
   std::optional<Error> taken = {};
-  // `hopeless` is called repeatedly while no process answers. If `hopeless` returns an error, no
-  // root will ever answer.
+  // Called after each unsuccessful try. Returns an error if no root will ever answer; join_root()
+  // then returns this error.
   std::function<std::optional<Error>()> hopeless = {};
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
-// The pause per node after the first attempt, which is usually made before the root listens. A host
-// can refuse about 10,000 connections per second without effort. So a few members may retry often,
-// but many members must retry less often.
+// The pause per node after the first try to connect, which usually comes before the root listens. A
+// host can refuse about 10,000 connections per second without effort. So a few members may retry
+// often, but many members must retry less often.
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
-// The pause per node when the root is busy. Members retry at random times within this pause. With
-// this pause, the root has half of its time for the connections that it has accepted.
+// The additional pause per node when the root is busy. Members retry at random times within this
+// pause. It leaves the root half of its time for the connections that it has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
 // The time per node that the root may need to answer, if all nodes connect at the same moment.
 inline constexpr std::chrono::microseconds answer_per_node{500};
-// A state is reported only after this time, because thousands of members may be in it for a short
-// time.
+// A member reports states that normally pass quickly, such as a busy root, only after this time.
 inline constexpr std::chrono::seconds first_report_delay{2};
+// Returns the pause after the first try, in a job with this many nodes.
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// How long a member retries if the answers at the root's address are not from its job's root;
-// perhaps the answers come from another root that is just ending. The limit holds if the user chose
-// the port and no other host can run the root. Otherwise the member tries all addresses until the
-// join time-out. A pause (longest_retry) may follow, so the error is reported within 5 s.
+// How long a member retries if the answers at the root's address are not from its job's root, but
+// perhaps from another root that is just ending. This limit applies if the user chose the port and
+// no other host can run the root; otherwise the member tries all addresses until the join time-out.
+// A pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
 // The same limit if another program is known to hold the port. This limit is shorter, because no
 // root will answer at this port.
 inline constexpr std::chrono::seconds taken_limit{1};
 
+// What join_root() returns.
 struct Joined {
   std::shared_ptr<Channel> channel;  // connected, but not started
   std::string root_agent;
@@ -70,26 +71,27 @@ struct Joined {
   int port = 0;
 };
 
-// Called when the channel is connected. Other agents can reach this agent at the address of the
-// channel's local end. The function must take far less time than `patience.handshake`.
+// Makes this agent's Join message. Called when the channel is connected: other agents can reach
+// this agent at the address of the channel's local end. Must take far less time than
+// `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
-// Tries to connect to the root until `join_timeout`, and reports why it waits. After the
-// connection, the root admits or refuses this agent. A peer is accepted as the root only if it
-// proves that it knows the job's secret. Any other answer, even in toprun's protocol, may come from
-// another user's program on the port. Name lookups and munge run on the pool.
+// Tries to connect to the root until `join_timeout`, and prints why it waits. Then the root admits
+// or refuses this agent. Accepts a peer as the root only if it proves that it knows the job's
+// secret: any other answer, even in toprun's protocol, may come from another user's program on the
+// port. Name lookups and munge run on the pool.
 boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
                                                  Secret secret, Patience patience,
                                                  std::chrono::milliseconds join_timeout,
                                                  MakeJoin make_join);
 
-// The first of the store's addresses at which this host reaches the agent that runs the store.
+// Returns that of the store's addresses at which the agent that runs the store answers first.
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
                                                           model::StoreAddress store,
                                                           Identity identity, Patience patience);
 
-// The preamble of the agent that answers at one of the host's addresses; nullopt if no agent of
-// this job answers.
+// Asks which agent listens at one of the host's addresses, and returns its preamble; nullopt if no
+// agent of this job answers.
 boost::asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,
                                                             Identity identity, Patience patience);
 

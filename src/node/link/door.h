@@ -26,7 +26,8 @@ struct Identity {
   std::string agent;  // from new_agent_id()
 };
 
-// The line that a visitor receives if there are too many visitors.
+// Returns the line that a visitor receives if there are too many visitors. A visitor is a
+// connection to an agent's port that uses toprun's own protocol.
 std::string busy_line(const Identity& me);
 
 // The limit on connections that have not yet proved that they know the job's secret. If there are
@@ -39,30 +40,30 @@ inline constexpr std::size_t max_visitors = 16'384;  // same value as the store'
 // First frames that are too long are reported at most once in this period.
 inline constexpr std::chrono::seconds long_frames_while{10};
 
-// Answers connections to an agent's port that use toprun's own protocol. Every agent answers
-// probes; only the root answers joins. A Door exists as long as its io_context, and all its code
-// runs on the io_context's thread.
+// Answers the visitors of an agent's port. Every agent answers probes; only the root answers joins
+// (Role in preamble.h). A Door exists as long as its io_context, and all its code runs on the
+// io_context's thread.
 class Door {
  public:
   struct Decisions {
     std::function<std::optional<model::Refused>(const model::Join&)> admit;  // only at the root
-    // `joined` is called after the welcome.
+    // Called after the root's welcome was sent to an admitted agent.
     std::function<void(const model::Join&, std::shared_ptr<Channel>)> joined;
   };
 
   Door(boost::asio::io_context& io, Identity identity, Patience patience,
        std::size_t most_visitors = max_visitors);
-  // Visitors (connections) wait until one of these functions is called, because an agent listens
-  // before it knows whether it is the root. An agent that is not the root refuses every join with
-  // the code not-root.
+  // Visitors wait until one of the next two functions is called, because an agent listens before it
+  // knows whether it is the root. An agent that is not the root refuses every join with the code
+  // not-root.
   void become_root(Secret secret, Decisions decisions);
   void become_agent();
 
-  // Receives the connections of agents that want the environment, together with the line of their
-  // preamble. Unset: the connections are closed.
+  // Receives the connections of agents that want a copy of the environment (--stage), together with
+  // the line of their preamble. Unset: the connections are closed.
   std::function<void(Fd, std::string)> on_stage;
 
-  // Takes over a connection. `first_bytes` were already read from the connection.
+  // Takes over a new visitor's connection. `first_bytes` were already read from it.
   void visit(Fd connection, std::string first_bytes);
 
  private:
@@ -90,7 +91,7 @@ class Door {
   bool open_ = false;
   Visitor last_visitor_ = 0;
   std::map<Visitor, std::shared_ptr<Channel>> visitors_;
-  std::set<Turned> reported_;  // reasons already reported to the root's user
+  std::set<Turned> reported_;  // reasons for a refusal already reported to the root's user
   // When a frame that was too long was last reported.
   std::optional<std::chrono::steady_clock::time_point> long_reported_at_;
   int long_untold_ = 0;  // the number of frames that were too long since long_reported_at_

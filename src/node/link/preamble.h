@@ -55,7 +55,7 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The refusal in plaintext. This line does not prove which agent sent the refusal.
+// The line with a refusal, in plaintext. It does not prove which agent sent it.
 struct TurnedAway {
   Turned why;
   std::string version;       // the version of the agent that answers
@@ -63,21 +63,21 @@ struct TurnedAway {
   static std::optional<TurnedAway> parse(std::string_view line);
 };
 
-// Random bytes from the system's random source, as 2·bytes hex digits.
+// Returns random bytes from the system's random source, as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
-// An id of this size has 14 characters, and a std::string stores up to 15 without an allocation.
-// This matters because the root copies and looks up agent ids several times per message.
+// The size of an agent's id. In hex, it has 14 characters, and a std::string stores up to 15
+// without an allocation. The root copies and looks up agent ids several times per message.
 inline constexpr std::size_t agent_id_bytes = 7;
 static_assert(2 * agent_id_bytes <= 15);
 
-// The id of a new agent: unique within its job, 2·agent_id_bytes hex digits.
+// Returns the id of a new agent: unique within its job, 2·agent_id_bytes hex digits.
 std::string new_agent_id();
 
-// A BLAKE2b hash of a text as 32 hex digits.
+// Returns a BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 
-// Identifies a job in messages. The result is a hash of the job's name: the name itself would
+// Returns the hash of the job's name that identifies the job in messages. The name itself would
 // reveal a derived secret.
 std::string job_hash(std::string_view job);
 

@@ -11,16 +11,15 @@
 #include "base/text/error.h"
 
 // How the root's agent sends the run's exit code to its starter, which is the process that started
-// the agent. This is needed because an engine's command returns the highest exit code of its tasks.
-// One of these tasks may be an agent whose node was lost, although the job continued without the
-// node.
+// the agent. The starter cannot use the exit code of the engine's command: this is the highest exit
+// code of its tasks, and one task may be an agent whose node was lost while the job continued.
 namespace toprun::link {
 
 // The maximum number of addresses on which the starter listens.
 inline constexpr std::size_t max_result_addresses = 8;
-// The time limits for sending the exit code: how long the root tries to reach its starter, and how
-// long the starter waits for bytes that were sent.
+// How long the root tries to reach its starter.
 inline constexpr std::chrono::milliseconds result_limit{1'000};
+// How long the starter waits for the bytes of one connection.
 inline constexpr std::chrono::milliseconds result_read_limit{100};
 
 struct ResultAddress {
@@ -29,20 +28,20 @@ struct ResultAddress {
   std::string token;  // distinguishes the root's message from messages of other processes
 };
 
-// "result PORT TOKEN ADDRESS…", a line that the starter sends to the root's agent.
-// parse_result_address() returns nullopt for any other line.
+// Returns "result PORT TOKEN ADDRESS…", a line that the starter sends to the root's agent.
 std::string text_of(const ResultAddress& address);
+// Parses this line; returns nullopt for any other line.
 std::optional<ResultAddress> parse_result_address(std::string_view line);
 
-// The starter's end.
+// The starter's end, which listens for the exit code.
 class ResultPost {
  public:
-  // Error: the starter cannot listen.
+  // Listens on a port that the kernel chooses. Error: the starter cannot listen.
   static Result<ResultPost> open();
   const ResultAddress& address() const { return address_; }
   // Readable when a connection has arrived.
   int fd() const { return listener_.get(); }
-  // The exit code that the root has sent so far. Blocks for at most `result_read_limit` per
+  // Returns the exit code if the root has sent it. Blocks for at most `result_read_limit` per
   // connection.
   std::optional<int> received();
 
@@ -53,7 +52,8 @@ class ResultPost {
   std::optional<int> code_;
 };
 
-// The root calls post_result(). False if the starter was not reached within `result_limit`.
+// Sends the exit code from the root to the starter. False if the starter was not reached within
+// `result_limit`.
 bool post_result(const ResultAddress& to, int exit_code);
 
 }  // namespace toprun::link

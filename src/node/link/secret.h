@@ -23,16 +23,17 @@ class Secret {
 
   static Secret given(std::string text);
   static Secret derived(std::string_view job);
-  // The root creates a random secret and encrypts it for agents of this job. A member knows the
-  // secret once it has received the root's credential.
+  // munge_root() creates a random secret and encrypts it for agents of this job. A munge_member()
+  // gets the secret from the root's credential, in against().
   static Result<Secret> munge_root(std::string_view job, std::string socket);
   static Secret munge_member(std::string_view job, std::string socket);
 
   Origin origin() const { return origin_; }
-  // The PROOF field of our preamble.
+  // Returns the PROOF field of our preamble (preamble.h). `root`: whether this agent is the root.
   std::string proof(bool root) const;
-  // The secret to use with a root whose preamble ends in `root_proof`. For munge, this function
-  // decodes the credential. The credential must be from our own uid and for this job.
+  // Returns the secret to use with a root whose preamble ends in `root_proof`. For munge, decodes
+  // the credential, which must be from our own uid and for this job. Error: the root uses another
+  // source of the secret.
   Result<std::string> against(std::string_view root_proof) const;
   const std::string& text() const { return text_; }
 
@@ -53,9 +54,9 @@ class Secret {
 
 inline constexpr const char* secret_file_variable = "TOPRUN_SECRET_FILE";
 
-// Chooses the secret. The sources are tried in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE,
+// Chooses the secret. Tries the sources in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE,
 // `launched_with` (what our launcher wrote to our standard input), munge in a Slurm job if munged's
-// socket exists, the job's id.
+// socket exists, and the job's name.
 Result<Secret> choose_secret(const Environment& environment,
                              const std::optional<std::string>& launched_with, bool slurm, bool root,
                              std::string_view job);

@@ -21,10 +21,10 @@ namespace toprun::output {
 
 // Shows the lines that workers print. A console has one destination for their stdout and one for
 // their stderr; the two destinations may be the same. A console is used for all attempts of a run.
-// At any time, at most one Output is the console's listener.
+// At any time, at most one Output (output.h) is the console's listener.
 //
-// A writer stops while room() is false and continues when the listener is called, so the memory for
-// queued text is limited.
+// The callers of write() stop while room() is false and continue when the listener is called, so
+// the memory for queued text is limited.
 class Console {
  public:
   static constexpr int no_terminal = -1;
@@ -34,22 +34,22 @@ class Console {
   // Queues text that Display has composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True if all text is written or has failed. Otherwise the listener is called when idle() becomes
+  // True if all text is written or has failed. If false, the listener is called when idle() becomes
   // true.
   virtual bool idle() = 0;
   // Whether colours are shown: the destination is a terminal, and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
-  // The terminal that shows the lines unchanged. no_terminal if the lines go to a file or to
-  // another node, even if they also go to a terminal.
+  // Returns the descriptor of the terminal that shows the lines unchanged; no_terminal if the lines
+  // go to a file or to another node, even if they also go to a terminal.
   virtual int terminal(bool) const { return no_terminal; }
   // Makes the next text start on a new line.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 
-  // Returns the number of a new source of lines, for a Display.
+  // Returns the number of a new source of lines (a worker's stream), for a Display (lines.h).
   int new_source() { return sources_++; }
-  // Calls `changed` when room() becomes true again, or when idle() becomes true after it was false.
-  // The calls end when the same listener calls ignore() or another listener replaces it.
+  // From now on, calls `changed` when room() becomes true again, or when idle() becomes true after
+  // it was false. The calls end when the same listener calls ignore() or another replaces it.
   void listen(const void* listener, std::function<void()> changed) {
     listener_ = listener;
     changed_ = std::move(changed);
@@ -80,8 +80,8 @@ struct ConsoleDescriptors {
 // that stream is dropped.
 class Terminal : public Console {
  public:
-  // Limits for queued bytes. Even on a slow terminal, a worker's new line waits for no more bytes
-  // than these.
+  // Limits for queued bytes. A worker's new line never waits for more bytes than these, even on a
+  // slow terminal.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
   // `colours`: show colours if the stream is a terminal.
@@ -98,19 +98,18 @@ class Terminal : public Console {
   void end_line() override;
   Cursor& cursor(bool is_err) override { return stream(is_err).cursor; }
 
-  // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
-  // room for more lines from that node.
+  // Shows lines that another node's Relay delivered. Calls `taken` as soon as there is room for
+  // more lines from that node, which may be at once or after the return.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Shows a line from toprun itself below all other text, until more text or the next such line is
   // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
   // another program's line is unfinished.
   void show_below(std::string line);
-  // The time when output of a rank was last written.
+  // The time when output of a rank was last written; unset if none was.
   std::optional<SteadyTime> last_output() const { return last_output_; }
-  // Calls `written` once, now or later, when all text so far is written or has failed.
+  // Calls `written` once, as soon as all text so far is written or has failed.
   void when_written(std::function<void()> written);
-  // The writer for the stream, for other text that must stay in order with the lines on the
-  // console.
+  // Returns the stream's writer, for other text that must stay in order with the console's lines.
   std::shared_ptr<Writer> writer(bool is_err) const { return stream(is_err).writer; }
   int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
 
@@ -142,9 +141,9 @@ class Terminal : public Console {
   std::optional<SteadyTime> last_output_;
 };
 
-// A console that also copies its lines to a file. In the file, the lines of stdout and stderr are
-// in order of arrival. Workers wait for both the console and the file: a blocked disk makes them
-// wait, as with a log file. A full disk is reported once.
+// Shows lines on another console and also copies them to a file. In the file, the lines of stdout
+// and stderr are in order of arrival. Workers wait for both the console and the file: a blocked
+// disk makes them wait, as with a log file. A full disk is reported once.
 class CopyingConsole : public Console {
  public:
   // `file` is open for appending, because toprun's own lines are written to the same file. The
@@ -177,8 +176,8 @@ class CopyingConsole : public Console {
 // disk never blocks the caller of say().
 class OwnLines {
  public:
-  // If more bytes than this are waiting, new lines are dropped. When there is room again, a line
-  // says how many lines were dropped.
+  // If more bytes than this are waiting to be written, new lines are dropped. When there is room
+  // again, a line says how many lines were dropped.
   static constexpr std::size_t most_waiting_bytes = 4u << 20;
 
   // The io_context and the terminal must outlive this object.
@@ -189,7 +188,7 @@ class OwnLines {
   OwnLines(const OwnLines&) = delete;
   OwnLines& operator=(const OwnLines&) = delete;
 
-  // Calls `written` once, now or later, when all own lines and all workers' lines are written.
+  // Calls `written` once, as soon as all own lines and all workers' lines are written.
   void when_written(std::function<void()> written);
   // After this call, the destructor does not wait.
   void give_up() { given_up_ = true; }

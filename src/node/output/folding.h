@@ -21,12 +21,12 @@
 
 namespace toprun::output {
 
-// If several ranks print the same line, shows the line only once: "[ranks 0-3,7] text". A line from
-// one rank is "[rank 5] text". A line waits until every rank has printed this line or a later line,
-// for at most `window`. Lines of one rank stay in order, and no line is lost. Lines of different
-// ranks appear in the order of their first occurrence. Therefore, if a rank prints a different line
-// after other ranks have printed more lines, the rank's later lines are no longer folded with
-// earlier lines of the other ranks. The caller passes the time.
+// Folds the lines of several ranks: shows a line that several ranks print only once, such as
+// "[ranks 0-3,7] text". A line from one rank is "[rank 5] text". A line waits until every rank has
+// printed this line or a later line, for at most `window`. Lines of one rank stay in order, and no
+// line is lost. Lines of different ranks appear in the order of their first occurrence. So if a
+// rank prints a different line after other ranks have printed more lines, the rank's later lines
+// are no longer folded with earlier lines of the other ranks. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
@@ -44,9 +44,9 @@ class Fold {
 
   // Adds one or several complete lines. A missing line end is added.
   void add(int rank, std::string_view lines, SteadyTime now);
-  // The text to show now; may be empty.
+  // Returns the text to show now; may be empty.
   std::string take(SteadyTime now);
-  // The time by which take() has text; nullopt while no line is held.
+  // Returns the time when take() will have text at the latest; nullopt while no line is held.
   std::optional<SteadyTime> due() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace toprun::output {
 
-// On a console with several sources: which source wrote the last line, if this line is unfinished.
+// Which of a console's sources wrote the last line, if this line is unfinished; else no_owner.
 struct Cursor {
   static constexpr int no_owner = -1;
   int owner = no_owner;
@@ -46,7 +46,7 @@ struct PrefixFacts {
 // "[${role_name}${local_rank}]:".
 std::string expand_prefix(std::string_view prefix_template, const PrefixFacts& facts);
 
-// The text in one of a terminal's colours. `number` selects the colour; any number ≥ 0 is valid.
+// Returns the text in one of a terminal's colours, which `number` (any number ≥ 0) selects.
 std::string coloured(std::string_view text, int number);
 
 // Selects the lines of one stream that contain one of the search texts (needles), for torchrun's
@@ -78,10 +78,10 @@ inline bool ends_line(char c) {
   return c == '\n' || c == '\r';
 }
 
-// The offset after the last \n or \r; 0 if the text has neither.
+// Returns the offset after the last \n or \r; 0 if the text has neither.
 std::size_t end_of_last_line(std::string_view bytes);
 
-// The offset after the first line end (\r\n counts as one); the size if the text has no line end.
+// Returns the offset after the first line end (\r\n counts as one); the size if there is none.
 std::size_t end_of_first_line(std::string_view bytes);
 
 // Splits the output of one worker stream into whole lines. A line ends at \n or at \r (as in

@@ -32,7 +32,7 @@ class Rotation {
 
   explicit Rotation(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // The parts are consecutive pieces of `bytes` without gaps.
+  // Splits `bytes` into the parts to write: consecutive pieces of `bytes` without gaps.
   std::vector<Part> add(std::string_view bytes);
 
  private:
@@ -51,7 +51,7 @@ class Rotation {
 // log continues in the old file.
 int rotate_files(int fd, const std::string& path, std::uint64_t carry_bytes);
 
-// Creates the file, or truncates an existing file. Blocks.
+// Creates the log file, or truncates an existing file. Blocks.
 Result<Fd> open_log(const std::string& path);
 
 // The log files of one attempt; one thread writes them all. A full disk is reported once. When a
@@ -69,7 +69,7 @@ class LogFiles {
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 
-  // `opened`: the result of open_log() for this path; if null, open() opens the file itself.
+  // Adds a log file. `opened`: the result of open_log() for this path; if null, opens the file.
   Result<File> open(const std::string& path, const std::shared_ptr<Fd>& opened);
   void write(File file, std::string_view bytes);
   void close(File file);

@@ -52,10 +52,10 @@ struct OutputPlan {
 };
 
 // Copies the output of one node's workers from their pipes to the console and to files, in whole
-// lines. Stores the last part of the output for the report. No output is lost, and memory is
-// limited: while a console or a file is blocked, the pipes are not read. When there is room again,
-// all streams are read in turn. A closed console or a full disk is reported once; the workers are
-// not affected.
+// lines. Keeps the end of each worker's output (tail()), to explain a failure. No output is lost,
+// and memory is limited: while a console or a file is blocked, the pipes are not read. When there
+// is room again, all streams are read in turn. A closed console or a full disk is reported once;
+// the workers are not affected.
 class Output {
  public:
   // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
@@ -68,14 +68,14 @@ class Output {
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
-  // The number of bytes that a stream which waited for room may read before the next stream is
-  // read.
+  // When there is room again: how many bytes are read from one stream before the next stream's
+  // turn.
   static constexpr std::size_t turn_bytes = 16 * 1024;
   static constexpr int pipe_bytes = 256 * 1024;  // the kernel may provide less
   static constexpr std::size_t pty_read_bytes =
       4096;  // the maximum that one read of a terminal returns
 
-  // The stdout and stderr of a worker.
+  // The worker's ends of its pipes (or terminals) for stdout and stderr.
   struct Ends {
     Fd out;
     Fd err;
@@ -86,18 +86,18 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Adds the next worker; the first worker has number 0.
+  // Adds the next worker (the first is number 0) and returns the ends that it writes to.
   Result<Ends> add(const StreamPlan& out, const StreamPlan& err);
   // Starts reading. The caller must first close its copies of the ends that add() returned.
   void start();
 
-  // Reads the pipes of a worker. True if the pipes are empty now. If the pipes are empty and the
-  // worker has just died, the worker's own output is complete, even if a process that it started
-  // still holds the pipe. False if a console or file has no room. With `past_limits`, the limits of
-  // consoles and files are ignored; this needs only as much memory as the pipe had.
+  // Reads the pipes of a worker. True if the pipes are empty now: after the worker's death, its own
+  // output is then complete, even if a process that it started still holds the pipe. False if a
+  // console or file has no room. With `past_limits`, reads on even without room; this needs only as
+  // much memory as the pipe had.
   bool drain(std::size_t worker, bool past_limits = false);
   const Tail& tail(std::size_t worker) const;
-  // When output of the worker was last read; unset: no output yet.
+  // Returns when output of the worker was last read; unset if there was no output yet.
   std::optional<SteadyTime> last_read(std::size_t worker) const;
   // Copies the new size of the console's terminal to the workers' terminals.
   void resize();

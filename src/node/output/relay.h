@@ -14,10 +14,10 @@
 
 namespace toprun::output {
 
-// A console whose lines are shown on another node (--gather-output). Lines are delivered in batches
-// to a callback, which sends them. Delivered bytes count against a credit until the other side has
-// accepted them. While no credit is left, no batch is delivered and the workers' output is not
-// read.
+// A console whose lines are shown on another node (--gather-output). The relay delivers lines in
+// batches to a callback, which sends them to the other side: the root's terminal. Delivered bytes
+// use up the relay's credit until the other side has accepted them. While no credit is left, no
+// batch is delivered and the workers' output is not read.
 //
 //   open --close()--> closed: new lines are dropped, nothing waits
 class Relay : public Console, public std::enable_shared_from_this<Relay> {
@@ -27,20 +27,19 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static constexpr std::size_t batch_bytes =
       64 * 1024;  // a batch of this size is delivered at once
   static constexpr std::size_t default_credit_bytes = 1u << 20;
-  // The maximum number of bytes that the other side may hold for all relays. The second constant is
-  // the minimum credit of each relay.
+  // The maximum number of bytes that the other side should hold for all relays together.
   static constexpr std::size_t total_credit_bytes = 64u << 20;
-  static constexpr std::size_t least_credit_bytes = 4u << 10;
+  static constexpr std::size_t least_credit_bytes = 4u << 10;  // for each relay
 
-  // The credit of each relay if there are `relays` relays.
+  // Returns the credit of each relay if there are `relays` relays.
   static std::size_t credit_among(std::size_t relays);
 
   // Receives whole prefixed lines in order. The bytes are unchanged from the workers, so they are
   // not always UTF-8. A line that stays unfinished for a while may arrive without its line end.
   using Deliver = std::function<void(bool is_err, std::string lines)>;
 
-  // `colours`: the console at the other end shows colours. The other side never has to store more
-  // bytes than the credit, unless a single line is longer. The io_context must outlive the relay.
+  // `colours`: whether the console on the other side shows colours. The other side has to store at
+  // most `credit_bytes`, unless a single line is longer. The io_context must outlive the relay.
   static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
                                        std::size_t credit_bytes = default_credit_bytes);
 

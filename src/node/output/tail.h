@@ -8,16 +8,16 @@
 
 namespace toprun::output {
 
-// The last part of a worker's output, in limited memory. Python writes a line in several pieces. So
-// while a line of one stream is unfinished, lines of the other stream are not mixed into it.
+// The last part of a worker's output, in limited memory. While a line of one stream is unfinished,
+// lines of the other stream are not mixed into it, because Python writes a line in several pieces.
 class Tail {
  public:
   static constexpr std::size_t kept_bytes = 64 * 1024;
   enum class Source : std::size_t { out, err };
 
   void add(Source source, std::string_view bytes);
-  // The output of both streams, in whole lines. An unfinished line is at the position where its
-  // last piece arrived.
+  // Returns the output of both streams, in whole lines. An unfinished line is at the position where
+  // its last piece arrived.
   std::string text() const;
   std::string_view text_of(Source source) const { return of_source_[index(source)]; }
 
@@ -37,15 +37,15 @@ class Tail {
   std::array<std::string, 2> of_source_;
 };
 
-// The exception at the end of the last Python traceback in `text`: "ValueError: boom" and further
-// lines of its message. The prefix that PyTorch puts before each line of a rank's traceback
-// ("[rank3]: ") is removed. Empty if the text has no traceback or the traceback is incomplete. A
+// Returns the exception at the end of the last Python traceback in `text`: "ValueError: boom" and
+// further lines of its message. Removes the prefix that PyTorch puts before each line of a rank's
+// traceback ("[rank3]: "). Empty if the text has no traceback or the traceback is incomplete. A
 // traceback that Python itself ignored ("Exception ignored in …") does not count.
 std::string last_exception(std::string_view text);
-// The last exception in a worker's output. Python writes an exception to stderr, but a script may
-// have redirected stderr to stdout. If the last line is Python's message that it cannot compile,
-// find or open the program, returns this line. Any other last line, such as the text of
-// sys.exit("text"), is not returned, because it may be a warning.
+// Returns the last exception in a worker's stderr, else in its stdout, because a script may have
+// redirected stderr. Without a traceback, returns the last line if it is Python's message that it
+// cannot compile, find or open the program. Never returns any other last line, such as the text of
+// sys.exit("text"), because it may be a warning.
 std::string last_exception(const Tail& tail);
 
 }  // namespace toprun::output

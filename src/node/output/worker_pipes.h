@@ -11,9 +11,9 @@
 
 namespace toprun::output {
 
-// Reports each armed pipe once when it becomes readable. A pipe that is not armed causes no
-// wake-ups, even if a process often writes to the pipe. Asio would wake up at every write, because
-// Asio watches edge-triggered.
+// Reports that pipes are readable. arm() asks for one report about a pipe. A pipe that is not armed
+// causes no wake-ups, even if a process often writes to it. Asio would wake up at every write,
+// because Asio watches edge-triggered.
 class Readable : public std::enable_shared_from_this<Readable> {
  public:
   using Ready = std::function<void(std::size_t index)>;
@@ -22,7 +22,8 @@ class Readable : public std::enable_shared_from_this<Readable> {
   // object.
   static Result<std::shared_ptr<Readable>> create(boost::asio::io_context& io, Ready ready);
 
-  // The caller owns the descriptor and must call remove() before closing it.
+  // Adds a pipe, not armed. The caller owns the descriptor and must call remove() before closing
+  // it.
   Result<void> add(int fd);
   void arm(int fd, std::size_t index);
   void remove(int fd);
@@ -44,7 +45,7 @@ struct Pty {
   Fd workers;  // the worker's end, which is a terminal for isatty(3)
 };
 
-// `model`: the terminal whose size is copied.
+// Opens a pseudo-terminal of the same size as the terminal `model`.
 Result<Pty> open_pty(int model);
 
 // Sets the size of `pty` to the size of the terminal `model`.

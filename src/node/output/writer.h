@@ -36,22 +36,23 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::function<void(int fd, int code)> failed;  // `code` is an errno; called once per descriptor
   };
 
-  // The io_context must exist until abandon(). `unfinished`: a flag that is set while the text ends
-  // within a line (base/os/console.h); null: the writer uses its own flag.
+  // The io_context must exist until abandon(). `unfinished`: the flag that the writer sets while
+  // the text written so far ends within a line (base/os/console.h); null: the writer uses its own
+  // flag.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();
 
-  // Queues bytes for `fd`. If writing fails, later bytes are still tried, because a disk may have
-  // space again. But if the reader of a pipe has closed the pipe, nothing more is written to the
+  // Queues bytes for `fd`. After a failed write, later bytes are still tried, because a disk may
+  // have space again. But after the reader of a pipe has closed it, nothing more is written to the
   // pipe.
   void write(int fd, std::string bytes);
   // Like write(), but callable from any thread. The bytes start on a new line, even if the text
-  // before has no line end. Returns false and queues nothing if more than `most_bytes` are pending
-  // or the writer was abandoned.
+  // before them has no line end. Returns false and queues nothing if more than `most_bytes` are
+  // waiting to be written, or the writer was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
-  // Calls `action` on the thread after the bytes queued for `fd` are written. If `action` returns
-  // an errno, this counts as a failed write.
+  // Calls `action` on the writer's thread after the bytes queued for `fd` are written. If `action`
+  // returns an errno, this counts as a failed write.
   void run(int fd, std::function<int(int fd)> action);
   // Shows `line` below the text on the terminal `fd`, instead of the previous such line. An empty
   // `line` removes the previous line. The line is erased before any text is written, and is not
@@ -61,7 +62,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void close(int fd);
 
   bool room() const;
-  // True once all bytes are written, or have failed and the failure was reported. Otherwise roomy()
+  // True once all bytes are written, or have failed and the failure was reported. If false, roomy()
   // is called when idle() becomes true.
   bool idle();
   // Waits until all bytes are written or have failed; returns false at the deadline. May be called

@@ -11,13 +11,15 @@
 
 namespace toprun::plan {
 
-// The limit is long because importing accelerate also imports torch, perhaps from a file server.
+// Time limit for accelerate's launcher. It is long because importing accelerate also imports torch,
+// perhaps from a file server.
 inline constexpr std::chrono::seconds accelerate_limit{120};
 
+// What accelerate_settings() returns.
 struct AccelerateSettings {
   Environment variables;
-  std::optional<int> processes;  // number of processes on all nodes together, from the file; unset:
-                                 // any number
+  std::optional<int> processes;  // number of processes on all nodes together, from accelerate's
+                                 // configuration file; unset: any number
 };
 
 struct World {
@@ -25,18 +27,18 @@ struct World {
   int nproc = 1;  // on each node
 };
 
-// The variables in which `accelerate launch --config_file FILE` passes its settings to the ranks,
-// for the accelerate package of this Python. Runs accelerate's launcher without starting ranks.
-// Errors name `host`: the file does not exist, this Python has no accelerate, or accelerate itself
+// Returns the variables in which `accelerate launch --config_file FILE` passes its settings to the
+// ranks. To get them, runs the accelerate launcher of the Python `python` without starting ranks.
+// Errors name `host`: `file` does not exist, this Python has no accelerate, or accelerate itself
 // reports an error.
 Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
                                                World world, const Environment& environment,
                                                const std::string& host);
 
-// The path of accelerate's default configuration file (accelerate.commands.config).
+// Returns the path of accelerate's default configuration file (accelerate.commands.config).
 std::filesystem::path accelerate_default_config(const Environment& environment);
 
-// Whether the variables of accelerate's launcher are set.
+// Whether the variables that accelerate's launcher sets for ranks are already set.
 bool has_accelerate_settings(const Environment& environment);
 
 // Whether a line of this Python text imports the package `accelerate`.

@@ -39,33 +39,33 @@ struct Activated {
   std::string note;  // the modules that toprun loaded by itself, and why; may be empty
 };
 
-// Runs a shell if modules, a command or scripts of a conda environment need a shell. Errors name
-// `host` and the problem: there is no module command, a module was not loaded (with the most
-// similar name), a command failed, there is no such environment, or a virtual environment has no
-// Python.
+// Performs the steps of `requested` and returns the resulting environment. Runs a shell if modules,
+// a command or scripts of a conda environment need a shell. Errors name `host` and the problem: no
+// module command, a module that was not loaded (with the most similar name), a failed command, a
+// missing environment, or a virtual environment without Python.
 //
 // A virtual environment that `toprun setup` built (node/plan/setup/setup_record.h) is used with the
-// modules of its build. If `requested` has no modules, these modules are loaded. Errors: the setup
-// of the environment is not complete, the environment was built for another architecture, or
+// modules of its build. If `requested` has no modules, loads those of the build. Further errors:
+// `toprun setup` has not completed the environment, it was built for another architecture, or
 // (exit_usage) `requested` has different modules.
 Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host);
 
-// The folder of a conda environment: the first `NAME` in the folders from CONDA_ENVS_PATH, of the
-// installed conda (CONDA_EXE, MAMBA_ROOT_PREFIX), of ~/.conda and of the usual installations below
-// the home directory. "base" is the installation itself. Error: no environment was found (with the
+// Returns the folder of the conda environment `name`. Searches the folders in CONDA_ENVS_PATH, then
+// those of the installed conda (CONDA_EXE, MAMBA_ROOT_PREFIX), ~/.conda and the usual installations
+// below the home directory. "base" is the installation itself. Error: no such environment (with the
 // most similar name), or the folder is not a conda environment.
 Result<std::filesystem::path> find_conda(const std::string& name, const Environment& environment,
                                          const std::string& host);
 
-// The Python of a virtual environment. Error: the environment does not exist (with the most similar
-// name), or its setup is not complete.
+// Returns the path of the Python of a virtual environment. Error: the environment does not exist
+// (with the most similar name), or `toprun setup` has not completed it.
 Result<std::string> find_venv(const std::string& venv, const std::string& host);
 
 // Parses the output of `env -0`. Error: an entry without "=".
 Result<Environment> parse_environment(std::string_view text);
 
-// The module names in the output of `module -t avail`, without folders, headings and marks.
+// Returns the module names in the output of `module -t avail`, without folders, headings and marks.
 std::vector<std::string> parse_available_modules(std::string_view text);
 
 }  // namespace toprun::plan

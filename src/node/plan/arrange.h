@@ -14,18 +14,18 @@
 
 namespace toprun::plan {
 
-// Reduces the allocation to the nodes that the launch needs. If the network is known, the nodes
-// that remain are those that are closest together (decide/placement/spares.h). Otherwise the engine
-// chooses. Blocks while needed_nodes() reads the topology's sources. Reports the removed nodes. If
-// a job can continue without a lost node, no node is removed: the nodes that the job does not need
-// are its spares.
+// Returns the job's allocation, reduced to the nodes that the launch needs. If the order follows
+// the network, keeps the nodes that are closest together (decide/placement/spares.h), and prints
+// which nodes it removes; otherwise the engine chooses. If another node may replace a lost node,
+// removes no node: the nodes that the job does not need are its spares. Blocks while it reads the
+// network's topology from its sources.
 Result<engines::Allocation> needed_nodes(const Job& job);
 
-// The ascending indexes of the members that wait as spares: all members in the request, except
-// `seats` of them. Members that have to stay cannot become spares. If the order follows the
-// network, the other members are those that are closest together. Otherwise the spares are members
-// that an order file does not name, and then the last members in the engine's order. Pure, except
-// that spare_members() reads the order file.
+// Returns the ascending indexes of the members that wait as spares: all members in the request
+// except the `request.seats` members that take part. The first `request.staying` members always
+// take part. If the order follows the network, the members that take part are those that are
+// closest together. Otherwise the spares are the members that an order file does not name, and then
+// the last members in the engine's order. Pure, except that it reads the order file.
 Result<std::vector<std::size_t>> spare_members(const run::Arrange& request, const Options& options,
                                                const topology::Map& map);
 

@@ -10,7 +10,7 @@
 
 namespace toprun::plan {
 
-// toprun's path in a container whose first program is toprun (node/worker/shim.h).
+// toprun's path in a container whose first program is toprun's shim (node/worker/shim.h).
 inline constexpr std::string_view program_inside = "/run/toprun/toprun";
 inline constexpr std::string_view shim_socket_name = "agent";
 
@@ -33,19 +33,19 @@ struct Inside {
   std::string id = {};  // see container::Run::id
 };
 
-// `host`: this node's name. Errors: the runtime is missing or does not support the image, or a
-// bind's source does not exist.
+// Plans the container that the user requested, with `inside` as its program. `host`: this node's
+// name. Errors: the runtime is missing or does not support the image, or a bind's source is
+// missing.
 Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
                                      const Environment& environment, const std::string& host);
 
-// Plans the container with the shim as its program. `folder` is used only by this run and has the
-// same path inside the container. This folder contains the shim's socket and the ranks' error
-// files.
+// Plans the container with the shim as its program. `folder` is used only by this run, has the same
+// path inside the container, and contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
-// With pyxis, the engine's own command starts the agents inside containers. This struct contains
-// the additional options of the engine's command, and the program. The options are empty if the
-// agents themselves start their node's container.
+// Additions to the engine's command that starts the agents, filled by plan_engine_container(). With
+// pyxis, this command starts the agents inside containers. `options` are its additional options;
+// empty if the agents themselves start their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;
@@ -61,15 +61,15 @@ Result<EngineContainer> plan_engine_container(const Job& job);
 Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
                                 const Environment& environment, const std::string& folder);
 
-// PYTHON_EXEC for the container, from -e, --container-env or an EDF. The host's own PYTHON_EXEC is
-// not used, because it names a program on the host.
+// Returns PYTHON_EXEC for the container, from -e, --container-env or an EDF. Ignores the host's own
+// PYTHON_EXEC, because it names a program on the host.
 std::optional<std::string> python_exec_inside(const Options& options,
                                               const Environment& environment);
-// A note for -v and --dry-run that the host's PYTHON_EXEC is not used inside the container. Empty:
-// the variable is unset, or is also valid inside.
+// Returns a note for -v and --dry-run that the host's PYTHON_EXEC is not used inside the container.
+// Empty if the variable is unset, or is also valid inside.
 std::string python_exec_note(const Options& options, const Environment& environment);
 
-// The rank's command line, if the contents of the container are unknown.
+// Returns the command line of a rank in a container whose contents are unknown.
 std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
 // Plans the container with an interactive shell, in the virtual environment `venv` unless that is

@@ -31,13 +31,14 @@ struct Job {
   std::string nproc_source;
   std::vector<std::string> program;  // the workers' command line
   std::string program_reason;        // why this Python was chosen
-  // Why this node cannot take part. The node's agent only reports this reason to the root, because
-  // other nodes may be waiting.
+  // Why this node cannot take part in the run; unset if it can. The agent then only reports this
+  // reason to the root, because other nodes may be waiting.
   std::optional<Error> unfit;
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
   std::string name;    // a name that distinguishes the job from other jobs on the same port
-  // Whether this process is the root. Unset: the owner of the endpoint's address is the root.
+  // Whether this process is the root. Unset: the root is the process whose host has the endpoint's
+  // address.
   std::optional<bool> is_root;
   std::string root_host;                      // where the root listens; empty with one node
   std::vector<std::string> other_root_hosts;  // other hosts on which the root may listen, if this
@@ -69,11 +70,12 @@ struct Job {
   }
   // Whether the job can continue without a lost node, or start without a missing node.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the other nodes will join soon without further action. False: users or pods start their
+  // Whether the other nodes will join soon without further action. False if users or pods start the
   // agents one by one.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
-  // Whether the engine has started one agent on each of its nodes, and will not start another.
-  // False if users may add nodes by hand; such a step has its own endpoint.
+  // Whether each node of the job joins only once, because the engine has started one agent on each
+  // of its nodes and will not start another. False for a step with its own endpoint, to which users
+  // may add nodes by hand.
   bool each_node_comes_once() const {
     return others_come() && place.engine != engines::EngineKind::manual &&
            place.stance != engines::Stance::in_place;
@@ -88,11 +90,11 @@ struct Job {
     return !options.stage.empty() && several_processes() &&
            place.stance != engines::Stance::in_place;
   }
-  // True: the ranks may find different programs and paths than this process.
+  // Whether the ranks run in a container, where programs and paths may differ from this process's.
   bool in_container() const { return !options.container.empty(); }
   // Whether the job runs on one host only.
   bool on_one_host() const { return nnodes == 1 && !place.nodes_estimated; }
-  // The hosts that must reach the store and the root.
+  // Returns which hosts must reach the store and the root.
   hosts::Reach reach() const;
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;

@@ -21,8 +21,8 @@ struct JobOfPods {
   std::vector<engines::JobPod> pods;
 };
 
-// Queries the job's engine. `option`: the option with which the user named the job, for errors:
-// "--in dev". Error: the job is unknown, has ended or has no pods.
+// Asks the engine for the job `id` and its pods. `option`: the option with which the user named the
+// job, for errors: "--in dev". Error: the job is unknown, has ended or has no pods.
 Result<JobOfPods> find_pods(const std::string& option, const std::string& id,
                             const Environment& environment);
 
@@ -37,31 +37,31 @@ std::vector<engines::Node> nodes_of(const JobOfPods& found);
 // With --detach, the agents of a run outlive the logins that started them. Such a run has a folder
 // on each node:
 //
-//   out          the output of its agent and ranks; at the root, the output of all nodes
-//   pid          the process id of its agent's keeper, which forwards signals
+//   out          the output of the node's agent and ranks; at the root, the output of all nodes
+//   pid          the process id of the agent's keeper, which forwards signals
 //   report.json  at the root, see --report
 //   code         the agent's exit code, once the agent has ended
 //
-// The folders of all runs of a user are in one folder, which this function returns.
+// Returns the folder that contains the folders of all runs of a user.
 std::string kept_runs_folder(std::string_view temporary, std::string_view uid);
 inline constexpr std::string_view kept_output = "out";
 inline constexpr std::string_view kept_pid = "pid";
 inline constexpr std::string_view kept_report = "report.json";
 inline constexpr std::string_view kept_code = "code";
 
-// Creates the run's folder and continues in a new process, in a session without a terminal. The
-// caller's process keeps the login open until all agents of the run are about to join:
+// Creates the folder of the run named `run` and forks a new process, in a session without a
+// terminal. Returns the folder in the new process. The caller's process never returns from this
+// function, except with an error. It keeps the login open until the launcher sends kept_go:
 //
-//   starting --leave_login() of the new process--> kept --"go"--> the login ends with 0
-//   starting, kept --the launcher's end or a signal--> the new process is ended
+//   starting --the new process calls leave_login()--> kept --kept_go--> the login ends with 0
+//   starting, kept --the launcher ends, or a signal--> the new process is ended
 //
 // The caller's process prints login_kept when it reaches the state kept.
 //
-// First reads the secret, which comes after the instructions on stdin. Passes the secret and the
-// report's path to the new process in the environment. Returns the run's folder, in the new
-// process. The error is from the caller's process or from the new process.
+// Before the fork, reads the secret, which follows the LoginOrders on stdin. Passes the secret and
+// the path for --report to the new process in the environment. Either process may get an error.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
-// The launcher's message, on a line of its own.
+// The line that the launcher sends to all logins once all agents of the run are about to join.
 inline constexpr std::string_view kept_go = "go";
 
 // Call leave_login() when nothing prevents the agent from joining any more. After this call, the
@@ -69,7 +69,7 @@ inline constexpr std::string_view kept_go = "go";
 // not called.
 Result<void> leave_login();
 
-// Writes the agent's exit code to the folder.
+// Writes the agent's exit code to the run's folder.
 void keep_exit_code(const std::string& folder, int exit_code);
 
 }  // namespace toprun::plan

@@ -17,16 +17,18 @@ namespace toprun::plan {
 // an agent comes from the launcher: first the line "secret HEX", then "signal N" lines. End of file
 // means that the launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
-// This variable is set for a toprun on a job's node. This toprun must become the shell that the
-// variable names.
+// This variable is set for a toprun on a job's node that must become a shell. The value names the
+// shell.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
+// How long an agent waits for the line with the secret.
 inline constexpr std::chrono::seconds orders_timeout{30};
 // If an agent receives nothing from its launcher for this time, it treats the launcher as lost.
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
-// The time limit for an agent that ssh started, while it waits for the other hosts to answer or
-// fail.
+// How long an agent that a login started waits for its instructions (LoginOrders). The launcher may
+// first wait until the other hosts have answered or failed.
 inline constexpr std::chrono::seconds login_orders_timeout{600};
 
+// What receive_orders() returns.
 struct Orders {
   bool from_launcher = false;
   std::optional<std::string> secret;
@@ -40,7 +42,8 @@ Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime dead
 // Reads the line "secret HEX" from stdin. Blocks for at most `orders_timeout`.
 Result<std::string> receive_secret();
 
-// Reads the secret, if toprun's launcher wrote a secret. Blocks for at most `orders_timeout`.
+// Reads the secret from stdin if toprun's launcher wrote it there; without a launcher, uses the
+// secret from the engine, if any. Blocks for at most `orders_timeout`.
 Result<Orders> receive_orders(const Job& job);
 
 inline constexpr std::size_t max_login_orders_bytes = 4u << 20;
@@ -62,27 +65,28 @@ struct LoginOrders {
   std::string kept_as = {};  // the run's name if the agent must outlive its login (kept_run.h)
 };
 
-// The text form: "orders BYTES\n", then BYTES bytes of JSON.
+// Returns the text that the launcher sends: "orders BYTES\n", then BYTES bytes of JSON.
 std::string text_of(const LoginOrders& orders);
+// Parses this JSON.
 Result<LoginOrders> parse_login_orders(std::string_view json);
 
-// Reports on stdout that the agent is running, and in a pod the agent's address. Reads the
-// instructions from stdin, but no bytes after the instructions. Blocks for at most
-// `orders_timeout`. Errors name this host.
+// Prints on stdout, for the launcher, that the agent is running, and in a pod the agent's address.
+// Then reads the instructions from stdin, but no bytes after them. Blocks for at most
+// `login_orders_timeout`. Errors name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
-// Changes to the directory and returns the environment with the variables set.
+// Changes to the directory in `orders` and returns `environment` with the variables of `orders`
+// set.
 Result<Environment> obey(const LoginOrders& orders, Environment environment);
 
 // Where the agents run: on machines of the same site as the launcher, or in images that may differ
 // from the launcher's machine.
 enum class Likeness { same_site, own_image };
 
-// The variables of the launcher that every agent gets: those that toprun itself reads, and the
-// settings of PyTorch and its libraries. On machines of the same site, an agent also gets the
-// variables that select the Python and the proxies. PATH and LD_LIBRARY_PATH are not passed,
-// because their values would be wrong on another host. `names`: further variables, from the options
-// and from the user.
+// Selects the variables of the launcher that every agent gets: those that toprun itself reads, and
+// the settings of PyTorch and its libraries. On machines of the same site, an agent also gets the
+// variables that select the Python and the proxies. Leaves out PATH and LD_LIBRARY_PATH, whose
+// values would be wrong on another host. `names`: further variables, from the options and the user.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names,
                                                     Likeness likeness = Likeness::same_site);

@@ -61,9 +61,8 @@ struct Endpoint {
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
-// The options of `toprun [run]` with defaults from PET_* variables. The syntax of every value is
-// already checked. No check has been made yet that the machine has what a value names (GPUs, host
-// names).
+// The options of `toprun [run]` with defaults from PET_* variables. The syntax of every value has
+// been checked. Whether the things that a value names (GPUs, hosts) exist has not been checked yet.
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
@@ -71,8 +70,8 @@ struct Options {
 
   Setting<std::string> hosts;          // hosts on which ssh starts agents, for example a,b[3-9]:4
   Setting<std::string> host_file;      // a file that lists the hosts, instead of `hosts`
-  Setting<std::string> in_job;         // a job with sleeping pods, instead of hosts; each pod gets
-                                       // an agent
+  Setting<std::string> in_job;         // --in: a job with sleeping pods, instead of hosts; each pod
+                                       // gets an agent
   bool detach = false;                 // the agents continue when the launcher ends
   Setting<std::optional<int>> nnodes;  // the maximum number of nodes; unset: the engine's number,
                                        // else 1
@@ -81,7 +80,7 @@ struct Options {
   // torchrun.
   Setting<std::string> nproc_per_node;
   Setting<std::optional<int>> node_rank;  // from --node-rank only
-  // From PET_NODE_RANK: an index that identifies the node, but does not determine its rank.
+  // From PET_NODE_RANK: an index that identifies the node, but does not determine its node rank.
   Setting<std::optional<int>> node_index;
   Setting<std::optional<std::string>> master_addr;
   Setting<std::optional<int>> master_port;  // 0 (one node only): the kernel chooses
@@ -151,8 +150,8 @@ struct Options {
   container::Request container;   // --container and its related options
 
   bool ranks_in_place = false;
-  // The program that starts the agents (`via`) or every rank (`launcher`) on the hosts: "mpirun",
-  // or "" for no such program.
+  // The program that starts the agents (`via`) or every rank (`launcher`) on the hosts: "mpirun".
+  // Empty if toprun starts them itself.
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
@@ -170,8 +169,8 @@ struct Options {
   std::vector<std::string> option_variables;
 };
 
-// torchrun ignores --node-rank with c10d, and scripts pass the same value on every node. Therefore,
-// with c10d, this option does not affect the choice of the root, nor which nodes are admitted.
+// True if --node-rank affects neither the choice of the root nor which nodes are admitted. This is
+// the case with c10d: torchrun ignores the option there, and scripts pass one value on every node.
 inline bool node_rank_is_a_hint(const Options& options) {
   return options.rdzv_backend.value == "c10d";
 }

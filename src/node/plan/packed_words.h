@@ -15,17 +15,17 @@ inline constexpr std::string_view packed_word = "packed-words";
 // size.
 inline constexpr std::size_t max_packed_bytes = 90u << 10;
 
-// Packs a command line (toprun and its arguments), so that programs that pass it on do not change
-// quotes, blanks, commas and $. The result is toprun, packed_word and one argument of letters,
-// digits, - and _. Error (exit 2): the command line is too long.
+// Packs a command line (toprun and its arguments), so that programs which pass it on do not change
+// quotes, blanks, commas and $. Returns three words: toprun, packed_word and one argument of
+// letters, digits, - and _. Error (exit 2): the command line is too long.
 Result<std::vector<std::string>> pack_words(const std::vector<std::string>& argv);
 
 // Returns the command line, unpacked if it was packed. Error (exit 2): the argument after
 // packed_word is not a packed command line.
 Result<std::vector<std::string>> words_unpacked(std::vector<std::string> argv);
 
-// The packed command line; `packed` is the argument after packed_word. Error (exit 2): `packed` is
-// not a packed command line.
+// Returns the command line that is packed in `packed`, the argument after packed_word. Error
+// (exit 2): `packed` is not a packed command line.
 Result<std::vector<std::string>> unpack_words(std::string_view packed);
 
 }  // namespace toprun::plan

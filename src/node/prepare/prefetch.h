@@ -17,14 +17,14 @@
 namespace toprun::prepare {
 
 // Reads the files that this node's ranks will import into the node's page cache (--prefetch).
-// Several threads read, and no other step waits for these threads. A record lists these files. If
-// there is no record yet, a record is written for later runs, after the ranks have imported the
-// files.
+// Several threads read, and no other step waits for them. A record (prefetch_record.h) lists the
+// files. If there is none yet, a process makes one for later runs, after the ranks have imported
+// the files.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
-//      |----all cached, or left out------------------------------------------------------------^
-//      |----no record--> waiting --the ranks have imported--> recording --kept, or why not-----^
-//                           ^-------------its process was killed---'
+//      |----all cached, or no reading---------------------------------------------------------^
+//      |----no record--> waiting --the ranks have imported--> recording --written, or failed--^
+//                           ^-------the process was killed--------'
 class Prefetch {
  public:
   // Starts to look for the record at once.
@@ -33,12 +33,12 @@ class Prefetch {
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
-  // Call this function when the ranks have started. After a while, this object assumes that the
-  // ranks have imported their modules.
+  // Call ranks_have_started() when the ranks have started. A while later, this object assumes that
+  // they have imported their modules.
   void ranks_have_started();
-  // Call this function when all ranks have connected to the store.
+  // Call ranks_have_imported() when all ranks have connected to the store.
   void ranks_have_imported();
-  // Returns how long the reading took. nullopt: nothing was read, the reading continues, or an
+  // Returns how long the reading took. nullopt if nothing was read, the reading continues, or an
   // earlier call has returned the time.
   std::optional<std::chrono::milliseconds> take_time() {
     return std::exchange(time_, std::nullopt);

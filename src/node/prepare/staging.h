@@ -27,7 +27,7 @@ namespace toprun::prepare {
 inline constexpr std::chrono::minutes stage_limit{60};
 // While the root sends data, it reports at this interval how much it has sent.
 inline constexpr std::chrono::seconds tell_staging_every{10};
-// The maximum number of other agents that are served at the same time; further agents wait.
+// The maximum number of other agents that get data at the same time; further agents wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
 // This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
@@ -44,13 +44,14 @@ class Staging {
 
   // Call become_source() on the root's node. Returns the key for all nodes.
   std::string become_source();
-  // Call visit() when another agent asks for the environment.
+  // Call visit() when another agent asks for the environment. `preamble`: the line that it has
+  // sent.
   void visit(Fd socket, std::string preamble);
-  // Waits until this node has its copy, or continues without a copy. Error: there is no copy, and
-  // the node cannot continue without a copy. The next attempt may call settled() while the previous
+  // Waits until this node has its copy, or can continue without it. Error: there is no copy, and
+  // the node cannot continue without it. The next attempt may call settled() while the previous
   // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns the result of the staging. Later calls return nullopt.
+  // Returns the result of the staging once there is one. Later calls return nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
   // If there is a copy, changes the workplace so that the ranks use it.
   void enter(Workplace& place) const;

@@ -26,7 +26,7 @@ class WarmStart {
 
   // Starts the parent if it has not started yet and may start.
   void begin(const Workplace& workplace);
-  // Waits until ranks can be forked, or reports why they cannot.
+  // Waits until ranks can be forked, or prints why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
   // Like settled(), for ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
@@ -36,7 +36,7 @@ class WarmStart {
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // The parent on the host, valid after settled(). Null: the ranks start without a parent.
+  // Returns the parent on the host, after settled(). Null if the ranks start without a parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:

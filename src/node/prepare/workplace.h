@@ -22,19 +22,20 @@ struct Workplace {
   std::shared_ptr<const spawn::View> view = {};
 };
 
+// Returns the workplace of ranks that run on the host itself.
 Workplace on_the_host(const plan::Job& job);
 
 // Replaces the virtual environment at `from` by its copy at `to`; pure.
 void move(Workplace& place, const std::string& from, const std::string& to);
 
-// Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
-// a script, a program, a virtual environment or a Python. An argument of the script that is a path
-// on the host, but does not exist in the container, is also an error. This error contains the
-// --bind option that adds the path.
+// Changes to `folder` in the container, checks what the ranks need, and returns their workplace.
+// Errors name what is missing: a script, a program, a virtual environment or a Python. A further
+// error is an argument of the script that is a path on the host, but does not exist in the
+// container. This error contains the --bind option that adds the path.
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    worker::ShimLink& shim);
 
-// The paths in the arguments of a program's command line: "/data", "./out", "--data=/data",
+// Returns the paths in the arguments of a program's command line: "/data", "./out", "--data=/data",
 // "../data". Arguments without a slash are not paths.
 std::vector<std::string> paths_among(std::span<const std::string> words);
 

@@ -18,8 +18,8 @@ namespace toprun::rehearsal {
 
 class Play;
 
-// An event loop whose owner can drop all pending handlers while the objects of these handlers still
-// exist.
+// An event loop whose owner can drop all pending handlers (forget()) while the objects that these
+// handlers use still exist.
 class Loop : public boost::asio::io_context {
  public:
   Loop() : io_context(1) {}
@@ -33,16 +33,16 @@ class Actor : public agent::Services {
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);
   ~Actor() override;
 
-  // Runs until the agent ends. `link`: the link to the root; null at the root itself.
+  // Starts the agent, which runs until it ends. `link`: the link to the root; null at the root.
   void begin(std::shared_ptr<model::Link> link);
   model::Join join() const;
   std::optional<int> exit_code() const { return exit_code_; }
   agent::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
-  // Called when a rank has connected to this agent's store. The rank belongs to the store's
-  // attempt.
+  // Called when a rank of the store's attempt has connected to this agent's store, and again with
+  // `has_met` when it has met the other ranks.
   void rank_came(const Rank& rank, bool has_met);
-  // The terminal accepts no output (true), or accepts output again (false).
+  // Blocks the agent's terminal (true), or lets it accept output again (false).
   void stand(bool stands);
   void pause(bool pauses);
   // Runs `what` in an iteration of this agent's event loop.

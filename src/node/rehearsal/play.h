@@ -34,9 +34,9 @@ struct Outcome {
 //   a wait for an answer that is missing or late, or for work that the pool refuses, has a limit
 //   without faults, the run ends with 0
 //   no rank is alive after the run
-//   no answer about an attempt is used for another attempt (a violation is a crash, reliably with a
-//   sanitizer)
-//   a process that asks gets an answer
+//   no answer about an attempt is used for another attempt (a violation crashes, reliably only with
+//   a sanitizer)
+//   a process that queries the job gets an answer
 //   every byte of output that the root receives is accepted soon after its terminal accepts output
 //   again, or the link on which it arrived is gone
 class Play : public StandIn {

@@ -19,7 +19,7 @@ enum class FaultKind {
   agent_dies,     // an agent dies, and its ranks die with it
   link_lost,      // both ends detect the loss
   ranks_hang,     // one rank makes no progress, and the other ranks wait for this rank
-  fails_in_look,  // as ranks_hang, and the rank is killed while the root slowly looks at the ranks
+  fails_in_look,  // as ranks_hang, and the rank is killed while stacks are read slowly
   // A rank is killed while the terminal is blocked; the terminal continues between two attempts.
   fails_unread,
   places_asked,   // a process queries where the ranks are
@@ -39,7 +39,7 @@ struct Fault {
   milliseconds lasts{0};
 };
 
-// How often a pool fails to do its work normally, in percent of the calls.
+// How often a pool's work is late, lost or refused, in percent of the calls.
 struct PoolFaults {
   int late = 0;   // the result comes late, after up to `latest`
   int never = 0;  // the result never comes
@@ -47,7 +47,7 @@ struct PoolFaults {
   milliseconds latest{30'000};
 };
 
-// One run; the seed determines all values.
+// The description of one run; the seed determines all values.
 struct Script {
   std::uint64_t seed = 0;
   // The jobs, indexed by node; the first job is the root's job.
@@ -57,15 +57,16 @@ struct Script {
   int stubborn_percent = 0;  // percentage of ranks that ignore SIGTERM
   milliseconds slowest_message{5};
   PoolFaults pool;
-  int ras_percent = 0;  // percentage of looks in which NCCL's RAS thread listens
+  int ras_percent = 0;  // how often a rank's NCCL RAS thread listens, in percent
   std::vector<Fault> faults;
 
-  // True: the pool causes no failure and no delay beyond a limit.
+  // True if the pool causes no failure and no delay beyond a limit.
   bool is_calm() const { return pool.never == 0 && pool.full == 0 && pool.late == 0; }
 };
 
+// Makes up a script with faults from the seed.
 Script script(std::uint64_t seed);
-// A script without faults.
+// Makes up a script without faults from the seed.
 Script calm_script(std::uint64_t seed);
 
 }  // namespace toprun::rehearsal

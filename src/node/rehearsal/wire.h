@@ -26,10 +26,11 @@ class Wire : public std::enable_shared_from_this<Wire> {
       boost::asio::io_context& first, boost::asio::io_context& second);
   // Loses the connection. Both ends detect the loss after a random delay.
   void lose();
-  // True: neither end has closed the connection or detected a loss.
+  // True if neither end has closed the connection or detected a loss.
   bool is_open() const;
-  // For output on this connection. on_output gets the number of bytes that the first end has
-  // received. on_taken gets the number of bytes that the first end reports as accepted.
+  // Called for workers' output on this connection. on_output gets the number of bytes that the
+  // first end has received; on_taken gets the number of bytes that the first end reports as
+  // accepted.
   std::function<void(std::size_t bytes)> on_output;
   std::function<void(std::size_t bytes)> on_taken;
 

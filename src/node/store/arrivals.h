@@ -22,14 +22,14 @@ struct Arrival {
   std::optional<SteadyTime> met{};  // when the rank first asked for a key of a process group
 };
 
-// The ranks of an attempt that have connected to the store. The number of these ranks is at most
-// the number of ranks in the job. Each process counts once, even if it opens several connections.
+// The ranks of an attempt that have connected to the store: at most `expected`, the number of ranks
+// in the job. Each process counts once, even if it opens several connections.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t expected = 0) : expected_(expected) {}
 
-  // Returns the index of the new entry. nullopt: the process is known already, or all ranks have
-  // joined.
+  // Adds a process that has connected, and returns the index of its entry. nullopt if the process
+  // is known already, or all ranks have joined.
   std::optional<std::size_t> joined(std::string address, std::uint32_t pid, SteadyTime now);
   void met(std::size_t index, std::optional<int> rank, SteadyTime now);
 
@@ -51,8 +51,9 @@ inline constexpr std::string_view workers_key = "init/";
 // Whether PyTorch created the key for a process group ("/default_pg/0//cuda//0"). Other keys are
 // from the script.
 bool is_of_a_process_group(std::string_view key);
-// The rank number in this key. Only keys that every rank of the default group sets contain a rank:
-// Gloo's "/default_pg/0//cpu//0/3" and PyTorch 1.13's "//worker/attempt_0/default_pg/0/0/rank_3".
+// Returns the rank number in this key; nullopt for keys without one. Only keys that every rank of
+// the default group sets contain a rank: Gloo's "/default_pg/0//cpu//0/3" and PyTorch 1.13's
+// "//worker/attempt_0/default_pg/0/0/rank_3".
 std::optional<int> rank_named_by(std::string_view key);
 
 }  // namespace toprun::store

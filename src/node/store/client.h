@@ -20,22 +20,22 @@ namespace toprun::store {
 // more.
 class Client {
  public:
-  // Every later reply must also arrive within `timeout`.
+  // Connects within `timeout`. Every later reply must also arrive within `timeout`.
   static Result<Client> connect(const hosts::Address& address, int port,
                                 std::chrono::milliseconds timeout);
 
   Result<void> set(std::string_view key, std::string_view value);
-  // Does not wait for the key. For an absent key, the result is "".
+  // Returns the value of the key, or "" if the key is absent. Does not wait for the key.
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // False if some key was not set in time; the wait is cancelled in this case.
+  // Waits until all keys are set. False if `timeout` passes before; cancels the wait in this case.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::vector<std::string>> multi_get(std::span<const std::string_view> keys);
   Result<void> ping();
 
-  // For requests that have no function in this class. send() sends the bytes unchanged. receive()
-  // waits for exactly `bytes` bytes.
+  // send() and receive() are for requests that have no function in this class. send() sends the
+  // bytes unchanged; receive() waits for exactly `bytes` bytes.
   Result<void> send(std::string_view bytes);
   Result<std::string> receive(std::size_t bytes);
 

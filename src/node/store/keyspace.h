@@ -17,8 +17,8 @@
 
 namespace toprun::store {
 
-// SipHash-2-4 with a random key per process. With a predictable hash, a client could create keys
-// that all fall into one bucket. The time for n such keys would grow as n².
+// Hashes keys by SipHash-2-4 with a random key per process. With a predictable hash, a client could
+// create keys that all fall into one bucket, and the time for n such keys would grow as n².
 struct KeyHash {
   using is_avalanching = void;  // the bits are well mixed already
 
@@ -56,10 +56,10 @@ class KeyMap {
   }
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
-  // Frees at most `budget` entries. `shrink(value, budget)` frees parts of a value and subtracts
-  // their number from `budget`. shrink() returns true when the rest can be freed at once, false if
-  // another call is needed. dissolve() returns true when all entries are freed. After the first
-  // call, the map must not be used for anything else.
+  // Frees at most `budget` entries; returns true when all entries are freed. `shrink(value,
+  // budget)` frees parts of a value and subtracts their number from `budget`; it returns true when
+  // the rest can be freed at once, false if another call is needed. After the first call of
+  // dissolve(), the map must not be used for anything else.
   template <class Shrink>
   bool dissolve(std::size_t& budget, Shrink shrink) {
     if (!dissolving_) dissolving_ = table_.begin();
@@ -107,8 +107,8 @@ class KeyMap {
 // keyspace.
 class Waiter {
  public:
-  // Delivers a reply that is due because of another connection's request. Must not call the
-  // keyspace.
+  // Delivers a reply to this connection that is due because of another connection's request. Must
+  // not call the keyspace.
   virtual void deliver(std::string_view reply) = 0;
   virtual void deliver(const Output& message) = 0;
   // Cancels all waits and watches of this connection.
@@ -144,32 +144,34 @@ class Keyspace {
     values_.for_each_key(visit);
   }
 
-  // The maximum number of bytes that set() may add to the ledger.
+  // Returns the maximum number of bytes that set() may add to the ledger (the count of used
+  // memory).
   static std::size_t cost(std::string_view key, std::string_view value);
   bool fits(std::size_t cost) const { return ledger_.fits(cost); }
   // Stores the value and wakes waiting clients. The caller must have checked that the value fits.
   void set(std::string_view key, std::string_view bytes);
   bool append(std::string_view key, std::string_view bytes);
-  // Values are decimal text. An absent value counts as 0. The sum wraps around on overflow.
+  // Adds `delta` to the key's value, which is decimal text. An absent value counts as 0. The sum
+  // wraps around on overflow. `wake`: whether to wake the clients that wait for the key.
   Added add(std::string_view key, std::int64_t delta, std::int64_t& sum, bool wake = true);
   bool erase(std::string_view key);
   void wake(std::string_view key);
 
   bool push(std::string_view queue, std::string_view bytes);  // wakes one waiter
-  // Null if the queue is empty. The result is valid until pop().
+  // Returns the first value of the queue, valid until pop(); null if the queue is empty.
   const Value* front(std::string_view queue) const;
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Registers a wait until all keys are present. When all keys are present, the connection receives
-  // `stop_waiting`. A connection has at most one wait. A new wait replaces the last.
+  // Registers the connection's wait for keys: when all keys are present, it receives
+  // `stop_waiting`. A connection has at most one wait: a new wait replaces the last.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 
-  // The request WATCH_KEY of protocol generation A (protocol.h).
+  // Executes the request WATCH_KEY of protocol generation A (protocol.h).
   bool watch(Waiter& waiter, std::string_view key);
   std::size_t watched_by(const Waiter& waiter) const;
-  // Null if no client watches the key.
+  // Returns the clients that watch the key; null if there are none.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
   // Frees at most `budget` keys and queued values. Returns true when everything is freed. After the

@@ -27,14 +27,15 @@ struct Limits {
   std::size_t undecided = 16'384;
 };
 
-// The maximum number of undecided connections if the process may open `open_files` files. The other
-// descriptors are reserved for other connections.
+// Returns Limits::undecided for a process that may open `open_files` files. The other descriptors
+// are reserved for other connections.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
 // Whether store clients are served. If not, a client's connection is closed as soon as the client
-// is recognised. Visitors are never closed.
+// is recognised. The connections of visitors (other agents of toprun, which first send "toprun/")
+// are never closed.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.
@@ -99,8 +100,8 @@ inline constexpr std::string_view handshake{"\x00\xCE\xF7\x85\x3C", 5};
 inline constexpr std::string_view visitor_opening = "toprun/";
 
 enum class Opening : std::uint8_t { undecided, visitor, bare, validated, stranger };
-// Determines the kind of client from the first bytes of a connection. `undecided`: more bytes are
-// needed.
+// Determines the kind of client from the first bytes of a connection. Returns `undecided` if more
+// bytes are needed.
 Opening sniff(std::string_view first_bytes, const Limits& limits);
 
 inline constexpr std::uint8_t ready = 0;      // CHECK: all keys are present

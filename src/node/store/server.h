@@ -36,9 +36,9 @@ class Server {
  public:
   static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
 
-  // Receives every connection whose first bytes are "toprun/", together with the bytes that were
-  // read. The visitor function is called in an iteration, so it must not block. The descriptor is
-  // non-blocking and close-on-exec.
+  // The visitor function: receives every connection of another agent of toprun, whose first bytes
+  // are "toprun/", together with the bytes that were read. Called in an iteration of the loop, so
+  // it must not block. The descriptor is non-blocking and close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
@@ -48,8 +48,9 @@ class Server {
   };
 
   // The ranks of an attempt. The callbacks are called in an iteration, so they must not block.
-  // `arrived` is called when the last rank has joined, and again when the last rank has reached its
-  // first collective. `alarmed` is called when a rank first reports that it has stopped waiting.
+  // `arrived` is called when the last rank has connected, and again when the last rank has reached
+  // its first collective. `alarmed` is called when a rank first reports that it has stopped
+  // waiting.
   struct Expected {
     std::size_t ranks = 0;
     std::function<void()> arrived = {};
@@ -66,11 +67,11 @@ class Server {
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
   // Starts a server that refuses clients and has no thread until next_attempt() starts one. While
-  // the server has no thread, the owner must call take_turn() whenever readiness() is readable. The
-  // owner must also call take_turn() after the time that the last call of take_turn() returned. The
-  // reason is that most nodes never serve a store. While nodes join, all connections are from
-  // visitors; with a separate thread, each visitor would wake two threads. If there is no
-  // descriptor for a visitor, the visitor receives `busy` before its connection is closed.
+  // the server has no thread, the owner must call take_turn() whenever readiness() is readable, and
+  // after the time that the last call of take_turn() returned. Most nodes never serve a store:
+  // their connections are all from visitors, and each visitor would wake two threads if the server
+  // had its own. If there is no descriptor for a visitor, it receives `busy` before its connection
+  // is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const { return thread_.joinable(); }
@@ -78,14 +79,15 @@ class Server {
   std::optional<std::chrono::milliseconds> take_turn();
 
   ~Server();  // closes everything and frees all data of clients
-  // For a process that is about to end. Does not wait and does not free memory: the kernel frees
-  // gigabytes faster than this process frees single keys. The visitor function is not called any
-  // more.
+  // Gives up the server of a process that is about to end. Does not wait and does not free memory:
+  // the kernel frees gigabytes faster than this process frees single keys. The visitor function is
+  // not called any more.
   static void abandon(std::unique_ptr<Server> server);
 
-  // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and
+  // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and then
   // serves or refuses later clients. Connections that have not sent any bytes yet stay open, but
-  // are closed if they turn out to be clients. Does not wait. `begun` is called in an iteration.
+  // are closed if they turn out to be clients. Does not wait. Calls `begun` in an iteration once
+  // this is done.
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   // The next three functions may be called from any thread and from the visitor function.
   Activity activity() const;
@@ -109,7 +111,7 @@ class Server {
   // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
   // Once the thread has started, only the thread may call this function.
   void turn(std::optional<std::chrono::milliseconds> limit);
-  // The time after which the loop has work even without an event.
+  // Returns the time after which the loop has work even without an event.
   std::optional<std::chrono::milliseconds> next_turn() const;
   void run();
   void accept_batch();

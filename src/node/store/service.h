@@ -15,8 +15,8 @@
 
 namespace toprun::store {
 
-// The state of a connection between reads. `undecided` becomes `bare` or `validated`, or the
-// connection turns out to be a visitor, or is refused.
+// The state of a connection between reads. Its dialect (protocol.h) is at first `undecided`. It
+// becomes `bare` or `validated`, or the connection turns out to be a visitor, or is refused.
 class Session : public Waiter {
  public:
   // A connection belongs to the attempt that is current when it is accepted.
@@ -82,7 +82,7 @@ class Service {
   // Begins an attempt without keys. Clients that were accepted earlier are refused from now on. The
   // data of the last attempt's clients is freed by tidy(), once their sessions are destroyed.
   void next_attempt(Clients clients);
-  // Frees a part of the last attempts' data, in about a millisecond. False if everything was freed
+  // Frees a part of the ended attempts' data, in about a millisecond. False if everything was freed
   // already.
   bool tidy();
   Ledger& ledger() { return ledger_; }

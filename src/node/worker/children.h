@@ -33,8 +33,8 @@ class Children {
   // Called between watch() and unwatch() when reap() may return something new.
   std::function<void()> on_change;
 
-  // start() calls this function after each program that it has started, because starting a thousand
-  // programs takes a while.
+  // Called by start() after each program that it has started, because starting a thousand programs
+  // takes a while.
   std::function<void()> on_progress;
 
   // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run (the
@@ -53,10 +53,10 @@ class Children {
   virtual std::vector<std::string> describe_all() = 0;
 };
 
-// Children of the calling process. The process becomes a subreaper and from then on reaps all its
-// children. Call start() on a thread that outlives the children. If a warm parent is ready, the
-// children are forked from the warm parent. The methods above do not treat the warm parent itself
-// as a child.
+// Returns an object for children of the calling process. The process becomes a subreaper and from
+// then on reaps all its children. Call start() on a thread that outlives the children. If `warm`
+// (a Python that has imported modules) is ready, the children are forked from it. The methods of
+// Children do not treat this warm parent itself as a child.
 std::unique_ptr<Children> own_children(boost::asio::io_context& io,
                                        const spawn::Inherited& inherited, std::string host,
                                        std::shared_ptr<warm::Parent> warm = nullptr);

@@ -9,8 +9,8 @@
 
 namespace toprun::worker {
 
-// The variables for one worker in addition to the inherited variables, with the same meaning as in
-// torchrun (torch/distributed/elastic/agent/server/local_elastic_agent.py).
+// The values of the variables that one worker gets in addition to the inherited variables, with the
+// same meaning as in torchrun (torch/distributed/elastic/agent/server/local_elastic_agent.py).
 struct WorkerFacts {
   int rank = 0;
   int local_rank = 0;
@@ -38,16 +38,17 @@ struct WorkerFacts {
   std::optional<std::string> only_device;
 };
 
-// `inherited` plus the facts, without toprun's own variables: its secrets, its options, and the
-// PET_* variables that are torchrun options.
+// Returns `inherited` with the variables of `facts`, without toprun's own variables: its secrets,
+// its options, and the PET_* variables that are torchrun options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
 
-// The variables that worker_environment() sets to the same values for all of a node's workers.
+// Returns the variables that worker_environment() sets to the same values for all of a node's
+// workers.
 Environment common_environment(const Environment& inherited, int local_world_size);
 
-// The only device that a worker sees: entry `local_rank` of the inherited CUDA_VISIBLE_DEVICES. If
-// the variable is unset, the result is `local_rank` itself; if the variable is empty, the worker
-// sees no device. Error: the list has too few entries.
+// Returns the only device that a worker sees (--virtual-local-rank): entry `local_rank` of the
+// inherited CUDA_VISIBLE_DEVICES. If the variable is unset, returns `local_rank` itself; if it is
+// empty, the worker sees no device. Error: the list has too few entries.
 Result<std::string> only_device(const Environment& inherited, int local_rank);
 
 // True if workers get OMP_NUM_THREADS=1 because the user did not set it and the node has several

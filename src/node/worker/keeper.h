@@ -11,9 +11,9 @@
 
 namespace toprun::worker {
 
-// The agent writes a byte to the heartbeat pipe several times in this period. If the agent writes
-// no byte in the whole period, the agent counts as stalled. Time in which the keeper itself did not
-// run (Ctrl-Z, a suspended or frozen machine) does not count.
+// If the agent writes no byte to the heartbeat pipe for this time, it counts as stalled. Normally,
+// it writes several bytes in this time. Time in which the keeper itself did not run (Ctrl-Z, a
+// suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
 // The heartbeat byte with which the agent reports that it has stopped its workers after SIGTSTP.
@@ -22,10 +22,9 @@ inline constexpr char beat_of_rest = 's';
 // The heartbeat byte with which the agent reports that it now accepts queued_signal().
 inline constexpr char beat_of_queue = 'q';
 
-// The real-time signal with which the keeper forwards another signal. The value of the real-time
-// signal is the other signal's number. The keeper cannot send the other signal itself: two pending
-// signals with the same number merge, and an engine may send the agent the same signal at the same
-// moment.
+// Returns the real-time signal with which the keeper forwards another signal; its value (si_value)
+// is the other signal's number. The keeper cannot send the other signal itself: two pending signals
+// with the same number merge, and an engine may send the agent the same signal at the same moment.
 int queued_signal();
 
 // Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
@@ -40,8 +39,8 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 //   rejects are not forwarded. The agent leads its own process group, so that a terminal's Ctrl-C
 //   reaches it only once;
 // - on SIGTSTP (Ctrl-Z) makes the agent stop its workers and then stops itself, so that a shell
-//   sees a stopped job. In an orphaned process group, which no shell supervises, only the workers
-//   stop. The agent and its heartbeats continue. On SIGCONT, all continue;
+//   sees a stopped job. (In an orphaned process group, which no shell supervises, only the workers
+//   stop.) The agent and its heartbeats continue. On SIGCONT, all continue;
 // - if the agent dies or stalls, kills and reaps all processes below it, removes the folder that
 //   keeper_removes() named and reports what happened;
 // - itself dies only by SIGKILL; the agent then receives SIGTERM.
@@ -55,10 +54,10 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
-// Called by `agent` when the run is over and reported. `exit_code` is the run's exit code. The end
-// of the agent's process does not change this exit code. The keeper waits for the process's end for
-// at most `ending_limit`, because a thread that waits for a hanging file server survives even
-// SIGKILL. Has no effect without a keeper.
+// Called by `agent` when the run is over and reported: sends the run's exit code to the keeper. The
+// way in which the agent's process ends does not change this exit code. The keeper waits for the
+// process's end for at most `ending_limit`, because a thread that waits for a hanging file server
+// survives even SIGKILL. Has no effect without a keeper.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
@@ -71,15 +70,14 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 // cannot remove it any more. Empty: no folder. Has no effect without a keeper.
 void keeper_removes(const std::string& folder);
 
-// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of the two signals. The
-// agent has to ask, because it may handle the two signals in the other order. The result is false
-// without a keeper.
+// Called by `agent` at a SIGTSTP or SIGCONT: whether the keeper received SIGTSTP last. The agent
+// has to ask, because it may handle the two signals in another order. False without a keeper.
 bool keeper_rests();
 
-// Called by `agent` when other agents know this agent, so that they will detect its end.
+// Called by `agent` once other agents know it and will detect its end.
 void tell_keeper_of_joining();
-// Called after keep(): describes how the agent died before it joined. Empty if the agent ended by
-// itself or died later.
+// Called after keep(): describes how the agent died before tell_keeper_of_joining(). Empty if the
+// agent ended by itself or died later.
 std::string death_before_joining();
 
 // Called by `agent` when it has lost all agents that could report how the run continues.

@@ -8,8 +8,8 @@ namespace toprun::worker {
 // With this first argument, the program is a shim; the second argument is the path of its socket.
 inline constexpr std::string_view shim_word = "--container-shim";
 
-// The only process of toprun inside a container. The agent, which is outside, listens at `socket`
-// and sends requests to the shim ("order"). The shim starts the ranks, signals and reaps them, and
+// Runs the shim: toprun's only process inside a container. The agent, which is outside, listens at
+// `socket` and sends requests ("order"). The shim starts the ranks, signals and reaps them, and
 // reports how each ended. Ranks write to the agent's descriptors, so their output does not pass
 // through the shim.
 //
@@ -41,7 +41,7 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //
 // Without a request, the shim sends {ended: [[pid, status]…], childless}.
 //
-// The exit code of the shim: 0, or 1 if it could not connect to the agent.
+// Returns the exit code of the shim: 0, or 1 if it could not connect to the agent.
 int run_shim(const std::string& socket);
 
 }  // namespace toprun::worker

@@ -27,10 +27,12 @@ struct ShimFrame {
   std::vector<Fd> descriptors;
 };
 
-// Frames (base/process/frames.h) of CBOR (RFC 8949), which allows environments in any encoding.
+// Sends one message as a frame (base/process/frames.h) of CBOR (RFC 8949), which allows
+// environments in any encoding.
 Result<void> send_frame(int socket, const nlohmann::json& message,
                         std::span<const int> descriptors = {});
-// nullopt: the other side has closed the connection. `limit` applies to the first byte.
+// Receives one message. `limit`: how long to wait for its first byte. nullopt if the other side has
+// closed the connection.
 Result<std::optional<ShimFrame>> receive_frame(
     int socket, std::chrono::milliseconds limit = process::frame_limit);
 
@@ -52,7 +54,7 @@ class ShimDoor {
   Fd listening_;
 };
 
-// The properties of a path inside the container.
+// The properties of a path inside the container; the result of ShimLink::look().
 struct Seen {
   bool exists = false;
   bool directory = false;

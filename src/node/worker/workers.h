@@ -20,6 +20,7 @@
 
 namespace toprun::worker {
 
+// How to start one worker, and where its output goes.
 struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;
@@ -38,7 +39,7 @@ struct WorkerPlan {
 
 // The time between SIGTERM and SIGKILL for processes that workers have left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// After stop(), a blocked console delays the end by at most this time.
+// How long a blocked console may delay the end after stop().
 inline constexpr std::chrono::seconds flush_limit{2};
 
 // The workers of one node for one attempt.
@@ -73,8 +74,8 @@ class Workers {
   // Like start(), but on the pool, for children whose start() may block (a container's shim). No
   // signal is forwarded until this function has finished.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
-  // The process ids in the workers' own PID namespace, by local rank; valid once they are started.
-  // 0: the worker has ended, and another process may now have its id.
+  // Returns the process ids in the workers' own PID namespace, by local rank, once the workers are
+  // started. 0 for a worker that has ended, because another process may now have its id.
   std::vector<pid_t> pids() const;
   struct LastOutput {
     std::optional<SteadyTime> read;  // unset: no output yet
@@ -82,7 +83,7 @@ class Workers {
   };
   std::vector<LastOutput> last_outputs() const;  // indexed by local rank
   // Sends a signal to every worker's process group. An exit that the signal causes does not count
-  // as `ours`.
+  // as caused by toprun (WorkerExit::ours).
   void forward(int signal);
   // Like forward(), but only to processes that have a handler for the signal.
   void notify(int signal);

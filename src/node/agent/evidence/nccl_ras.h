@@ -12,14 +12,14 @@
 
 namespace toprun::evidence {
 
-// Connects to NCCL's RAS thread if one listens. The address is the value of NCCL_RAS_ADDR in the
-// rank's own environment. If this value is not a valid address, the address is localhost:28028.
-// Null: no RAS thread listens. Blocks for a fraction of a second.
+// Connects to NCCL's RAS thread; returns null if no such thread listens. The address is the value
+// of NCCL_RAS_ADDR in the rank's own environment, or localhost:28028 if this value is not a valid
+// address. Blocks for a fraction of a second.
 std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 
-// What NCCL reports about the job. `pids`: the processes of this node's ranks. Reports of other
-// jobs are ignored, because their NCCL uses the same port. The result is also empty if NCCL does
-// not answer within the limit, or is older than 2.28.7 and so cannot report JSON.
+// Asks NCCL's RAS thread and returns what it reports about this job. `pids`: the processes of this
+// node's ranks. Ignores reports about other jobs, whose NCCL uses the same port. The result is also
+// empty if NCCL does not answer within the limit, or is older than 2.28.7: it cannot report JSON.
 std::vector<ras::Finding> reported_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
                                            std::chrono::milliseconds limit);
 

@@ -30,10 +30,10 @@ struct RecorderFiles {
   // The possible paths of the rank's dump, which depend on the PyTorch version.
   std::vector<std::string> dumps;
 };
-// Reads the paths from the rank's own environment.
+// Reads the paths of the rank's files from the rank's own environment.
 RecorderFiles recorder_files(int rank, const Environment& environment);
 
-// The recorders whose pipe exists. May block on a slow file system.
+// Returns those of `all` whose pipe exists. May block on a slow file system.
 std::vector<RecorderFiles> listening(std::vector<RecorderFiles> all);
 // Asks the ranks for their dumps and summarizes the dumps that arrive within the limit. Blocks at
 // most for the limit, even if a file hangs.

@@ -14,12 +14,12 @@
 
 namespace toprun::publish {
 
-// --web: the pages that the root shows to browsers. While a browser shows the page, the job's state
-// is written about once a second and after each event. Without a browser, the state is not written.
+// Serves the job's web page (--web) at the root. While a browser shows the page, the job's state is
+// written about once a second and after each event. Without a browser, the state is not written.
 class JobPage : public web::Source {
  public:
-  // Prints the page's address, or the reason why the page cannot be opened. Null: there is no page,
-  // and the job continues without it. Both references must outlive this object.
+  // Opens the port and prints the page's address. If this fails, prints the reason and returns
+  // null; the job continues without the page. All references must outlive this object.
   static std::unique_ptr<JobPage> open(boost::asio::io_context& io, const plan::Job& job,
                                        JobPicture& picture);
   JobPage(boost::asio::io_context& io, JobPicture& picture);
@@ -27,7 +27,7 @@ class JobPage : public web::Source {
 
   std::string url() const { return server_->url(); }
 
-  // Closes the page once the browsers that show it have received its last text.
+  // Closes the page once the browsers that show it have received the job's last state.
   boost::asio::awaitable<void> finish();
 
   web::Text text(web::Part part) override;

@@ -25,12 +25,13 @@ namespace toprun::publish {
 
 class Follower;
 
-// The root's picture of the running job: the job's state, for programs that read it. While there is
-// a reader, the root asks the members for the resource usage of their ranks. Without a reader, the
-// root only stores one state per rank.
+// The picture: the state of the running job, which the root writes for programs that read it. While
+// there is a reader, the root asks the members for the resource usage of their ranks. Without a
+// reader, the root only stores one state per rank.
 class JobPicture {
  public:
-  // For this time after the last look, the root continues to ask the members.
+  // How long the root continues to ask the members after the last call of picture(), parts() or
+  // metrics().
   static constexpr std::chrono::seconds attention{10};
   static constexpr std::chrono::milliseconds shortest_interval{1'000};
   // The interval between two queries for the job's time limit, which may change while the job runs.
@@ -45,21 +46,21 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Call heard() before the coordinator handles the message. True: the message is not for the
-  // coordinator.
+  // Call heard() before the coordinator handles the message. True if the message is only for this
+  // object, not for the coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
   // Call moved_on() after the coordinator has handled the event.
   void moved_on();
-  // A text that was printed for the user.
+  // Adds a text that was printed for the user to the picture.
   void reported(std::string text);
 
-  // A call of one of the next three functions counts as a look. nullopt: the picture could not be
-  // written in time, or the run has ended. The first look waits for the members' answers, for at
-  // most first_figures_limit.
+  // picture(), parts() and metrics() return the job's present state, or nullopt if it could not be
+  // written in time or the run has ended. If the members were not being asked, these functions wait
+  // for the members' first answers, for at most first_figures_limit.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // in schema toprun.live/1
-  // The picture in parts. Each part is JSON on one line.
+  // The picture in three parts. Each part is JSON on one line.
   struct Parts {
     std::string job, nodes, figures;
     bool is_last = false;  // the picture shows the run's end
@@ -67,7 +68,8 @@ class JobPicture {
   boost::asio::awaitable<std::optional<Parts>> parts();
   boost::asio::awaitable<std::optional<std::string>> metrics(snapshot::MetricsForm form);
 
-  // Call ended() when the run is over and its record is complete.
+  // Call ended() when the run is over and its record is complete. `last_line`: the line that the
+  // run prints last.
   void ended(std::string last_line);
   // Shows the run's end to all followers. Waits until the followers have received the last picture,
   // for at most end_limit.
@@ -79,7 +81,7 @@ class JobPicture {
   bool is_over() const { return is_over_; }
 
   std::string notice(snapshot::Happening happening) const;  // JSON, for --notify
-  // The time between two answers from the members.
+  // Returns the time between two requests to the members for their ranks' resource usage.
   std::chrono::milliseconds interval() const;
 
  private:
@@ -104,7 +106,7 @@ class JobPicture {
   std::optional<WallTime> limit_;  // when the engine will end the job; unset: not known
   std::optional<SteadyTime> limit_asked_;
   bool asks_ = false;
-  // The number of members that have not answered the root's last question.
+  // The number of members that have not answered the root's last request.
   std::size_t unanswered_ = 0;
   Timer came_;  // cancelled when all members have answered
   Timer pause_;
@@ -113,9 +115,9 @@ class JobPicture {
   Timer left_;  // cancelled when a follower leaves
 };
 
-// A reader that receives one picture (the state) of the job after another. The next picture is due
-// when an event has changed the state, and at least once per interval. There is a minimum time
-// between two pictures. A Follower may outlive the run.
+// A reader that receives one picture of the job after another. The next picture is due when an
+// event has changed the job's state, and at least once per JobPicture::interval(). There is a
+// minimum time between two pictures. A Follower may outlive the run.
 class Follower {
  public:
   Follower(boost::asio::io_context& io, JobPicture& picture);
@@ -123,10 +125,10 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Waits until the next picture is due. nullopt: the picture could not be written in time, or the
-  // run has ended.
+  // Waits until the next picture is due and returns it. nullopt if it could not be written in time,
+  // or the run has ended.
   boost::asio::awaitable<std::optional<JobPicture::Parts>> next();
-  // True: the last picture showed the run's end, or the run has ended.
+  // True if the last picture showed the run's end, or the run's objects have been destroyed.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
 
   // Call wake() after an event.

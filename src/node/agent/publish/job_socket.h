@@ -19,7 +19,7 @@ namespace toprun::publish {
 // Answers requests from this user's other processes while the job runs (docs/reference/live.md).
 class JobSocket {
  public:
-  // `ask_places` starts a query for the ranks' places in their code; tell() delivers the answer.
+  // `ask_places` asks the members where the ranks are in their code; tell() delivers their answer.
   // All references must outlive this object.
   JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
             JobPicture& picture, std::function<void(int question)> ask_places);
@@ -27,10 +27,10 @@ class JobSocket {
   JobSocket(const JobSocket&) = delete;
   JobSocket& operator=(const JobSocket&) = delete;
 
-  // Opens the socket. If there is no folder for the socket, prints a message; without the socket,
-  // the job cannot be queried.
+  // Opens the socket. If this fails, prints a message; without the socket, the job cannot be
+  // queried.
   void open();
-  // The answer that is sent over the socket.
+  // Returns the answer to a request that arrived on the socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   void tell(const std::vector<int>& questions, const model::Places& places);
 
@@ -51,7 +51,7 @@ class JobSocket {
   const run::Coordinator& coordinator_;
   JobPicture& picture_;
   const std::function<void(int)> ask_places_;
-  // Pending questions for where the ranks are, by number.
+  // Pending requests for where the ranks are in their code, by the number given to `ask_places`.
   std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
   int last_question_ = 0;
   std::unique_ptr<live::Server> server_;  // null: the socket could not be opened

@@ -17,8 +17,8 @@
 namespace toprun::publish {
 
 // Reports the progress of a launch to the launcher: a toprun that started the agents by srun or
-// logins. The launcher has the terminal, and the root agent has not. So the root sends the progress
-// to its stderr, which the launcher reads.
+// logins. Only the launcher has the terminal. So the root writes progress lines to its stderr,
+// which the launcher reads.
 
 // The launcher sets this variable if it shows the progress of launches.
 inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
@@ -26,26 +26,26 @@ inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
 // removes the line from the terminal.
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
-// Whether this process may show the progress of launches. The user must want this, and stderr must
-// be a suitable terminal. stdout must not be a pipe, because the pipe's reader may write to the
-// same terminal.
+// Whether this process may show the progress of launches. True if the user has not switched this
+// off and stderr is a suitable terminal. False if stdout is a pipe, because the pipe's reader may
+// write to the same terminal.
 bool shows_launches(const plan::Job& job);
 // Whether this process, or the keeper above it, is in the terminal's foreground.
 bool in_foreground();
 
 // Whether a progress line can be shown without disturbing the ranks' output. True if the ranks have
 // printed nothing since the launch `began`. Also true if the ranks have been silent for a while and
-// `others_are_awaited` is true.
+// the launch still waits for other nodes or ranks (`others_are_awaited`).
 bool leaves_room(std::optional<SteadyTime> last_output, SteadyTime began, bool others_are_awaited);
 
 // Removes the progress lines from `text`, which contains whole lines. Returns the text of the last
-// progress line.
+// progress line, or nullopt if there was none.
 std::optional<std::string> take_report(std::string& text);
 
 // Decides which of the progress lines that a launcher receives are shown.
 class ToldLaunch {
  public:
-  // The text to show now; empty: there is no text to show.
+  // Returns the text to show now; empty if none. `reported`: the text of the newest progress line.
   std::string line(std::string reported, std::optional<SteadyTime> last_output);
 
  private:
@@ -53,10 +53,10 @@ class ToldLaunch {
 };
 
 // Shows the progress of the launch in one line, below all other text on the root's terminal. The
-// line is removed when the ranks have met. If the terminal belongs to a launcher, the line is sent
-// to the launcher instead.
+// line is removed when all ranks have entered their first collective. If the terminal belongs to a
+// launcher, the line is sent to the launcher instead.
 //
-//   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
+//   resting --a launch begins--> waiting --first_after--> showing --the launch is over--> resting
 class LaunchLine {
  public:
   // `launch`: returns the progress of the launch; nullopt: no launch is under way, or the run is

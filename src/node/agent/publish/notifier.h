@@ -25,7 +25,7 @@ class Notifier {
   Notifier(Pool& pool, std::vector<std::string> targets, Environment environment);
 
   bool has_targets() const;
-  // `notice`: JSON. Each failure is reported in one line.
+  // Queues a notice (JSON) for all targets. Each failure is printed in one line.
   void tell(std::string notice);
   // Waits until all notices have been sent.
   boost::asio::awaitable<void> finish();

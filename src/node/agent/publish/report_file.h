@@ -13,13 +13,13 @@
 
 namespace toprun::publish {
 
-// Why an attempt failed; nullopt: the attempt did not fail.
+// Returns why the attempt with this verdict failed; nullopt if the attempt did not fail.
 std::optional<model::Cause> cause_in(const run::Verdict& verdict);
 
-// The content of the --report file, for a run that is over or still running.
+// Returns the content of the --report file, for a run that is over or still running.
 model::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
-// How long the end of a run waits for a file system that does not accept the report file.
+// How long the end of a run waits for a file system that does not accept the --report file.
 inline constexpr std::chrono::seconds report_limit{10};
 
 // The --report file. The pool writes one version at a time, so that no version replaces a newer
@@ -30,10 +30,10 @@ class ReportFile {
   // written the file; the new file still contains the end of that run.
   ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
-  // Writes a version while the run continues; the last attempt may not have ended. If the file
-  // cannot be written, prints this on stderr once.
+  // Writes a version of the file while the run continues: the last attempt may not have ended. If
+  // the file cannot be written, prints a message on stderr, but only once.
   void keep(model::RunRecord record);
-  // Writes the last version. If the file cannot be written within report_limit, prints this on
+  // Writes the last version. If the file cannot be written within report_limit, prints a message on
   // stderr.
   boost::asio::awaitable<void> finish(model::RunRecord record);
 

@@ -11,12 +11,13 @@
 
 namespace toprun::setup {
 
-// If pip found nothing because it could not connect to a package index: "no connection to pypi.org:
-// Temporary failure in name resolution". Empty: another error. Supports pip 22 to 26.
+// Returns which package index pip could not connect to, and why: "no connection to pypi.org:
+// Temporary failure in name resolution". `lines`: pip's output. Empty if pip failed for another
+// reason. Supports pip 22 to 26.
 std::string missing_connection(const std::vector<std::string>& lines);
 
-// The errors in the output of pip (or venv), on one line. The text includes the errors'
-// continuation lines. Empty if no line looks like an error. Supports pip 22 to 26.
+// Returns the errors in the output of pip (or venv) with their continuation lines, joined to one
+// line. Empty if no line looks like an error. Supports pip 22 to 26.
 std::string pips_words(const std::vector<std::string>& lines);
 
 // How Horovod is built: with NCCL and Gloo for GPUs, or with Gloo or MPI alone for CPUs.
@@ -35,10 +36,11 @@ struct VenvRequest {
   std::string nccl_home = {};
 };
 
-// A package specifier whose URL does not show the login, for messages and records:
+// Returns the package specifier with the login in its URL hidden, for messages and records:
 // "git+https://<secret>@host/repository".
 std::string without_login(std::string_view package);
 
+// One command of a build.
 struct Step {
   std::string what;  // text for messages, such as "pip install torch"; without logins
   std::vector<std::string> argv;
@@ -46,19 +48,19 @@ struct Step {
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
-// The commands that build the environment, in order. Horovod is built last and without pip's build
-// isolation, because it is built for the torch that the earlier steps have installed. The variables
-// for Horovod are those in its docs/install.rst; values from the user have priority. pip uses no
-// cache, unless PIP_CACHE_DIR names a folder, because a cache would fill the quota of the home
-// directory. Pure.
+// Returns the commands that build the environment, in order. Horovod is built last and without
+// pip's build isolation, for the torch that the earlier steps have installed. The variables for
+// Horovod are those in its docs/install.rst; values from the user have priority. pip uses a cache
+// only if PIP_CACHE_DIR names a folder, so that it does not fill the quota of the home directory.
+// Pure.
 std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
-// The environment for all steps. Variables of another Python environment are removed, because they
-// would redirect pip. Variables for proxies and for pip stay. Pure.
+// Returns the environment variables for all steps. Removes the variables of another Python
+// environment, which would redirect pip, and keeps those for proxies and for pip. Pure.
 Environment build_environment(const Environment& environment);
 
-// A command for the new environment. The command imports each given module, or else the modules of
-// every requested distribution, and torch. parse_imports() reads the last line of its output.
+// Returns a command that tests the new environment: it imports `requested.imports`, or if these are
+// empty the modules of every requested distribution and torch. Its last line shows the results.
 std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {
@@ -66,6 +68,7 @@ struct Imported {
   std::map<std::string, std::string> versions;  // by module
   std::map<std::string, std::string> failures;  // module → "ImportError: …"
 };
+// Parses the last line that import_command() prints.
 Result<Imported> parse_imports(std::string_view output);
 
 }  // namespace toprun::setup

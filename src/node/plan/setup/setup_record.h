@@ -21,6 +21,7 @@ namespace toprun::setup {
 // `submitted`. So an environment may be used only if it is `complete`.
 enum class State { submitted, building, complete, failed };
 
+// The content of this file.
 struct Record {
   State state = State::building;
   std::string why = {};    // if the build failed: the reason, in one line
@@ -46,44 +47,44 @@ inline constexpr std::string_view record_name = "toprun-setup.json";
 // Whether `toprun setup` builds an image at this path (FILE.sif, FILE.sqsh) instead of a virtual
 // environment.
 bool is_image(const std::filesystem::path& built);
-// The path of the record: inside a virtual environment, or beside an image as
+// Returns the path of the record: inside a virtual environment, or beside an image as
 // FILE.sif.toprun-setup.json.
 std::filesystem::path record_path(const std::filesystem::path& built);
 
-// The JSON text {"schema": "toprun.setup/1", "state": "complete", "job": …}, with the fields of
-// Record under their names.
+// Returns the JSON text {"schema": "toprun.setup/1", "state": "complete", "job": …}, with the
+// fields of Record under their names.
 std::string text_of(const Record& record);
-// Error: the text is not a record. The error names `label`. Missing fields are empty; unknown
-// fields are ignored.
+// Parses the JSON text of a record. Missing fields are empty; unknown fields are ignored. Error:
+// the text is not a record. The error names `label`.
 Result<Record> parse_record(std::string_view text, const std::string& label);
 
-// The record of the environment at this path. nullopt: the path has no record. Error: the record
-// cannot be read.
+// Reads the record of the environment at this path; returns nullopt if it has none. Error: the
+// record cannot be read.
 Result<std::optional<Record>> read_record(const std::filesystem::path& built);
 // Replaces the record atomically.
 Result<void> write_record(const std::filesystem::path& built, const Record& record);
 
-// The value of LOADEDMODULES as a list.
+// Splits the value of LOADEDMODULES into a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
-// Describes the differences between two sets of modules: "cuda/12.2 instead of cuda/12.4, without
-// nccl/2.20, rocm/6 besides". Empty: there is no difference.
+// Describes how the loaded modules differ from those of the build: "cuda/12.2 instead of cuda/12.4,
+// without nccl/2.20, rocm/6 besides". Empty if there is no difference.
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
 // Describes how the environment's contents differ from what a command line requests: "with numpy,
 // which this call does not name, and without torch==2.7, which this call names". The order of
-// contents does not matter. Empty: there is no difference.
+// contents does not matter. Empty if there is no difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& requested);
 
-// Whether the environment can be used on a node with this architecture. `what` names the
+// Checks that the environment can be used on a node with this architecture. `what` names the
 // environment in errors, as in "--venv env on host n0". Error: the environment is not complete, or
 // was built for another architecture.
 Result<void> check_usable(const Record& record, const std::string& what,
                           std::string_view architecture);
 
-// A description of a record that is not complete.
+// Describes the state of an environment that is not complete.
 std::string state_words(const Record& record);
 
 }  // namespace toprun::setup

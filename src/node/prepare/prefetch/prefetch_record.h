@@ -13,11 +13,11 @@
 
 namespace toprun::prefetch {
 
-// A name for the files that `python` would import for `modules`. The name is the same on all nodes
-// that see the same environment. The name changes if a package is installed, and is different for
-// another Python. The name is made from the program, pyvenv.cfg, the names in the site-packages
-// folders (which contain each package's version), conda's history and PYTHONPATH. Reads some files,
-// so key_of() may block. Empty: there is no such Python.
+// Returns KEY, the name of the record of the files that `python` would import for `modules`; empty
+// if there is no such Python. KEY is the same on all nodes that see the same environment. It
+// changes if a package is installed, and is different for another Python. It is made from the
+// program, pyvenv.cfg, the names in the site-packages folders (which contain each package's
+// version), conda's history and PYTHONPATH. May block, because it reads these files.
 std::string key_of(const std::string& python, const Environment& environment,
                    const std::vector<std::string>& modules);
 
@@ -47,8 +47,8 @@ struct Packages {
   std::int64_t changed_ns = 0;  // the time of the folder's last change, since 1970
 };
 
-// The files of an environment that imports read, in order. The lines are written by
-// node/prepare/prefetch/probe.py. The path comes last, so that it may contain blanks.
+// A record: the files of an environment that imports read, in order. node/prepare/prefetch/probe.py
+// writes it in this format. The path comes last in a line, so that it may contain blanks.
 //
 //   toprun prefetch 1
 //   packages 1795575911123456789 /opt/venv/lib/python3.11/site-packages
@@ -69,22 +69,23 @@ inline constexpr std::size_t most_lines = 1'000'000;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together
 inline constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
 
-// An error names the first invalid line.
+// Parses the text of a record. The error names the first invalid line.
 Result<Record> parse_record(std::string_view text);
 
-// The records of this user's environments: $XDG_CACHE_HOME/toprun/prefetch/KEY.files, else below
+// The records of this user's environments are $XDG_CACHE_HOME/toprun/prefetch/KEY.files, or below
 // ~/.cache. Only files owned by this user or root are trusted. All functions here may block.
 
-// nullopt: no variable of the environment names a home directory.
+// Returns the folder of these records; nullopt if no variable names a home directory.
 std::optional<std::filesystem::path> folder_of(const Environment& environment);
 
-// nullopt: there is no usable record. A record is ignored if it is malformed, or older than the
-// last change of the package folders. Error: a file or folder at this path belongs to another user.
+// Reads the record with this KEY; returns nullopt if there is no usable record. Ignores a record
+// that is malformed, or older than the last change of the package folders. Error: a file or folder
+// at this path belongs to another user.
 Result<std::optional<Record>> find_kept(const std::filesystem::path& folder,
                                         const std::string& key);
 
-// Replaces the record atomically, in a folder that only this user may enter. If there are more than
-// `most_kept` records, the oldest records are deleted.
+// Writes the record atomically, in a folder that only this user may enter. Deletes the oldest
+// records if there are more than `most_kept`.
 Result<void> keep(const std::filesystem::path& folder, const std::string& key,
                   std::string_view text);
 inline constexpr std::size_t most_kept = 64;

@@ -10,10 +10,10 @@
 namespace toprun::prefetch {
 
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
-// work(), each thread once. A thread that is free takes the next piece. Libraries and small files
-// are in two queues, and half of the threads begin with each queue, because an import needs both
-// from its beginning. Data that is already in the page cache is not read. Paths that are neither
-// regular files nor folders are skipped.
+// work(), each thread once, and each takes one piece after another. Libraries and small files are
+// in two queues. Half of the threads begin with each queue, because an import needs both kinds from
+// its beginning. Data that is already in the page cache is not read. Paths that are neither regular
+// files nor folders are skipped.
 class Reading {
  public:
   // The number of bytes that one request reads. Each thread needs this much memory.
@@ -23,7 +23,7 @@ class Reading {
 
   // Whether all pieces in a sample are in the page cache. Opens a few dozen files.
   bool is_cached() const;
-  // Returns when all pieces are read, or soon after stop().
+  // Reads pieces until all are taken, or until stop(). `thread`: the thread's number.
   void work(std::size_t thread);
   void stop() { stopped_ = true; }
 

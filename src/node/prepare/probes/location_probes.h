@@ -15,21 +15,21 @@
 
 namespace toprun::probes {
 
-// The locations of the members' nodes, from the members' evidence, the engine and files. The map is
-// empty if neither the order nor the workers need locations. Blocks while locate() reads files and
-// runs programs.
+// Finds the locations of the members' nodes in the network, from the members' evidence, the engine
+// and files. The map is empty if neither the order nor the workers need locations. Blocks while it
+// reads files and runs programs.
 Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);
 
-// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other.
-// nvidia-smi is asked only if the driver supports such domains (decide/topology/nvlink.h). A thread
-// of the pool waits for the answer.
+// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other, but
+// only if the driver supports such domains (decide/topology/nvlink.h). A thread of the pool waits
+// for the answer.
 //
 //   asking --answer or topology::auto_budget--> over
 class NvlinkProbe {
  public:
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
-  // Waits until the query is over; nullopt: nvidia-smi was not asked.
+  // Waits until the query is over. nullopt if nvidia-smi was not asked.
   boost::asio::awaitable<std::optional<model::ProgramOutput>> answer() const;
 
  private:
@@ -37,18 +37,17 @@ class NvlinkProbe {
   std::shared_ptr<Asking> asking_;  // null: nvidia-smi is not asked
 };
 
-// Asks this node's cloud provider for the node's location while the agents find each other. The
-// provider is asked only if the firmware names a cloud that this --topology uses. With `auto`, if
-// Slurm has already provided the location, the cloud's answer is used only if it arrives before the
-// agent joins.
+// Asks this node's cloud provider for the node's location while the agents find each other, but
+// only if the firmware names a cloud that this --topology uses. With `auto`, if Slurm has already
+// provided the location, the cloud's answer is used only if it arrives before the agent joins.
 //
 //   asking --answer or topology::auto_budget--> over
 class CloudProbe {
  public:
   CloudProbe(boost::asio::io_context& io, const plan::Job& job);
 
-  // Waits until the query is over. nullopt: no cloud was asked, or its answer is late and not
-  // needed.
+  // Waits until the query is over, if its answer is needed. nullopt if no cloud was asked, or if
+  // its answer is late and not needed.
   boost::asio::awaitable<std::optional<model::CloudPlace>> answer() const;
 
  private:

@@ -21,12 +21,12 @@ class NetworkWatch {
   // must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
-  // Reads the lines since the last look, up to a total of max_log_bytes per log. Returns why the
-  // workers must not continue; nullopt: no reason so far. Blocks.
+  // Reads the lines since the last call, up to a total of max_log_bytes per log. Returns why the
+  // workers must not continue, or nullopt if there is no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // True: no further look is needed. For each worker, the log shows that the worker does not use
-  // plain sockets for other nodes, or the log has reached the limit.
+  // Whether look() need not be called again: for each worker, the log shows that the worker does
+  // not use plain sockets for other nodes, or the log has reached the limit.
   bool is_settled() const;
 
  private:
@@ -46,14 +46,14 @@ struct NetworkProof {
   std::vector<fabric::PortCounters> counters;
 };
 
-// Whether toprun may let NCCL write a log. toprun may do so if the user has set none of NCCL's
-// debugging variables.
+// Whether toprun lets NCCL write a log. False if the user has set one of NCCL's debugging
+// variables.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
 // Sets the variables that make a worker's NCCL log its decisions to `file`.
 void let_nccl_write(Environment& worker, const std::string& file);
 
-// The error for a node that --require-rdma excludes.
+// Returns the error for a node that --require-rdma excludes.
 Error no_rdma(const std::string& why);
 
 // Reads a log from an offset, up to max_log_bytes. Returns the number of bytes read, or 0 if the
@@ -61,7 +61,8 @@ Error no_rdma(const std::string& why);
 std::size_t read_nccl_log(const std::string& path, std::size_t offset,
                           fabric::NcclLogReader& reader);
 
-// Reads the logs, at most max_log_bytes of each log, and reads the counters again. Blocks.
+// Determines which network the workers used: reads at most max_log_bytes of each log, and reads the
+// counters again. Blocks.
 fabric::NetworkUse network_use(const NetworkProof& proof, const fabric::NodeFabric& node);
 inline constexpr std::size_t max_log_bytes = 4u << 20;
 

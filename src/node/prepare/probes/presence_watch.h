@@ -16,19 +16,20 @@ inline constexpr std::chrono::seconds first_presence_look{2};  // when to query 
 inline constexpr std::chrono::seconds between_presence_looks{2};
 // How late a node's first process of the run may start.
 inline constexpr std::chrono::seconds slowest_begin{8};
-inline constexpr std::chrono::milliseconds more_per_node{20};  // each node adds this time to both
-                                                               // values above
+// Each node adds this time to between_presence_looks and to slowest_begin.
+inline constexpr std::chrono::milliseconds more_per_node{20};
 
-// Finds the nodes whose agents ended before they joined. The source is the engine's list of nodes
-// with processes of the run. Pure.
+// Finds the nodes whose agents ended before they joined, from the engine's answers: lists of the
+// nodes that have processes of the run. Pure.
 //
-// A node has ended if it had a process, and later has no process in two consecutive looks (answers
-// of the engine). If no agent starts late, a node without a process until `begun_by` has also
+// A node has ended if it had a process, and two consecutive answers later show no process on it. If
+// the engine says that no agent starts late, a node without a process until `begun_by` has also
 // ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}
 
+  // Adds the engine's next answer.
   void look(const engines::Presence& presence, SteadyTime now);
   bool has_ended(const std::string& node) const;
 
@@ -37,14 +38,14 @@ class Attendance {
   bool all_have_begun_ = false;
   std::set<std::string> seen_;
   std::set<std::string> now_;
-  std::set<std::string> before_;  // the nodes in the previous look
+  std::set<std::string> before_;  // the nodes in the previous answer
   int looks_ = 0;
 };
 
 // Periodically asks the engine which nodes have processes of the run, while this agent waits for
 // other agents. A thread of the pool waits for the answer.
 //
-//   resting --look_if_due()--> asking --answer--> resting; --the engine does not tell--> over
+//   resting --look_if_due()--> asking --answer--> resting; --the engine cannot answer--> over
 class PresenceWatch {
  public:
   PresenceWatch(Pool& pool, const plan::Job& job);

@@ -24,28 +24,28 @@ namespace toprun::stage {
 class Copy {
  public:
   // Finds out which data is already on the node: in a whole copy, in an unfinished copy, or in a
-  // copy of another version. Identical files of another version are reused. A file that has changed
-  // since it was copied is hashed again.
+  // copy of another version. Reuses identical files of another version. Hashes a file again if it
+  // has changed since it was copied.
   static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
   bool is_whole() const { return whole_; }
-  // Indexed by chunk. A chunk of zeros counts as present from the beginning, because it becomes a
-  // hole.
+  // Whether each chunk is present, indexed by chunk. A chunk of zeros counts as present from the
+  // beginning, because it becomes a hole.
   const std::vector<bool>& is_there() const { return is_there_; }
   std::uint64_t missing_bytes() const;
-  // Error: the file system has no room for the missing chunks.
+  // Checks the free disk space. Error: the file system has no room for the missing chunks.
   Result<void> check_room() const;
   // Writes a chunk whose hash has been checked.
   Result<void> write(std::uint32_t chunk, std::string_view bytes);
-  // Call finish() when all chunks are there. Makes links, sets times and modes, gives the copy its
-  // name, and removes other versions that no job uses.
+  // Call finish() when all chunks are present. Makes links, sets times and modes, renames the copy
+  // to KEY-DIGEST, and removes other versions that no job uses.
   Result<void> finish();
 
   // Call discard() when the copy cannot be finished. Frees the disk space of the copy.
   void discard();
 
-  // The location of the copy, even while it is unfinished.
+  // Returns the location of the copy, even while it is unfinished.
   Result<OpenTree> tree() const;
   // The path of the copy; valid once it is whole.
   std::string path() const { return cache_.path() + "/" + name_ + "/tree"; }

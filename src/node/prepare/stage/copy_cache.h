@@ -29,7 +29,7 @@ class CopyCache {
   Fd open_own(const std::string& name) const;
   // Like open_own(), but creates the folder if it is missing.
   Result<Fd> make_own(const std::string& name) const;
-  // The result is not open while another process holds the lock.
+  // Takes the lock KEY.lock. The result is not open while another process holds the lock.
   Result<Fd> try_lock(const std::string& key) const;
   // Removes a copy unless a job uses it.
   void remove_unused(const std::string& name) const;
@@ -41,7 +41,7 @@ class CopyCache {
   std::string path_;  // contains no links
 };
 
-// Returns KEY.
+// Returns KEY for the path of an environment.
 std::string key_of(const std::string& environment);
 
 }  // namespace toprun::stage

@@ -20,6 +20,7 @@ struct Upstream {
   int port = 0;
 };
 
+// What fetch() fetches, and from where.
 struct Order {
   std::string environment;          // the environment's path
   std::string base;                 // the folder for copies
@@ -27,13 +28,13 @@ struct Order {
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // The pause before the upstreams are asked again, if all upstreams failed.
+  // If all upstreams failed: the pause before they are asked again.
   std::chrono::milliseconds pause{1'000};
 };
 
 struct Fetched {
   std::uint64_t received_bytes = 0;
-  std::string from;  // the host that sent the last part; empty: all data was here already
+  std::string from;  // the host that sent the last part; empty: all data was on this node already
   std::string path;  // the path of the copy
   // These objects protect the copy from removal.
   std::shared_ptr<const CopyCache> cache;
@@ -43,9 +44,9 @@ struct Fetched {
 // The maximum number of consecutive rounds through all upstreams without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy with data from the first upstream that can provide data. If an upstream
-// fails, continues with the next upstream. Offers the received data to other nodes through `share`.
-// Blocks. The error is the reason why there is no copy; after an error, `share` is closed.
+// Makes this node's copy with data from the first upstream that can provide it; if that fails,
+// continues with the next. Offers the received data to other nodes through `share`. Blocks. The
+// error is the reason why there is no copy; after an error, `share` is closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

@@ -60,11 +60,11 @@ inline constexpr std::size_t hash_bytes = 32;
 using Hash = std::array<std::uint8_t, hash_bytes>;
 
 Hash hash_of(std::string_view bytes);
-// The hash with a key of hash_bytes bytes. Only a process that has the key can compute this hash.
+// Returns the hash with a key of hash_bytes bytes, which only a process with the key can compute.
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
 bool is_equal(const Hash& a, const Hash& b);  // takes constant time
 
-// The hash itself, as bytes of text.
+// Returns the bytes of the hash itself, as a text that refers to `hash`.
 std::string_view bytes_of(const Hash& hash);
 
 std::string hex(std::span<const std::uint8_t> bytes);
@@ -93,7 +93,7 @@ struct Entry {
   std::uint64_t size = 0;     // the size of a file
   std::int64_t mtime_ns = 0;  // the time of a file; Python compares this time with the time in a
                               // .pyc file
-  std::uint32_t first_chunk = 0;  // the number of chunks of all entries before this one
+  std::uint32_t first_chunk = 0;  // the index of its first chunk among the chunks of all entries
 
   std::uint32_t chunks() const {
     return static_cast<std::uint32_t>((size + chunk_bytes - 1) / chunk_bytes);
@@ -107,23 +107,24 @@ struct Manifest {
   std::vector<Entry> entries;
   std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries
 
-  // The path relative to the first entry; empty for the first entry.
+  // Returns the path relative to the first entry; empty for the first entry.
   std::string path_of(std::size_t entry) const;
   std::size_t chunk_size(const Entry& entry, std::uint32_t chunk) const;
-  // The file that contains a chunk.
+  // Returns the index of the file that contains a chunk.
   std::size_t entry_of(std::uint32_t chunk) const;
   std::uint64_t bytes() const;  // the total size of all files
   std::size_t files() const;
   bool operator==(const Manifest&) const = default;
 
-  // Numbers are little-endian:
+  // Returns the manifest in this format, with little-endian numbers:
   //   "toprun-manifest/1\n", u32 number of entries, and for each entry
   //   u8 kind, u16 mode, u32 parent, u16 length and bytes of its name, and
   //     of a file: u64 size, i64 time in ns, the hash of each chunk
   //     of a link: u16 length and bytes of its target
   std::string encode() const;
-  // Refuses a manifest that cannot describe a folder: a name with a slash, a parent that is not a
-  // folder, or two equal names. So no path of the manifest leads out of the folder.
+  // Parses this format. Error: the manifest cannot describe a folder, because of a name with a
+  // slash, a parent that is not a folder, or two equal names. So no path of a manifest leads out of
+  // the folder.
   static Result<Manifest> decode(std::string_view bytes);
 };
 

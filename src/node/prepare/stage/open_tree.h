@@ -22,11 +22,11 @@ namespace toprun::stage {
 // Whether the file has no data in this part, which may be after the file's end.
 bool is_hole(const Fd& file, off_t begin, std::size_t size);
 
-// The hash of a chunk of chunk_bytes zeros.
+// Returns the hash of a chunk of chunk_bytes zeros.
 const Hash& hash_of_zeros();
 
-// Data about a file that the kernel changes whenever a program changes the file, even if the
-// program resets the file's time.
+// Shows whether a file has changed: the kernel changes this data whenever a program changes the
+// file, even if the program resets the file's time.
 struct Stamp {
   std::uint64_t inode = 0;
   std::int64_t changed_ns = 0;  // 0: do not rely on this stamp
@@ -63,7 +63,7 @@ class OpenTree {
   std::string below(const std::string& path) const {
     return path.empty() ? name_ : name_ + "/" + path;
   }
-  // The whole path, for messages.
+  // Returns the whole path, for messages.
   std::string text(const std::string& path) const {
     return path.empty() ? path_ : path_ + "/" + path;
   }

@@ -47,7 +47,7 @@ struct Source {
 // are not read again. Errors: a file cannot be read, or changes during the scan.
 Result<Source> scan(const std::string& path, const Stamped* known);
 
-// Whether the file still matches the manifest, judged by its size and time.
+// Whether the file still matches its entry in the manifest, judged by its size and time.
 bool is_as_scanned(int fd, const Entry& entry);
 
 }  // namespace toprun::stage

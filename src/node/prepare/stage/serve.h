@@ -21,8 +21,8 @@
 
 namespace toprun::stage {
 
-// The data that this node offers to other nodes. A Share is used by the thread that reads or
-// receives the data and by the threads that send it.
+// The data that this node offers to other nodes. Used by the thread that reads or receives the data
+// and by the threads that send it.
 //
 //   empty --list()--> listed --open()--> open, while chunks are added
 //   any --close()--> closed
@@ -45,15 +45,16 @@ class Share {
   void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // True while this node waits for another job on the same node, which makes the same copy. Perhaps
-  // that job waits for our job on another node. So while this node waits, other nodes do not wait
-  // for this node.
+  // Set this to true while this node waits for another job on the same node that makes the same
+  // copy. Meanwhile, other nodes do not wait for this node, because the other job may wait for our
+  // job on another node.
   void set_waiting(bool waiting);
   // Ends all waits in the functions below. Other code can check stopped().
   void stop();
   bool stopped() const { return stopped_; }
 
-  // Each of these functions waits for at most `wait`. A refusal is final.
+  // Each of the next three functions waits for at most `wait` for what its name says, and returns
+  // null or false if it does not happen. A refusal is final.
   std::shared_ptr<const List> list_within(std::chrono::milliseconds wait);
   bool has_within(std::uint32_t chunk, std::chrono::milliseconds wait);
   bool is_open_within(std::chrono::milliseconds wait);
@@ -88,24 +89,25 @@ struct Visit {
   std::string read_ahead = {};  // bytes already received after their line
 };
 
-// Answers until the other end has all data, disconnects, or is refused. Blocks.
+// Answers the other agent until it has all data, disconnects, or is refused. Blocks.
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits = {});
 
-// The hash with which an end proves that it has the key. `asks`: true for the end that asks.
+// Returns the hash with which one end of the connection proves that it has the key. `asks`: true
+// for the proof of the end that asks for the environment.
 Hash proof_of(const Hash& key, std::string_view their_line, std::string_view our_line, bool asks);
 
-// The maximum number of connections that have not shown the key. If there are more such
-// connections, the oldest connection is closed. To block agents, an attacker would have to open
-// this many connections in less time than a handshake takes; besides, agents retry.
+// The maximum number of connections that have not proved that they have the key. If there are more,
+// the oldest of them is closed. To block agents, an attacker would have to open this many
+// connections in less time than a handshake takes; besides, agents retry.
 inline constexpr std::size_t most_undecided = 4'096;
 inline constexpr std::chrono::seconds undecided_limit{15};
 
-// Receives the connections of agents that ask for the environment, until each connection has shown
-// the key. Any process can connect to the port, so a connection gets a thread only after it has
-// shown the key. All code of an Entrance runs on the event loop.
+// Checks the connections of agents that ask for the environment: each has to prove that it has the
+// key. Any process can connect to the port, so a connection gets a thread only after this proof.
+// All code of an Entrance runs on the event loop.
 class Entrance {
  public:
-  // Receives the connections that have shown the key.
+  // Receives the connections that have proved that they have the key.
   using Admit = std::function<void(Visit)>;
 
   Entrance(boost::asio::io_context& io, Admit admit, std::size_t most = most_undecided);

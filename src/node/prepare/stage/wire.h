@@ -19,11 +19,11 @@ namespace toprun::stage {
 // node/link/preamble.h; the agent that asks has the role `stage`. After the preambles, both sides
 // send these records:
 //
-//   asking    a hash of both preambles under the job's key
-//   answering another such hash
-//   asking    what it has:     the digest of a manifest, or nothing
-//   answering manifest, seal   unless the manifest is the same
-//   asking    what it lacks:   a bit for each chunk
+//   asking    proof           a hash of both preambles under the job's key
+//   answering proof           another such hash
+//   asking    has             the digest of the manifest that it has, or nothing
+//   answering manifest, seal  only an empty seal if the manifest is the same
+//   asking    lacks           a bit for each chunk
 //   answering data …, end
 //
 // A record is a head of 16 bytes (u32 kind, u32 length, u64 number) and `length` bytes. While the
@@ -53,7 +53,7 @@ inline constexpr std::size_t most_part_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t most_reason_bytes = 2000;
 
 std::string encode(const Head& head);
-// nullopt: the kind is unknown.
+// Parses the head of a record. nullopt if the kind is unknown.
 std::optional<Head> decode_head(std::string_view bytes);
 
 // The time limits with which both ends wait for each other.
@@ -78,12 +78,12 @@ class Wire {
   Result<std::string> read_line(std::size_t most_bytes);
   Result<void> read(char* bytes, std::size_t size);
   Result<Head> read_head();
-  // Sends at once, including bytes that were queued before.
+  // Sends the bytes at once, after the bytes that were queued before.
   Result<void> send(std::string_view bytes);
   Result<void> send(const Head& head, std::string_view bytes);
-  // The bytes are sent with the next send(), or by flush().
+  // Queues a record, which is sent before the next send(), or by flush().
   Result<void> queue(const Head& head, std::string_view bytes);
-  // The bytes are sent directly from a file, without a copy in this process.
+  // Sends a record whose bytes come directly from a file, without a copy in this process.
   Result<void> send_file(const Head& head, int file, std::uint64_t offset);
   Result<void> flush() { return send({}); }
   // Whether the other end has closed the connection.

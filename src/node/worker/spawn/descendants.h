@@ -12,8 +12,9 @@
 
 namespace toprun::spawn {
 
-// If a process survives SIGKILL for this time, it will not die, because a driver or file server
-// hangs. After this time, toprun reports the process and no longer waits for it.
+// How long toprun waits for the death of a process after SIGKILL before it only reports the
+// process. A process that survives for this time will not die, because a driver or file server
+// hangs.
 inline constexpr std::chrono::seconds unkillable_limit{15};
 
 // All functions here ignore commands that base/process/command.h has started, and their child
@@ -23,9 +24,9 @@ inline constexpr std::chrono::seconds unkillable_limit{15};
 // processes.
 int signal_descendants(int signal, pid_t spared = 0);
 
-// Reaps processes until the kernel reports no child. In each iteration, calls `beat` and sends
-// `signal` (0: no signal) to every descendant, because a process may fork meanwhile. False: some
-// processes are left after `limit`.
+// Reaps processes until the kernel reports no child. Calls `beat` and sends `signal` (0: no signal)
+// to every descendant repeatedly, because a process may fork meanwhile. False if some processes are
+// left after `limit`.
 bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat = {});
 
 // Whether there is no process below the calling process, except `spared`.
@@ -45,14 +46,14 @@ bool catches(pid_t pid, int signal);
 // prevents its end.
 std::string describe_process(pid_t pid);
 
-// Descriptions of all processes below the calling process except `spared`.
+// Describes all processes below the calling process except `spared`.
 std::vector<std::string> describe_descendants(pid_t spared = 0);
 
-// From now on, orphaned descendants become children of this process. So a descendant cannot escape
-// by a double fork.
+// Makes this process a subreaper: from now on, orphaned descendants become its children. So a
+// descendant cannot escape by a double fork.
 void become_subreaper();
 
-// Whether the kernel lets this process be one. Emulators and sandboxes may not.
+// Whether this process is a subreaper. Emulators and sandboxes may not allow it.
 bool is_subreaper();
 
 }  // namespace toprun::spawn

@@ -37,25 +37,25 @@ struct Inherited {
   int affinity_bytes = no_affinity;
   std::vector<int> descriptors;  // descriptors above 2, such as an engine's connection to its task
 
-  // The CPUs in the affinity mask, ascending.
+  // Returns the CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // If one of the descriptors 0, 1 and 2 is closed, opens /dev/null as this descriptor, so that no
-  // other file of this process becomes a worker's stdin, stdout or stderr. After this, capture()
-  // reads the attributes.
+  // Reads the attributes of this process. Before this, opens /dev/null for each of the descriptors
+  // 0, 1 and 2 that is closed, so that no other file of this process becomes a worker's stdin,
+  // stdout or stderr.
   static Inherited capture();
 
-  // Restores all attributes in the calling process before its exec. This function is
-  // async-signal-safe, for use in the child of a fork. The signal mask is restored last.
+  // Restores all attributes in the calling process, the signal mask last. Async-signal-safe, for
+  // use in the child of a fork before its exec.
   void restore() const;
 };
 
-// A CPU mask in the format of sched_setaffinity(2).
+// Returns a CPU mask in the format of sched_setaffinity(2).
 std::vector<std::byte> affinity_mask(const std::vector<int>& cpus);
 
-// How long spawn() waits for the kernel to load all programs. If a program takes longer, because a
-// file system hangs, it counts as started. If the start of such a program fails later, the process
-// exits with `exec_failed`.
+// How long spawn() waits for the kernel to load all programs. A program that takes longer, because
+// a file system hangs, counts as started. If its start fails later, the process exits with
+// `exec_failed`.
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
@@ -80,8 +80,8 @@ class ProgramSearch {
  public:
   // Errors name `host`.
   explicit ProgramSearch(std::string host) : host_(std::move(host)) {}
-  // The file that execvp would run for `name`: the name itself if it contains a slash, else the
-  // first executable file with that name in `path_variable`.
+  // Returns the file that execvp would run for `name`: the name itself if it contains a slash, else
+  // the first executable file with that name in the folders of `path_variable` (a value of PATH).
   Result<std::string> find(const std::string& name, const std::string& path_variable);
 
  private:

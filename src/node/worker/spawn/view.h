@@ -18,8 +18,8 @@ class View {
   static Result<std::shared_ptr<const View>> make(const std::string& shown,
                                                   const std::string& path);
 
-  // For the child of a fork: enters the namespaces. The current folder stays the same.
-  // Async-signal-safe. On false, errno is set.
+  // Enters the namespaces, in the child of a fork. The current folder stays the same.
+  // Async-signal-safe. Returns false and sets errno if this fails.
   bool enter() const;
 
  private:

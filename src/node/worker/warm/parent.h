@@ -18,8 +18,7 @@
 
 namespace toprun::warm {
 
-// The time limit for the imports. The imports take minutes if the files are not cached and many
-// nodes read the files.
+// The time limit for the imports, which take minutes if many nodes read files that are not cached.
 inline constexpr std::chrono::seconds import_limit{300};
 // The time limit for the forks of all ranks of an attempt.
 inline constexpr std::chrono::seconds fork_limit{20};
@@ -28,8 +27,8 @@ inline constexpr std::chrono::seconds fork_limit{20};
 // (node/worker/warm/bootstrap.py). The process is started like a rank, with the same command line,
 // but it never runs the user's script.
 //
-//   checking --our module is imported--> importing --done, and safe to fork--> ready
-//       \------------------------------------\--- it refuses, ends, or breaks ---> refused
+//   checking --bootstrap.py runs--> importing --imports done, and safe to fork--> ready
+//       \-------------------------------\--- the process refuses, ends or fails ---> refused
 //
 // An intermediate process forks the ranks and ends at once. So the ranks become children of the
 // calling process, which must be a subreaper. Call all methods on the thread that started the
@@ -100,11 +99,11 @@ class Parent {
   std::vector<std::string> imported_;
 };
 
-// The message for users whose ranks are started normally, not by the parent.
+// Returns the message for users whose ranks are started normally, not by the parent.
 std::string left_out(const std::string& host, const std::string& why);
 
-// Handles the parent's messages until the parent is ready or refused. At the parent's deadline, the
-// parent is refused.
+// Handles the parent's messages until its state is ready or refused. At the parent's deadline, sets
+// its state to refused.
 boost::asio::awaitable<void> settle(boost::asio::io_context& io, std::shared_ptr<Parent> parent);
 
 }  // namespace toprun::warm
