@@ -26,7 +26,7 @@ struct PmiMeeting {
   int nodes = 1;     // number of nodes that run a process
 };
 
-// Exchanges facts with the other processes of the mpiexec, all of which must call this function.
+// Exchanges facts with the other processes of the mpiexec. All of them must call this function.
 // Rank 0 publishes `words`: at most 512 bytes, without blanks and semicolons. The words of other
 // ranks are ignored. The call blocks until all processes have called this function, or until the
 // deadline. At its end, the function closes the connection: if a rank used PMI and exited without

@@ -28,8 +28,8 @@ struct Pictured {
   bool is_over = false;  // no more pictures will arrive: the job or the connection has ended
 };
 
-// Receives the pictures of a running job, each of which is the job's state at one time. Uses a
-// separate thread, which may outlive this object.
+// Receives the pictures of a running job. A picture is the job's state at one time. Uses a separate
+// thread, which may outlive this object.
 class PictureFeed {
  public:
   // Reads from the job's socket.
