@@ -277,7 +277,7 @@ class NcclBackend final : public measure::Backend {
     }
     const std::string_view keys[] = {key};
     const auto arrived = TRY(group_.store.wait(keys, init_limit));
-    if (!arrived) return fail("NCCL's id", "the first rank did not create the id");
+    if (!arrived) return fail("no NCCL id", "the first rank did not create it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size())
       return fail("NCCL's id", "the length of the id is wrong");

@@ -23,8 +23,9 @@ struct Request {
   std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, if `factor` is not set
   std::optional<double> factor = {};    // each size is the previous size times this factor; > 1
   std::size_t iterations = 20;
-  // More than `iterations` are measured until those of a size took this long together: a mean over
-  // less than a scheduler's time slice is chance. 0: `iterations` exactly.
+  // Each size is measured for at least this long, if necessary with more than `iterations`
+  // iterations: the mean over less than a scheduler's time slice depends on chance. 0: exactly
+  // `iterations`.
   std::chrono::milliseconds least_time{50};
   std::size_t warmups = 1;
   std::size_t aggregated = 1;  // operations that a GPU's library receives together

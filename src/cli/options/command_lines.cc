@@ -151,7 +151,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun stacks --dumps ~/.cache/torch", "which ranks were behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
-         "job's toprun on the root's host (in a shell: $!)"}}},
+         "job's toprun on its first node ($! in the shell that started it with &)"}}},
       {Command::report,
        "report",
        "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
@@ -168,7 +168,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun top --json 17 | head -1", "one snapshot, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
-         "job's toprun on the root's host (in a shell: $!)"}},
+         "job's toprun on its first node ($! in the shell that started it with &)"}},
        {"The key ? lists the keys. Without a terminal, `toprun top` prints one snapshot and "
         "exits."}},
       {Command::eta,

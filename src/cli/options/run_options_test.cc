@@ -451,7 +451,7 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "in the environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
             Notes{"PET_START_METHOD=fork has no effect: toprun always starts each worker as a "
-                  "program"});
+                  "separate program"});
 }
 
 TEST(RunOptions, LogsThatNobodyWants) {

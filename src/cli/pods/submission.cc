@@ -180,9 +180,10 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
     say("a PyTorchJob is not possible with restricted pods: its operator adds an init container "
         "that the restricted Pod Security level forbids");
   } else {
-    say("the training operator adds an init container to a PyTorchJob's workers; the `restricted` "
-        "Pod Security level allows this container only if the operator's "
-        "--pytorch-init-container-template-file says so; otherwise use --operator jobset");
+    say("perhaps the workers' pods are refused: the training operator adds an init container to "
+        "them, and the `restricted` Pod Security level allows this container only if the template "
+        "in the operator's --pytorch-init-container-template-file gives it the security context "
+        "that the level requires; --operator jobset adds no init container");
   }
 }
 

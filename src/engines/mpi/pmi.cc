@@ -60,7 +60,7 @@ class Proxy {
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
         return fail("PMI: not all ranks reached the barrier in time",
-                    "some ranks did not start, or do not run toprun",
+                    "some ranks did not start, or were not started by toprun",
                     "check the hosts that print no message");
       }
       char byte = 0;

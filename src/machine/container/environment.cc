@@ -133,7 +133,8 @@ Result<std::string> expand(std::string_view text, const Lookup& lookup) {
     const auto value = value_of(text.substr(1, end - 1), lookup);
     if (!value) return value;
     out += *value;
-    if (out.size() > max_expanded_bytes) return usage("a value", "is longer than 1 MiB");
+    if (out.size() > max_expanded_bytes)
+      return usage("a value with its variables expanded", "is longer than 1 MiB");
     text.remove_prefix(end + 1);
   }
   return out;

@@ -150,8 +150,8 @@ NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environmen
 // /etc/nccl.conf. If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
 std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
 
-// Parses lines "NAME=VALUE". A line that begins with '#' is a comment; other lines are ignored, as
-// in NCCL.
+// Returns the lines of the form NAME=VALUE. As in NCCL, comments (lines that begin with '#') and
+// lines of any other form are ignored.
 std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file);
 
 // Whether a job on several machines uses one of this machine's network interfaces.

@@ -23,9 +23,9 @@ std::vector<std::string> arguments_for(const plan::Job& job);
 // the command's standard input, and returns the exit code of the whole run.
 int run_step(const plan::Job& job);
 
-// The form of a command's output. `plain`: the output is shown unchanged. `tagged`: the output
-// consists of pieces of the ranks' lines with tags (engines/mpi/mpirun.h), and is shown in
-// whole lines.
+// The form of a command's output. `plain`: the output is shown unchanged. `tagged`: the command
+// prints the ranks' lines in pieces, each with a tag that names its rank (engines/mpi/mpirun.h);
+// toprun joins the pieces and shows whole lines.
 enum class Written { plain, tagged };
 
 // A launcher forwards the first two requests to end (base/process/impatience.h). At the third

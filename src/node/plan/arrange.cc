@@ -315,7 +315,8 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
                 "use --order name, given or topology");
   }
   if (choice.order == Order::topology && map.source.empty()) {
-    return fail("--order topology", "no source knows the positions of the nodes",
+    return fail("--order topology",
+                "toprun found no information on where the nodes are in the network",
                 "give a topology file with --topology FILE, or use --order name");
   }
   const bool by_rank = choice.order == Order::given && !all_have(nodes, &Node::index);

@@ -34,7 +34,7 @@ struct Tree {
 };
 Tree tree_of(const snapshot::Picture& picture);
 
-// A node's ranks: [first, end). Ranks that are not in the picture are left out.
+// The ranks [first, end) of a node, without ranks of which snapshot::Picture has no data.
 struct Ranks {
   std::size_t first = 0;
   std::size_t end = 0;

@@ -72,7 +72,7 @@ const std::vector<ExitCode>& codes_of_others() {
   static const std::vector<ExitCode> codes = {
       {"0", "done"},
       {code_text(exit_failure), "the command failed; one line on stderr says why"},
-      {code_text(exit_usage), "the command line is wrong, or a file named on it is"},
+      {code_text(exit_usage), "the command line, or a file that it names, is wrong"},
   };
   return codes;
 }
@@ -82,7 +82,7 @@ const std::vector<ExitCode>& codes_of_compare() {
       {"0", "no result became slower; a line on stderr names the results that could not be judged"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage),
-       "the command line is wrong, or a file named on it is, or the two files have no row in "
+       "the command line, or a file that it names, is wrong, or the two files have no row in "
        "common"},
       {code_text(model::exit_found),
        "a result became slower by more than a quarter, spread included; with --fail-below, by "

@@ -300,11 +300,12 @@ Result<int> run_logs(const options::Call& call) {
     options.id = TRY(jobs::latest_job_here(call.environment));
   }
   if (options.choice.rank && !options.choice.node.empty()) {
-    return usage("--rank with --node", "a rank is on only one node", "give only one of them");
+    return usage("--rank with --node", "--rank alone chooses one file", "give only one of them");
   }
   if (const auto job = jobs::files_at(options.id)) {
     if (options.follow) {
-      return usage("--follow", "a job is followed by its id",
+      return usage("--follow",
+                   "toprun can follow a job only by its id, not by its folder or report file",
                    fmt::format("toprun logs -f {}", jobs::id_word(job->id)));
     }
     return show_files(options, *job, call.environment);

@@ -146,7 +146,7 @@ Result<Printing> start_printing(PictureFeed::State& state, const std::vector<std
   auto err = TRY(process::make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::lock_guard lock(state.mutex);
-  if (state.ending) return fail("cannot look at the job", "toprun is ending");
+  if (state.ending) return fail("cannot look at the job", "the job's toprun is ending");
   const auto pid = TRY(start(command, environment,
                              {.in = nothing.get(),
                               .out = out.write.get(),
