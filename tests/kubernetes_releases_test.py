@@ -196,7 +196,7 @@ class Namespaces(ReleasesCase):
 
     def test_a_pytorchjobs_workers_are_told_of(self):
         _, finished = self.made("pytorchjobs", "--operator", "pytorchjob", "-N", "2", "--restricted")
-        self.assertIn("adds an init container to a PyTorchJob's workers", finished.err)
+        self.assertIn("adds an init container to them", finished.err)
         for words in (("-N", "1"), ("-N", "1-2")):
             _, finished = self.made("pytorchjobs", "--operator", "pytorchjob", *words, "--restricted")
             self.assertNotIn("init container", finished.err)
