@@ -361,7 +361,7 @@ class Logs(Queue):
         self.assertIsNone(live["ended"])
         status = self.toprun("status", job)
         self.assert_ok(status)
-        self.assertIn("toprun     attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
+        self.assertIn("run        attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
         self.assertRegex(status.out, r"(?m)^  phases     join .*, order .*, spawn .*s$")
         for row in re.findall(r"(?m)^  slowest +(.*)$", status.out):  # only what took long
             self.assertRegex(row, r"n[01] took ([1-9]\d\d ms|\d+\.\d s) to (join|start its ranks) \(median .*\)$")
@@ -424,7 +424,7 @@ class Logs(Queue):
         cluster.wait_for(lambda: report.exists() and len(json.loads(report.read_text())["attempts"])
                          == 2 and self.ranks_run(report), "a second attempt")
         status = self.toprun("status", job).out
-        self.assertIn("toprun     attempt 1: its ranks run", status)
+        self.assertIn("run        attempt 1: its ranks run", status)
         self.assertRegex(status, r"attempt 0  rank 1 on n1 ended with exit code 9")
 
 

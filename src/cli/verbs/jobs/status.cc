@@ -255,7 +255,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   if (run.attempts.empty()) return {};
   const model::AttemptRecord& last = run.attempts.back();
   const bool runs = !job_has_ended && run.running_at;
-  std::string out = row("toprun", run_text(run, job_has_ended));
+  std::string out = row("run", run_text(run, job_has_ended));
   out += row("restarts", restarts_text(run));
   if (run.gathering && runs) out += gathering_rows(*run.gathering);
   out += phases_rows(last);
