@@ -462,6 +462,24 @@ class Report(web_cases.Windows):
     def test_a_failure(self):
         finished, file = self.report("import os, sys\nif os.environ['RANK'] == '1':\n    sys.exit('the disk is full')\n"
                                      "import time; time.sleep(60)")
+    def test_is_not_printed_on_a_terminal(self):
+        _, page = self.report("pass")
+        report = page.with_name("report.json")
+        for words, code in ((["--html"], 2), (["--html", "-o", "-"], 0), ([], 0)):
+            shown, terminal = pty.openpty()
+            self.addCleanup(os.close, shown)
+            with open(terminal, "wb") as out:
+                finished = subprocess.Popen([support.binary(), "report", report, *words], stdout=out, stderr=subprocess.PIPE)
+            while select.select([shown], [], [], 0.2)[0] or finished.poll() is None:
+                try:
+                    os.read(shown, 65536)
+                except OSError:  # nobody has it open any more
+                    break
+            said = finished.communicate()[1].decode()
+            self.assertEqual(finished.returncode, code, said)
+            self.assertEqual(said, "toprun: --html: the page is for a browser, and stdout is a terminal; "
+                                   "write the page to a file: -o FILE\n" if code else "")
+
         self.assertEqual(finished.code, 1)
         page = self.shown(file)
         self.assertEqual(page.text("stage"), "ended with exit code 1")
