@@ -565,6 +565,19 @@ class Words(Queue):
             self.assertRegex(on_terminal(words), rf"\x1b\[{colour}mtoprun: job \d+: (ended|failed)")
             self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
 
+    def test_how_a_script_of_ones_own_gets_a_report(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        more = re.search(r"(?m)^  more +if its script runs toprun: toprun (.*) lets status show ranks", self.toprun("status", job).out)
+        self.assertEqual(more[1], f'--node-log "{folder}/$SLURM_JOB_ID" --report "{folder}/$SLURM_JOB_ID/report.json"')
+        self.login("scancel", job)
+        job = self.submit("-N1", script=f"{TOPRUN} {more[1]} --no-python sh -c 'exit 3'", folder=folder)
+        cluster.wait_for(lambda: "exit code 3" in (told := self.toprun("status", job).out) and "ended" in told, "its end")
+        told = self.toprun("status", job).out
+        self.assertRegex(told, r"(?m)^  attempt 0  rank 0 on n\d ended with exit code 3")
+        self.assertNotIn("  more ", told)
+
     def test_completion_asks_slurm(self):
         job = self.submit("-N1", "-J", "mine")
         for words, expected in ((["logs", ""], f"{job}\tmine, "), (["submit", "-p", "ur"], "urgent"),

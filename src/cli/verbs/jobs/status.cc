@@ -318,6 +318,22 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     }
     if (job.progress) out += row("training", jobs::progress_text(*job.progress));
     out += row("nodes", job.node_list.empty()
+// For a script that was not written by `toprun submit`: how it gets a report, which may be found
+// only in the folder of the job's id beside the engine's output file.
+std::string more_text(const jobs::KnownJob& known) {
+  const bool is_own_script = known.job && known.job->state != JobState::pending && known.files &&
+                             !known.report && !known.story.submitted && !known.setup;
+  if (!is_own_script) return {};
+  const std::string beside = std::filesystem::path(known.files->folder).parent_path().string();
+  const std::string folder =
+      printable(beside) +
+      (known.id.contains('_') ? "/${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" : "/$SLURM_JOB_ID");
+  return fmt::format(
+      "if its script runs toprun: toprun --node-log \"{0}\" --report \"{0}/report.json\" lets "
+      "status show ranks, phases and the cause of a failure",
+      folder);
+}
+
                             ? fmt::format("{} wanted", job.nodes)
                             : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
     out += row("folder", printable(job.folder));
@@ -333,7 +349,8 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
   if (!known.files) return out + advice;
-  return out + page_rows(known) + files_rows(*known.files) + advice +
+  return out + page_rows(known) + files_rows(*known.files) + row("more", more_text(known)) +
+         advice +
          row(advice.empty() ? "next" : "",
              fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
