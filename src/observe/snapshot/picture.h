@@ -79,8 +79,8 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
 // Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
 Result<Picture> picture_in(const nlohmann::json& object);
 
-// The last state of a run that has ended, as its report tells it: which rank failed first, and
-// which ranks were lost or in the hang. The report does not tell how each other rank ended.
+// The last state of a run that has ended, as its report tells it: which ranks failed, were lost or
+// were in the hang. The report does not tell how each other rank ended.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

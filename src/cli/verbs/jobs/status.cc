@@ -242,6 +242,18 @@ std::string lost_text(const model::LostNode& lost) {
                      lost.why.empty() ? "" : ": ", lost.why);
 }
 
+// "ranks 1-3 failed too, with exit code 5: ValueError: …".
+std::string failed_too_text(const model::FailedToo& some) {
+  constexpr std::size_t most_ranges = 8;
+  std::string text = fmt::format("{} {} failed {}", some.ranks.size() == 1 ? "rank" : "ranks",
+                                 ranges_text(some.ranks, most_ranges),
+                                 some.lost_peer ? "as a consequence" : "too");
+  if (some.exit_code) text += fmt::format(", exit code {}", *some.exit_code);
+  if (some.signal) text += ", killed by " + signal_name(*some.signal);
+  if (!some.message.empty()) text += fmt::format(": {}", some.message);
+  return text;
+}
+
 // `above`: the hang that is already shown.
 std::string cause_text(const model::AttemptRecord& attempt,
                        const std::optional<model::Hang>& above) {
@@ -266,6 +278,9 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   for (const model::AttemptRecord& attempt : run.attempts) {
     std::string label = fmt::format("attempt {}", attempt.attempt);
     if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    for (const model::FailedToo& some : attempt.failed_too) {
+      if (!some.ranks.empty()) out += row(std::exchange(label, ""), failed_too_text(some));
+    }
     for (const model::LostNode& lost : attempt.lost_nodes) {
       out += row(std::exchange(label, ""), lost_text(lost));
     }
@@ -303,21 +318,6 @@ std::string page_rows(const jobs::KnownJob& known) {
   return out;
 }
 
-std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style& style) {
-  std::string out;
-  const bool ended = !known.job || has_ended(known.job->state);
-  const jobs::JobSummary what = jobs::summary_of(known);
-  if (known.job) {
-    const Job& job = *known.job;
-    out += headline(job);
-    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), style));
-    out += waiting_rows(*queue, job);
-    out += row("times", times_text(job, known.story.submitted));
-    if (job.state == JobState::running && known.files) {
-      out += row("last line", jobs::last_line_in(*known.files).shown());
-    }
-    if (job.progress) out += row("training", jobs::progress_text(*job.progress));
-    out += row("nodes", job.node_list.empty()
 // For a script that was not written by `toprun submit`: how it gets a report, which may be found
 // only in the folder of the job's id beside the engine's output file.
 std::string more_text(const jobs::KnownJob& known) {
@@ -334,6 +334,21 @@ std::string more_text(const jobs::KnownJob& known) {
       folder);
 }
 
+std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style& style) {
+  std::string out;
+  const bool ended = !known.job || has_ended(known.job->state);
+  const jobs::JobSummary what = jobs::summary_of(known);
+  if (known.job) {
+    const Job& job = *known.job;
+    out += headline(job);
+    out += row("state", coloured(state_of(job, what), jobs::colour_of(job.state), style));
+    out += waiting_rows(*queue, job);
+    out += row("times", times_text(job, known.story.submitted));
+    if (job.state == JobState::running && known.files) {
+      out += row("last line", jobs::last_line_in(*known.files).shown());
+    }
+    if (job.progress) out += row("training", jobs::progress_text(*job.progress));
+    out += row("nodes", job.node_list.empty()
                             ? fmt::format("{} wanted", job.nodes)
                             : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
     out += row("folder", printable(job.folder));

@@ -309,7 +309,8 @@ class Panel {
   stateText(rank) {
     const {model} = this;
     const cause = model.job.attempts?.at(-1)?.cause;
-    const code = model.figureOf('code', rank) ?? (cause?.rank === rank && cause.signal === null ? cause.exit_code : null);
+    const failure = cause?.rank === rank ? cause : model.failureOf(rank);
+    const code = model.figureOf('code', rank) ?? (failure?.signal === null ? failure.exit_code : null);
     const state = model.stateOf(rank);
     return `${STATES[state] ?? 'unknown'}${state === 'f' && isNumber(code) ? `, exit code ${code}` : ''}`;
   }
