@@ -86,6 +86,20 @@ class Submit(SubmitCase):
                       (folder / f"logs/{id}/{nodes[0]}.out").read_text())
         self.assertTrue((folder / f"logs/{id}/report.json").exists())
 
+    def test_a_report_elsewhere_is_found_by_the_jobs_id(self):
+        folder = self.folder()
+        words = ["--nodes", "1", "--report", "own.json", "--no-python", "sh", "-c", "exit 3"]
+        first = self.submitted(*words, cwd=folder)
+        self.wait_for_state(first, "FAILED")
+        for words_of_status in (["status", first], ["report", first]):
+            told = self.login(TOPRUN, *words_of_status, cwd=folder)
+            self.assert_ok(told)
+            self.assertRegex(told.out, r"rank 0 on n\d ended with exit code 3")
+        second = self.submitted(*words, cwd=folder)
+        self.wait_for_state(second, "FAILED")
+        self.assertIn("  attempt 0  rank 0 on ", self.login(TOPRUN, "status", second, cwd=folder).out)
+        self.assertNotIn("  attempt 0  ", self.login(TOPRUN, "status", first, cwd=folder).out, "the file is of another job")
+
     def test_server_dry_run_asks_slurm(self):
         finished = self.submit("--dry-run=server", "--nodes", "2", "--no-python", "true")
         self.assert_ok(finished)
