@@ -290,6 +290,10 @@ while not""", 1))
         self.assertRegex(shown.out, r"rank 1 +failed, code 7 .*boom")
         self.assertRegex(shown.out.splitlines()[-1], r"^the job has ended: .*rank 1 on \S+ ended with exit code 7.*; this is its last state, "
                                                      r"by its report; toprun status 999994 shows more$")
+        by_file = self.toprun("top", folder / "logs/999994/report.json")
+        self.assert_ok(by_file)
+        self.assertEqual(by_file.out.splitlines()[1:-1], shown.out.splitlines()[1:-1])
+        self.assertRegex(by_file.out.splitlines()[-1], r"^the job has ended: failed.*exit code 7.*; toprun status \S+report.json shows more$")
         for_programs = self.toprun("top", "--json", "999994", cwd=folder, env={"PATH": "/nowhere"})
         self.assertEqual((for_programs.code, for_programs.out), (1, ""), for_programs)
 
