@@ -477,8 +477,8 @@ class Report(web_cases.Windows):
                     break
             said = finished.communicate()[1].decode()
             self.assertEqual(finished.returncode, code, said)
-            self.assertEqual(said, "toprun: --html: the page is for a browser, and stdout is a terminal; "
-                                   "write the page to a file: -o FILE\n" if code else "")
+            self.assertEqual(said, "toprun: standard output: a terminal does not show a page (HTML); "
+                                   "give -o FILE, or -o - to print it anyway\n" if code else "")
 
     def test_a_failure(self):
         finished, file = self.report("import os, sys\nif os.environ['RANK'] == '1':\n    sys.exit('the disk is full')\n"

@@ -90,8 +90,8 @@ std::string dumped(const json& report, int indent) {
 Result<int> run_report(const options::Call& call) {
   const bool is_page = call.has(FlagId::html);
   if (is_page && !call.has(FlagId::output) && ::isatty(STDOUT_FILENO) == 1) {
-    return usage("--html", "the page is for a browser, and stdout is a terminal",
-                 "write the page to a file: -o FILE");
+    return usage("standard output", "a terminal does not show a page (HTML)",
+                 "give -o FILE, or -o - to print it anyway");
   }
   const auto report = TRY(find_report(call.operand(), call.environment));
   const std::string text =
