@@ -288,7 +288,7 @@ class ViaMpirun(MpiCase):
         self.assertEqual(cause["message"], "")
         if cause["last_output"]:
             self.assertEqual(cause["last_output"], ["Error: no data"])
-            self.assertIn("ended with exit code 1; it said: Error: no data\n", finished.err)
+            self.assertRegex(finished.err, r"(?m)^toprun: rank \d on n\d ended with exit code 1; it said: Error: no data$")
 
     def test_the_report_has_the_signal_that_killed_a_rank_of_mpirun_s(self):
         folder = self.folder()
