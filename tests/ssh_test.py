@@ -144,7 +144,8 @@ class Ssh(SshCase):
         self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(60).code, 130)
-        self.assert_one_line(self.launch_verb("top", report), "cannot ask the job of .*: the job has ended; toprun status .* shows how")
+        self.assert_one_line(self.launch_verb("stacks", report), "cannot ask the job of .*: the job has ended; toprun status .* shows how")
+        self.assertRegex(self.launch_verb("top", report).out, r"\nthe job has ended: interrupted by SIGINT, exit code 130; this is its last state")
 
     def launch_verb(self, *words):
         return self.on("ctl", TOPRUN, *words, env=self.environment())
