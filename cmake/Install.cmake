@@ -1,4 +1,4 @@
-# `cmake --install build/release --prefix ~/.local` (and DESTDIR): the programs, the manual page, completions, documents.
+# `cmake --install build/release --prefix ~/.local` (and DESTDIR): the programs, the manual pages, completions, documents.
 # The texts come from the program itself; a program of another architecture runs in the toolchain's emulator.
 include(GNUInstallDirs)
 
@@ -14,7 +14,10 @@ install(TARGETS toprun toprun-bench)
 if(TARGET toprun-bench-gloo)
   install(PROGRAMS $<TARGET_FILE:toprun-bench-gloo> TYPE BIN OPTIONAL)
 endif()
-toprun_install_text(${CMAKE_INSTALL_MANDIR}/man1 toprun.1 man)
+install(CODE "
+  execute_process(COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:toprun>\" man -o \"${CMAKE_BINARY_DIR}/generated/man1\"
+                  COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/generated/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 toprun_install_text(${CMAKE_INSTALL_DATADIR}/bash-completion/completions toprun completion bash)
 toprun_install_text(${CMAKE_INSTALL_DATADIR}/zsh/site-functions _toprun completion zsh)
 toprun_install_text(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d toprun.fish completion fish)

@@ -92,7 +92,7 @@ class Detached(SleepingJob):
         self.printed("rank 0", "rank 1")
         status = self.verb("status", run)
         self.assert_ok(status)
-        self.assertRegex(status.out, rf"\Arun {run}\n  toprun +attempt 0: .*2 ranks on 2 nodes\n(  (phases|slowest)? .*\n)*"
+        self.assertRegex(status.out, rf"\Arun {run}\n  run +attempt 0: .*2 ranks on 2 nodes\n(  (phases|slowest)? .*\n)*"
                                      r" +job-master-0 +rank 0\s+job-worker-0 +rank 1")
         report = self.verb("status", "--json", run)
         self.assertEqual(json.loads(report.out)["schema"], "toprun.report/1")

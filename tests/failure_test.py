@@ -116,6 +116,15 @@ class OfTheText(support.TestCase):
                 self.assertRegex(finished.err, rf"(?m)^  it said     {said}$")
                 self.assertRegex(finished.err, r"(?m)^  others      5 failed in the same way$")
         self.assertRegex(finished.err, r"(?m)^  next        \S+ does not find the module nosuchmodule: install the module there, or ")
+        self.toprun("--nproc-per-node", 6, "--report", folder / "report.json", "-m", "nosuchmodule", limit=30)
+        attempt = json.loads((folder / "report.json").read_text())["attempts"][0]
+        first = attempt["cause"]["rank"]
+        others = [rank for some in attempt["failed_too"] for part in some["ranks"].split(",")
+                  for rank in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)]
+        self.assertEqual(sorted([first, *others]), list(range(6)), attempt)
+        self.assertEqual({some["exit_code"] for some in attempt["failed_too"]}, {1})
+        self.assertRegex(self.toprun("status", folder / "report.json").out,
+                         r"(?m)^ +ranks [0-5,-]+ failed too, exit code 1: .*No module named nosuchmodule$")
 
 
 class RootCause(support.TestCase):

@@ -180,15 +180,31 @@ class Manual(support.TestCase):
     def test_man_reads_it_without_a_warning(self):
         support.needs_program("man")
         support.needs_program("groff")
-        source = self.folder() / "toprun.1"
-        source.write_text(self.toprun("man").out, encoding="ascii")
-        shown = subprocess.run(["man", "--warnings", "-l", source], capture_output=True, text=True,
-                               env={**os.environ, "MANWIDTH": str(WIDTH), "LC_ALL": "C.UTF-8"})
-        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-        page = re.sub(r".\x08", "", shown.stdout)
-        titles = ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "VERBS")
+        folder = self.folder() / "share/man1"
+        written = self.toprun("man", "-o", folder)
+        self.assert_ok(written)
+        pages = {}
+        for source in sorted(folder.iterdir()):
+            with self.subTest(source.name):
+                shown = subprocess.run(["man", "--warnings", "-l", source], capture_output=True, text=True,
+                                       env={**os.environ, "MANWIDTH": str(WIDTH), "LC_ALL": "C.UTF-8"})
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+                pages[source.stem] = re.sub(r".\x08", "", shown.stdout)
+                if shutil.which("mandoc"):
+                    checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", source], capture_output=True, text=True)
+                    self.assertEqual(checked.stdout, "")
+        self.assertLessEqual({"toprun", *("-".join(["toprun", *words]) for words in commands() if words not in ([], ["run"]))}, set(pages))
+        self.assertEqual((folder / "toprun.1").read_text(encoding="ascii"), self.toprun("man").out)
+        self.assertEqual((folder / "toprun-topo-order.1").read_text(encoding="ascii"), self.toprun("man", "topo", "order").out)
+        of_verb = pages["toprun-submit"]
+        self.assertEqual(re.findall(r"(?m)^[A-Z][A-Z ]+$", of_verb), ["NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO"])
+        self.assertIn("toprun-submit - write a batch job and submit it", of_verb)
+        self.assertIn("--gpus-per-node [TYPE:]N", of_verb)
+        page = pages["toprun"]
+        self.assertLess(page.count("\n"), 1500)
+        titles = ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "VERBS", "SEE ALSO")
         self.assertEqual([line for line in page.splitlines() if line in titles], list(titles))
-        for text in ("toprun topo order", "--gpus-per-node [TYPE:]N", "SBATCH_TIMELIMIT",
+        for text in ("toprun topo order", "SBATCH_TIMELIMIT",
                      "the exit code of the rank that failed first"):
             self.assertIn(text, page)
         parts = dict(zip(titles, re.split(rf"(?m)^(?:{'|'.join(titles)})\n", page)[1:]))
@@ -200,10 +216,30 @@ class Manual(support.TestCase):
                                       r"logs/JOB/", r"~/\.local/state/toprun/bench\.jsonl"))):
             for row in rows:
                 self.assertRegex(parts[part], rf"(?m)^ +{row}", part)
-        if shutil.which("mandoc"):
-            checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", source], capture_output=True,
-                                     text=True)
-            self.assertEqual(checked.stdout, "")
+
+    def test_on_a_terminal_it_is_shown_as_man_does(self):
+        folder = self.folder()
+        man = folder / "man"
+        man.write_text('#!/bin/sh\necho "$@"\ngrep "^.TH"\n')
+        man.chmod(0o755)
+        for path, pattern in ((f"{folder}:/usr/bin:/bin", r"\A-l -\r\n\.TH TOPRUN-STATUS 1 "), ("/nowhere", r"\Ausage: toprun status")):
+            master, slave = pty.openpty()
+            self.addCleanup(os.close, master)
+            process = subprocess.Popen([support.binary(), "man", "status"], stdin=slave, stdout=slave, stderr=slave,
+                                       env={**os.environ, "PATH": path})
+            os.close(slave)
+            seen = b""
+            while True:
+                try:
+                    seen += os.read(master, 65536)
+                except OSError:  # nobody has it open any more
+                    break
+            self.assertEqual(process.wait(), 0)
+            self.assertRegex(seen.decode(), pattern)
+
+    def test_a_verb_that_there_is_not(self):
+        refused = self.toprun("man", "sumbit")
+        self.assertEqual((refused.code, refused.err), (2, "toprun: man sumbit: there is no such verb; did you mean submit?\n"))
 
 
 def shown(text):

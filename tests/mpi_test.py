@@ -286,6 +286,9 @@ class ViaMpirun(MpiCase):
             return self.assertIsNone(cause, finished)
         self.assertRegex(cause["what"], r"^rank [0-3] on n[01] ended with exit code 1$")
         self.assertEqual(cause["message"], "")
+        if cause["last_output"]:
+            self.assertEqual(cause["last_output"], ["Error: no data"])
+            self.assertRegex(finished.err, r"(?m)^toprun: rank \d on n\d ended with exit code 1; it said: Error: no data$")
 
     def test_the_report_has_the_signal_that_killed_a_rank_of_mpirun_s(self):
         folder = self.folder()

@@ -361,7 +361,7 @@ class Logs(Queue):
         self.assertIsNone(live["ended"])
         status = self.toprun("status", job)
         self.assert_ok(status)
-        self.assertIn("toprun     attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
+        self.assertIn("run        attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
         self.assertRegex(status.out, r"(?m)^  phases     join .*, order .*, spawn .*s$")
         for row in re.findall(r"(?m)^  slowest +(.*)$", status.out):  # only what took long
             self.assertRegex(row, r"n[01] took ([1-9]\d\d ms|\d+\.\d s) to (join|start its ranks) \(median .*\)$")
@@ -424,7 +424,7 @@ class Logs(Queue):
         cluster.wait_for(lambda: report.exists() and len(json.loads(report.read_text())["attempts"])
                          == 2 and self.ranks_run(report), "a second attempt")
         status = self.toprun("status", job).out
-        self.assertIn("toprun     attempt 1: its ranks run", status)
+        self.assertIn("run        attempt 1: its ranks run", status)
         self.assertRegex(status, r"attempt 0  rank 1 on n1 ended with exit code 9")
 
 
@@ -564,6 +564,19 @@ class Words(Queue):
             words = ["submit", "--follow", "-D", str(folder), "--no-python", end]
             self.assertRegex(on_terminal(words), rf"\x1b\[{colour}mtoprun: job \d+: (ended|failed)")
             self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
+
+    def test_how_a_script_of_ones_own_gets_a_report(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        more = re.search(r"(?m)^  more +if its script runs toprun: toprun (.*) lets status show ranks", self.toprun("status", job).out)
+        self.assertEqual(more[1], f'--node-log "{folder}/$SLURM_JOB_ID" --report "{folder}/$SLURM_JOB_ID/report.json"')
+        self.login("scancel", job)
+        job = self.submit("-N1", script=f"{TOPRUN} {more[1]} --no-python sh -c 'exit 3'", folder=folder)
+        cluster.wait_for(lambda: "exit code 3" in (told := self.toprun("status", job).out) and "ended" in told, "its end")
+        told = self.toprun("status", job).out
+        self.assertRegex(told, r"(?m)^  attempt 0  rank 0 on n\d ended with exit code 3")
+        self.assertNotIn("  more ", told)
 
     def test_completion_asks_slurm(self):
         job = self.submit("-N1", "-J", "mine")

@@ -45,7 +45,9 @@ class Case(support.TestCase):
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         cls.archive = cls.dist / ARCHIVE.format(cls.version)
-        cls.files = PROGRAMS | {name.format(cls.version) for name in TEXTS}
+        subprocess.run([support.binary(), "man", "-o", cls.folder / "man1"], check=True)
+        pages = {f"usr/share/man/man1/{page.name}" for page in (cls.folder / "man1").iterdir()}
+        cls.files = PROGRAMS | {name.format(cls.version) for name in TEXTS} | pages
 
 
 class Files(Case):

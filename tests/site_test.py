@@ -25,8 +25,13 @@ two\\(aqs
 .B toprun.toml
 a | b
 .SH VERBS
-.SS toprun topo
-.SS toprun topo show
+.TP
+.B toprun topo
+show it
+.TP
+.B toprun topo show
+show it all
+.SH SEE ALSO
 """
 
 

@@ -210,7 +210,7 @@ class Notices(SignalCase):
                r"interrupted by SIGTERM at [-0-9]+ [:0-9]+, and its ranks got 25.0 s to end; how they ended is "
                r"not known, because toprun has not written it")
         self.assertRegex(self.login(TOPRUN, "status", id).out,
-                         rf"\n  toprun     attempt 0: {how}; 2 ranks on 2 nodes\n")
+                         rf"\n  run        attempt 0: {how}; 2 ranks on 2 nodes\n")
 
 
 class Preemption(SignalCase):

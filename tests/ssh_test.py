@@ -144,7 +144,8 @@ class Ssh(SshCase):
         self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(60).code, 130)
-        self.assert_one_line(self.launch_verb("top", report), "cannot ask the job of .*: the job has ended; toprun status .* shows how")
+        self.assert_one_line(self.launch_verb("stacks", report), "cannot ask the job of .*: the job has ended; toprun status .* shows how")
+        self.assertRegex(self.launch_verb("top", report).out, r"\nthe job has ended: interrupted by SIGINT, exit code 130; this is its last state")
 
     def launch_verb(self, *words):
         return self.on("ctl", TOPRUN, *words, env=self.environment())
@@ -426,6 +427,31 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assert_failed(finished, 1, f"not restarted: {end}, and no other node can join", f"  next        {advice}\n")
                 self.assertLess(time.monotonic() - began, 30)
                 self.assert_nothing_left(run)
+
+    def test_a_rank_fails_while_another_host_is_cut_off(self):
+        """The job cannot go on for want of the host that is gone, not of the one where the rank failed."""
+        for gone, code, told in (
+                ("n1", 5, ("toprun: n1 was lost in the meantime: ",
+                           "toprun: not restarted: without n1, 2 of the 3 nodes that the job needs are left, and no other node can join\n",
+                           "toprun: rank 2 on n2 ended with exit code 5\n", ", rank 2 on n2 ended with exit code 5\n")),
+                ("n0", 1, ("toprun: lost the connection to n0, where the job's root was\n", "the ranks on n[1-2] are ended too"))):
+            with self.subTest(gone):
+                folder = self.folder()
+                run = self.launching("--hosts", "n[0-2]", "--max-restarts", "2", "--rdzv-conf",
+                                     "keep_alive_interval=1,keep_alive_max_attempt=3", *shows(
+                    "RANK", "TOPRUN_NODE_NAME",
+                    then=f"touch {folder}/$RANK; until test -e {folder}/fail; do sleep 0.05; done; "
+                         "test $TOPRUN_NODE_NAME != n2 || exit 5; exec sleep 100"))
+                self.wait_for_files(folder, 3)
+                self.cluster.cut(gone)
+                try:
+                    (folder / "fail").touch()
+                    finished = run.wait(80)
+                    self.assert_failed(finished, code, *told)
+                    self.assertNotRegex(finished.err, r"without n2|restart \d of 2")
+                    self.assert_nothing_left(run)
+                finally:
+                    self.cluster.join(gone)
 
     def cut_session(self, host):
         for session in self.daemons.sessions(host):

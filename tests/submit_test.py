@@ -86,6 +86,20 @@ class Submit(SubmitCase):
                       (folder / f"logs/{id}/{nodes[0]}.out").read_text())
         self.assertTrue((folder / f"logs/{id}/report.json").exists())
 
+    def test_a_report_elsewhere_is_found_by_the_jobs_id(self):
+        folder = self.folder()
+        words = ["--nodes", "1", "--report", "own.json", "--no-python", "sh", "-c", "exit 3"]
+        first = self.submitted(*words, cwd=folder)
+        self.wait_for_state(first, "FAILED")
+        for words_of_status in (["status", first], ["report", first]):
+            told = self.login(TOPRUN, *words_of_status, cwd=folder)
+            self.assert_ok(told)
+            self.assertRegex(told.out, r"rank 0 on n\d ended with exit code 3")
+        second = self.submitted(*words, cwd=folder)
+        self.wait_for_state(second, "FAILED")
+        self.assertIn("  attempt 0  rank 0 on ", self.login(TOPRUN, "status", second, cwd=folder).out)
+        self.assertNotIn("  attempt 0  ", self.login(TOPRUN, "status", first, cwd=folder).out, "the file is of another job")
+
     def test_server_dry_run_asks_slurm(self):
         finished = self.submit("--dry-run=server", "--nodes", "2", "--no-python", "true")
         self.assert_ok(finished)
@@ -365,6 +379,28 @@ class Submit(SubmitCase):
         for path in (folder / "logs").glob("**/*.out"):
             self.assertNotIn("token=", path.read_text(), path)
         self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, r"(?m)^  page +http://\S+token=\S+ on n0$")
+
+    def test_more_ranks_than_gpus_are_noted(self):
+        folder = self.folder()
+        (folder / "train.py").touch()
+        for ranks, told in (2, 0), (3, 1):
+            finished = self.run_to_end(TOPRUN, "submit", "--dry-run=client", "-N", "1", "--gpus-per-node", "2", "--nproc-per-node", ranks,
+                                       "train.py", cwd=folder, env={"PATH": "/nowhere"})
+            self.assert_ok(finished)
+            note = f"toprun: --nproc-per-node {ranks}: the job requests 2 GPUs on each node, so several ranks share a GPU\n"
+            self.assertEqual(finished.err.count(note), told, finished)
+
+    def test_a_script_that_is_removed_while_its_job_waits(self):
+        folder = self.folder()
+        (folder / "train.py").write_text("print('runs')\n")
+        id = self.submitted("--nodes", "1", "--slurm-arg=--hold", "train.py", cwd=folder)
+        (folder / "train.py").unlink()
+        self.assertRegex(self.login(TOPRUN, "status", id, cwd=folder).out, r"(?m)^  state +PENDING")
+        self.login("scontrol", "release", id)
+        self.wait_for_state(id, "FAILED")
+        told = self.login(TOPRUN, "status", id, cwd=folder)
+        self.assert_ok(told)
+        self.assertRegex(told.out, rf"(?m)^  state +FAILED, exit code 2; its output ends with: script train\.py in {folder}: No such file or directory; check the path$")
 
     def test_without_slurm_it_says_what_was_looked_for(self):
         finished = self.run_to_end(support.binary(), "submit", "--no-python", "/bin/true",

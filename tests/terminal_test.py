@@ -24,6 +24,10 @@ print(f"rank {os.environ['RANK']}:", os.isatty(0), os.isatty(1), os.isatty(2), s
 """
 
 
+def set_columns(terminal, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 40, columns, 0, 0))
+
+
 class Terminal:
     """A terminal of 100 columns with a command on it; everything that it shows is kept in `seen`."""
 
@@ -31,15 +35,15 @@ class Terminal:
         self.seen = b""
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
+            set_columns(0, 100)  # here: on a loaded machine the command may begin before our parent goes on
             os.chdir(cwd)
             os.environ.update(env or {})
             os.execvp(str(argv[0]), [str(word) for word in argv])
-        self.resize(100)
         self.status = None
         test.addCleanup(self.end)
 
     def resize(self, columns):
-        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("4H", 40, columns, 0, 0))
+        set_columns(self.descriptor, columns)
 
     def press(self, keys):
         os.write(self.descriptor, keys)

@@ -2,8 +2,11 @@
 """The page of a job as a browser has it: a real Chromium, a real server, pictures of jobs of any size; reports."""
 
 import json
+import os
+import pty
 import select
 import socket
+import subprocess
 import threading
 import unittest
 
@@ -459,6 +462,24 @@ class Report(web_cases.Windows):
         page.until("picture.drawMs > 0")
         return page
 
+    def test_is_not_printed_on_a_terminal(self):
+        _, page = self.report("pass")
+        report = page.with_name("report.json")
+        for words, code in ((["--html"], 2), (["--html", "-o", "-"], 0), ([], 0)):
+            shown, terminal = pty.openpty()
+            self.addCleanup(os.close, shown)
+            with open(terminal, "wb") as out:
+                finished = subprocess.Popen([support.binary(), "report", report, *words], stdout=out, stderr=subprocess.PIPE)
+            while select.select([shown], [], [], 0.2)[0] or finished.poll() is None:
+                try:
+                    os.read(shown, 65536)
+                except OSError:  # nobody has it open any more
+                    break
+            said = finished.communicate()[1].decode()
+            self.assertEqual(finished.returncode, code, said)
+            self.assertEqual(said, "toprun: standard output: a terminal does not show a page (HTML); "
+                                   "give -o FILE, or -o - to print it anyway\n" if code else "")
+
     def test_a_failure(self):
         finished, file = self.report("import os, sys\nif os.environ['RANK'] == '1':\n    sys.exit('the disk is full')\n"
                                      "import time; time.sleep(60)")
@@ -494,6 +515,38 @@ class Report(web_cases.Windows):
         self.assertEqual(page.run("model.troubled()"), [1])
         self.assertNotIn("spine", page.text("order-list"), "a level with nothing to say")
         self.assertIn("2 neighbours in another leaf", page.text("order-list"))
+
+    def shown_attempt(self, name, ranks, **members):
+        folder = self.folder()
+        node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": ranks, "location": "", "logs": ""}
+        attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
+                   "nodes": [node], "hang": None, "cause": None, **members}
+        (folder / "report.json").write_text(json.dumps(
+            {"schema": "toprun.report/1", "job": name, "root": {"host": "n0", "pid": 1}, "exit_code": 1,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 0,
+             "attempts": [attempt]}))
+        self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))
+        return self.shown(folder / "page.html")
+
+    def test_ranks_that_failed_too_are_not_shown_as_stopped(self):
+        cause = {"kind": "exit", "what": "rank 1 on n0 ended with exit code 3", "rank": 1, "node": "n0", "message": "",
+                 "exit_code": 3, "signal": None}
+        page = self.shown_attempt("both", 6, cause=cause, failed_too=[
+            {"ranks": "2,4-5", "exit_code": 7, "signal": None, "lost_peer": False, "message": "ValueError: x"}])
+        self.assertEqual(page.text("legend"), "4 failed" + "2 stopped")
+        self.assertEqual(page.run("panel.stateText(5)"), "failed, exit code 7")
+        self.assertEqual(page.complaints(), [])
+
+    def test_a_hang_that_a_signal_ended_is_in_the_headline(self):
+        hang = {"what": "rank 1 on n0 sleeps", "next": "look at rank 1", "noticed": "2026-11-28T05:38:40Z", "over": None,
+                "after_ms": 30000, "groups": [], "suspects": [{"rank": 1, "node": "n0"}]}
+        cause = {"kind": "interrupted", "what": "interrupted by SIGTERM", "rank": None, "node": None, "message": "ended by signal 15"}
+        page = self.shown_attempt("hung", 2, cause=cause, hang=hang)
+        self.assertEqual(page.text("alert-title"), "Hung: rank 1 on n0 sleeps; then interrupted by SIGTERM")
+        self.assertIn("No rank had made progress for 30 s", page.text("alert-text"))
+        self.assertEqual(page.text("alert-next"), "Next: look at rank 1")
+        page = self.shown_attempt("over", 2, cause=cause, hang={**hang, "over": "2026-11-28T05:38:50Z"})
+        self.assertEqual(page.text("alert-title"), "interrupted by SIGTERM")
 
     def test_a_job_that_somebody_ended_has_not_failed(self):
         """The page has the words of `status`, which the job's story and not its report has."""

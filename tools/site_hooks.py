@@ -65,7 +65,7 @@ def rows_of(manual, name):
 
 
 def verbs_of(manual):
-    return [plain(line).split(" [")[0].removeprefix("toprun ") for line in re.findall(r"(?m)^\.SS (.*)$", section(manual, "VERBS"))]
+    return [name.removeprefix("toprun ") for name, _ in rows_of(manual, "VERBS")]
 
 
 def table(title, rows):

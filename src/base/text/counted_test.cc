@@ -30,7 +30,12 @@ TEST(Counted, Ranges) {
                                                            {{0, 1}, "0-1"},
                                                            {{0, 1, 2, 4, 6, 7}, "0-2,4,6-7"},
                                                            {{8, 9, 10, 99, 100}, "8-10,99-100"}};
-  for (const auto& [numbers, text] : rows) EXPECT_EQ(ranges_text(numbers), text);
+  for (const auto& [numbers, text] : rows) {
+    EXPECT_EQ(ranges_text(numbers), text);
+    EXPECT_EQ(numbers_of_ranges(text, 100), numbers);
+  }
+  EXPECT_EQ(numbers_of_ranges("0-9,x,-3,5-4,7", 4), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(numbers_of_ranges("x,1-,5-4,7", 4), (std::vector{7}));
   EXPECT_EQ(ranges_text(std::vector{0, 2, 4, 6, 8}, 2), "0,2,3 more");
 }
 

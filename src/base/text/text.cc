@@ -94,6 +94,20 @@ std::string ranges_text(std::span<const int> numbers, std::size_t most) {
   return join(parts, ",");
 }
 
+std::vector<int> numbers_of_ranges(std::string_view text, std::size_t most) {
+  std::vector<int> numbers;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = parse_int(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || !std::in_range<int>(*last)) continue;
+    for (auto number = *first; number <= *last && numbers.size() < most; ++number) {
+      numbers.push_back(static_cast<int>(number));
+    }
+  }
+  return numbers;
+}
+
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

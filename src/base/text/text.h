@@ -21,6 +21,8 @@ std::string counted(Count count, std::string_view noun) {
 // Formats ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends
 // with the number of the other numbers: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
+// The inverse: the first `most` numbers of "0-2,4". Parts that are not such ranges are left out.
+std::vector<int> numbers_of_ranges(std::string_view text, std::size_t most);
 
 // Formats bytes in a binary unit. The number has three significant digits, unless it is whole: "512
 // B", "1 KiB", "1.50 MiB", "12.3 GiB".

@@ -326,12 +326,11 @@ std::string note_of_options_behind(const plan::Options& run) {
       join(found, ", "), is_one ? "comes" : "come", is_one ? "it belongs" : "they belong");
 }
 
-// The job keeps one report, and the verbs look for it in the job's folder.
+// The job keeps one report. The job's story names the file of --report, but others can replace it.
 std::string report_note(const std::string& path) {
   return fmt::format(
-      "--report {0}: toprun report, status and jobs --recent cannot find this file by the job's "
-      "id; give them the file, as in toprun status {0}, or leave --report out to have the report "
-      "in the job's folder",
+      "--report {0}: toprun report, status and jobs --recent show this file by the job's id only "
+      "until another job replaces it; leave --report out to have the report in the job's folder",
       path);
 }
 

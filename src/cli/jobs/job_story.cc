@@ -142,9 +142,11 @@ std::string own_name(const Environment& environment) {
   return engines::user_name(environment, engines::engine_answer_limit);
 }
 
-std::string submission_line(const JobStory::Act& act, const std::string& job_name) {
+std::string submission_line(const JobStory::Act& act, const std::string& job_name,
+                            const std::string& report) {
   json line = act_json("submitted", act);
   line["name"] = job_name;
+  if (!report.empty()) line["report"] = report;
   return json_text(line) + '\n';
 }
 
@@ -164,6 +166,7 @@ JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
     } else if (act == "submitted") {
       story.submitted = act_of(line);
       story.name = text_at(line, "name");
+      story.report = text_at(line, "report");
     }
   }
   return story;

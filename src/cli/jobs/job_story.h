@@ -37,7 +37,8 @@ struct JobStory {
     Outside by;  // the user's name
     WallTime at{};
   };
-  Outside name;  // the job's name at its submission; empty: unknown
+  Outside name;        // the job's name at its submission; empty: unknown
+  std::string report;  // the absolute path of --report at its submission; empty: not given
   std::optional<Act> submitted;
   std::vector<Act> cancels;     // oldest first
   TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
@@ -51,7 +52,8 @@ const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 std::string own_name(const Environment& environment);
 
 // Returns the story's line for a submission: JSON with a line end. Pure.
-std::string submission_line(const JobStory::Act& act, const std::string& job_name);
+std::string submission_line(const JobStory::Act& act, const std::string& job_name,
+                            const std::string& report = {});
 // Returns the story's line for a cancellation. `tasks`: the array's cancelled tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
 // Parses a story. Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is

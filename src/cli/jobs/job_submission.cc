@@ -43,6 +43,16 @@ std::string name_of(const JobRequest& request) {
   return name == nullptr ? std::string() : name->value.value_or("");
 }
 
+// The file of --report; its path may be relative to the job's folder. Empty: not given.
+std::string report_of(const SubmitOptions& options) {
+  if (!options.run.report) return {};
+  const JobOption* const folder = options.request.find("--chdir");
+  const fs::path path = *options.run.report;
+  return path.is_absolute() || folder == nullptr || !folder->value
+             ? path.string()
+             : (fs::path(*folder->value) / path).lexically_normal().string();
+}
+
 // The job is submitted by now: an error here is only reported.
 void keep_script(const std::string& script, const fs::path& folder) {
   if (const auto made = make_folder(folder); !made) return say(made.error().line());
@@ -154,7 +164,8 @@ Result<std::string> submit_job(const SubmitOptions& options, const Prepared& pre
   const fs::path folder = fs::path(request.log_dir) / *id;
   keep_script(prepared.script, folder);
   const JobStory::Act act{own_name(clean), std::chrono::system_clock::now()};
-  const auto kept = add_to_story(folder.string(), submission_line(act, name_of(request)));
+  const auto kept =
+      add_to_story(folder.string(), submission_line(act, name_of(request), report_of(options)));
   if (!kept) say(kept.error().line());
   return id;
 }

@@ -20,9 +20,25 @@ namespace {
 
 using engines::Job;
 
+// Whether the run was of this job, as "slurm.CLUSTER.17.0" is of 17. A later job may have replaced
+// the report.
+bool is_of_job(const model::RunRecord& run, std::string_view id) {
+  const auto parts = split(run.job.raw(), '.');
+  return parts.size() >= 3 && parts.front() == "slurm" && parts[parts.size() - 2] == id;
+}
+
+// The job's own report, or the file that its submission named with --report.
+Result<std::optional<JobReport>> report_of(const KnownJob& known) {
+  auto own = TRY(read_report(known.files->report()));
+  if (own || known.story.report.empty()) return own;
+  auto named = read_report(known.story.report);
+  if (!named || !*named || !is_of_job((*named)->run, known.id)) return std::nullopt;
+  return *std::move(named);
+}
+
 Result<void> add_report(KnownJob& known) {
   if (!known.files) return {};
-  known.report = TRY(read_report(known.files->report()));
+  known.report = TRY(report_of(known));
   const bool may_tell_more = !known.job || known.job->state == engines::JobState::failed;
   if (!known.report && may_tell_more) known.last_line = own_line_at_end(*known.files);
   return {};

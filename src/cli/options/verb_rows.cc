@@ -45,6 +45,8 @@ constexpr std::array verb_flags = {
         "network"),
     own(of(Command::report), FlagId::output, "--output", 'o', "FILE",
         "File to write, or - for stdout", "-"),
+    own(of(Command::man), FlagId::output, "--output", 'o', "DIR",
+        "Write the pages of toprun and of each verb to this folder"),
     json(Command::top,
          "Print the job's state as one JSON object per line (format toprun.live/1) until the job "
          "ends"),

@@ -33,8 +33,8 @@ Result<int> run_config_init(const options::Call& call);
 // sources.
 Result<int> run_config_show(const options::Call& call);
 
-// `toprun man`: prints the manual page of toprun and all its verbs in the macros of man(7), from
-// the same tables as the help.
+// `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). Elsewhere than on a
+// terminal, prints the page in the macros of man(7). The page is made from the help's tables.
 Result<int> run_man(const options::Call& call);
 
 // `toprun help [VERB [VERB]]`: prints the help of VERB, or the short help without VERB.

@@ -68,7 +68,7 @@ constexpr std::array verbs = {
          run_config_init},
     Verb{Command::store, "", "serve PyTorch's TCPStore without a job", run_store},
     Verb{Command::completion, "SHELL", "print a shell completion script", run_completion},
-    Verb{Command::man, "", "print the manual page", run_man},
+    Verb{Command::man, "[VERB]", "show the manual page of a verb", run_man},
     Verb{Command::help, "[VERB]", "show the help of a verb", run_help},
     Verb{Command::version, "", "show the version of toprun", run_version},
 };
@@ -115,6 +115,10 @@ bool is_program(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::span<const Verb> all_verbs() {
+  return verbs;
+}
 
 std::vector<const Verb*> verbs_of(std::string_view family) {
   std::vector<const Verb*> found;

@@ -22,6 +22,8 @@ struct Verb {
   Result<int> (*run)(const options::Call& call);
 };
 
+// Returns all verbs and their subcommands.
+std::span<const Verb> all_verbs();
 // Returns the subcommands of a verb such as topo. If `family` is empty, returns the verbs that can
 // be the first word.
 std::vector<const Verb*> verbs_of(std::string_view family);

@@ -54,6 +54,16 @@ TEST(MpiFailure, IsThatOfTheRankThatMpirunNames) {
   EXPECT_FALSE(mpi_failure("------\n").is_known());
 }
 
+TEST(MpiFailure, HasTheLastLinesOfTheRankThatMpirunNames) {
+  const std::string named = "  Process name: [[26677,1],1]\n";
+  const std::string said =
+      "[1,1]<stderr>:loading\n[1,0]<stderr>:other\n[1,1]<stderr>:no data in /x\n[1,1]<stderr>:\n";
+  const MpiFailure failure = mpi_failure(said + named);
+  EXPECT_EQ(failure.exception, "");
+  EXPECT_EQ(failure.last_lines, (std::vector<Outside>{"loading", "no data in /x"}));
+  EXPECT_TRUE(mpi_failure("no data in /x\n" + named).last_lines.empty()) << "it may be of any rank";
+}
+
 // Python itself says so, without a traceback.
 TEST(MpiFailure, AProgramThatPythonDoesNotFind) {
   const std::string named = "  Process name: [[26677,1],1]\n";

@@ -99,6 +99,17 @@ MpiFailure failure_of(std::optional<int> rank, const std::string& error) {
           std::string(misses_a_variable(error) ? advice_for_variables : "")};
 }
 
+MpiFailure failure_of(int rank, std::string_view said) {
+  MpiFailure failure = failure_of(std::optional(rank), last_error(said));
+  std::vector<std::string_view> lines = split(said, '\n');
+  std::erase_if(lines, [](std::string_view line) { return trim(line).empty(); });
+  const std::size_t shown = std::min(lines.size(), model::last_output_lines);
+  for (std::size_t i = lines.size() - shown; i < lines.size(); ++i) {
+    failure.last_lines.emplace_back(last_state(lines[i], longest_exception_bytes));
+  }
+  return failure;
+}
+
 // The nodes as agents would report them.
 std::vector<model::Join> members_of(const plan::Job& job, const engines::Allocation& place) {
   std::vector<model::Join> members;
@@ -211,6 +222,7 @@ std::optional<model::Cause> cause_of(const MpiFailure& failure, int exit_code,
   }
   cause.message = failure.advice.empty() ? failure.exception
                                          : fmt::format("{}; {}", failure.exception, failure.advice);
+  cause.last_output = failure.last_lines;
   return cause;
 }
 
@@ -224,7 +236,11 @@ model::Cause cause_of(const Error& trouble) {
 
 // What mpirun's own messages above come to.
 std::string line_on(const std::optional<model::Cause>& cause, int exit_code) {
-  if (cause) return model::short_text(*cause);
+  if (cause) {
+    const bool is_said = !cause->message.empty() || cause->last_output.empty();
+    return model::short_text(*cause) +
+           (is_said ? std::string() : fmt::format("; it said: {}", cause->last_output.back()));
+  }
   return fmt::format("mpirun ended with exit code {}; see mpirun's messages above for the reason",
                      exit_code);
 }
@@ -275,12 +291,12 @@ MpiFailure mpi_failure(std::string_view said) {
     return found == texts.end() ? std::string_view() : std::string_view(found->second);
   };
   if (const auto killed = engines::killed_rank(text_of(engines::by_mpirun))) {
-    MpiFailure failure = failure_of(killed->rank, last_error(text_of(killed->rank)));
+    MpiFailure failure = failure_of(killed->rank, text_of(killed->rank));
     failure.signal = killed->signal;
     return failure;
   }
   const auto first = engines::first_to_fail(text_of(engines::by_mpirun));
-  if (first) return failure_of(first, last_error(text_of(*first)));
+  if (first) return failure_of(*first, text_of(*first));
   for (const auto& [rank, text] : texts) {
     if (const std::string error = last_error(text); !error.empty()) {
       return failure_of(std::nullopt, error);

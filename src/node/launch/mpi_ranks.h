@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text/error.h"
+#include "base/text/outside.h"
 #include "node/launch/step.h"
 #include "node/plan/job.h"
 
@@ -18,6 +19,9 @@ struct MpiFailure {
   // The first line of the exception, without secrets; empty: no exception is visible.
   std::string exception;
   std::string advice;  // empty: the exception needs no advice
+  // What the rank wrote last to stderr, without secrets, oldest first; empty: mpirun does not show
+  // which rank wrote what.
+  std::vector<Outside> last_lines = {};
 
   bool is_known() const { return rank || !exception.empty(); }
 };

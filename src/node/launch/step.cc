@@ -155,6 +155,8 @@ class Overheard {
     while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
     }
     if (mixed_) show(mixed_->rest());
+    // mpirun may have ended a rank within a line; toprun's own lines follow.
+    if (mixed_ && target_ == STDERR_FILENO && !ends_a_line_) show("\n");
     pass_unfinished();
   }
   bool holds_back() const { return lines_.holds_back(); }
@@ -168,6 +170,7 @@ class Overheard {
 
  private:
   void show(std::string_view text) {
+    if (!text.empty()) ends_a_line_ = text.back() == '\n';
     if (terminal_ != nullptr) return show_on_terminal(lines_.add(text));
     write_all(target_, text);  // where nothing reads it, it is lost
   }
@@ -182,6 +185,7 @@ class Overheard {
   LaunchTerminal* const terminal_;
   output::Lines lines_;
   std::optional<engines::MpirunOutput> mixed_;
+  bool ends_a_line_ = true;  // what was shown
   Fd reading_;
   Fd writing_;
   std::string tail_;

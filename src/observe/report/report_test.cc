@@ -738,7 +738,7 @@ TEST(Report, Json) {
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
       "network": [], "interrupted": null,
-      "lost_nodes": [], "cause": null}]})"));
+      "lost_nodes": [], "failed_too": [], "cause": null}]})"));
 
   run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
   EXPECT_EQ(model::report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
@@ -760,6 +760,44 @@ TEST(Report, Json) {
     "node": "n4", "exit_code": 7, "signal": null,
     "message": "ValueError: boom", "next": null, "error_file": null, "last_output": ["a"],
     "kernel_evidence": null})"));
+}
+
+TEST(Report, JsonOfRanksThatFailedToo) {
+  std::vector<model::WorkerExit> exits;
+  const auto add = [&](int rank, int code, std::string exception) -> model::WorkerExit& {
+    model::WorkerExit& exit = exits.emplace_back();
+    exit.rank = rank;
+    exit.exit_code = code;
+    exit.exception = std::move(exception);
+    return exit;
+  };
+  add(0, 5, "ValueError: first");
+  add(3, 5, "ValueError: no data\nmore");
+  add(1, 5, "ValueError: no data");
+  add(2, 0, "");
+  add(4, 1, "RuntimeError: Connection closed by peer [127.0.0.1]:1");
+  add(5, 1, "RuntimeError: Connection closed by peer [127.0.0.1]:2");
+  add(6, 1, "").ours = true;
+  add(7, 0, "").signal = 11;
+  add(8, 0, "").signal = 15;
+  model::RunRecord run = two_nodes();
+  run.attempts[0].failed_too = model::failed_too(exits, 0, 15);
+  const nlohmann::json report = model::report_json(run);
+  EXPECT_EQ(report["attempts"][0]["failed_too"], nlohmann::json::parse(R"([
+    {"ranks": "1,3", "exit_code": 5, "signal": null, "lost_peer": false, "message": "ValueError: no data"},
+    {"ranks": "4-5", "exit_code": 1, "signal": null, "lost_peer": true,
+     "message": "RuntimeError: Connection closed by peer [127.0.0.1]:1"},
+    {"ranks": "7", "exit_code": null, "signal": 11, "lost_peer": false, "message": null}])"));
+  const model::RunRecord read = model::record_in(report);
+  EXPECT_EQ(model::report_json(read)["attempts"][0]["failed_too"],
+            report["attempts"][0]["failed_too"]);
+
+  exits.clear();
+  for (int rank = 0; rank < 20; ++rank) add(rank, 1, fmt::format("ValueError: {}", rank));
+  const auto many = model::failed_too(exits, std::nullopt, 0);
+  ASSERT_EQ(many.size(), model::most_failed_too);
+  EXPECT_EQ(many.back().ranks, (std::vector<int>{15, 16, 17, 18, 19}));
+  EXPECT_EQ(many.back().exit_code, std::nullopt);
 }
 
 TEST(Report, JsonOfARunThatGoesOn) {

@@ -256,6 +256,14 @@ void mark_the_failed(const model::AttemptRecord& last, Picture& picture) {
     }
   }
   if (!cause) return;
+  for (const model::FailedToo& some : last.failed_too) {
+    for (const int number : some.ranks) {
+      Picture::Rank& rank = rank_at(picture, number);
+      rank.state = RankState::failed;
+      if (!some.signal) rank.code = some.exit_code;
+      rank.line = some.message;
+    }
+  }
   for (const Picture::Node& node : picture.nodes) {
     if (!is_loss(*cause) || node.name.raw() != cause->node.raw()) continue;
     for (std::size_t i = 0; i < node.ranks; ++i) {

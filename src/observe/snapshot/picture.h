@@ -79,8 +79,8 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
 // Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
 Result<Picture> picture_in(const nlohmann::json& object);
 
-// Returns the last state of a run that has ended, from the record in its --report file: which rank
-// failed first, and which ranks were lost or in the hang. How each other rank ended is unknown.
+// Returns the last state of a run that has ended, from the record in its --report file: which ranks
+// failed, which were lost, and which were in the hang. How each other rank ended is unknown.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

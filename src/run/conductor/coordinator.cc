@@ -38,6 +38,11 @@ bool explains(const ToRoot& message, const Verdict& verdict) {
          verdict.exit->signal == signalled->signal;
 }
 
+// nullopt: the cause is not one rank that failed.
+std::optional<int> rank_of_cause(const Verdict& verdict) {
+  return verdict.exit && verdict.absent.empty() ? std::optional(verdict.exit->rank) : std::nullopt;
+}
+
 void interrupt(Verdict& verdict) {
   const int signal = verdict.exit->signal;
   verdict.exit_code = 128 + signal;
@@ -259,6 +264,9 @@ void Coordinator::happened(Said& said) {
       return on_report_while_running(*node, said.message);
     case Stage::asking:
       if (explains(said.message, course_now().verdict)) {
+        const int signal = course_now().verdict.exit->signal;
+        std::erase_if(course_now().failed_too,
+                      [&](const model::FailedToo& some) { return some.signal == signal; });
         interrupt(course_now().verdict);
         copy_verdict();
       }
@@ -368,6 +376,7 @@ void Coordinator::forget_old_attempts() {
   AttemptCourse& old = *(attempts.end() - most_recorded_with_nodes);
   old.nodes = {};
   old.lost_nodes = {};
+  old.failed_too = {};
   old.networks = {};
   old.order.reset();
   old.hang.reset();
@@ -507,6 +516,8 @@ void Coordinator::end_attempt(Verdict verdict) {
   if (!questions.empty()) tell_places(std::move(questions), {});
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
+  ended.failed_too = model::failed_too(ended.verdict.exits, rank_of_cause(ended.verdict),
+                                       ended.interrupted ? ended.interrupted->signal : 0);
   ended.ended = now_.wall;
   ended.spreads.prefetch = model::spread_of(attempt_.prefetched);
   // The exits have been reported; keeping them would fill the memory of a job that restarts often.

@@ -48,8 +48,9 @@ struct AttemptCourse {
   std::vector<fabric::NetworkByHost> networks;  // how the ranks of each node used the network; only
                                                 // for nodes where NCCL's output was read
   std::optional<model::Interruption> interrupted;
-  std::vector<model::LostNode> lost_nodes;  // at most most_lost_nodes; after the attempt's end
-                                            // without verdict.node
+  std::vector<model::LostNode> lost_nodes;   // at most most_lost_nodes; after the attempt's end
+                                             // without verdict.node
+  std::vector<model::FailedToo> failed_too;  // set at the attempt's end
   Verdict verdict;
 };
 

@@ -7,10 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
+#include "base/text/shown_line.h"
+#include "base/text/text.h"
+#include "run/model/exit.h"
 
 namespace toprun::model {
 using nlohmann::json;
 namespace {
+
+constexpr std::size_t longest_message_bytes = 500;
 
 std::optional<WallTime> time_at(const json& object, std::string_view key) {
   return time_in(text_at(object, key));
@@ -66,6 +71,24 @@ std::optional<Gathering> gathering_in(const json& object) {
 
 LostNode lost_node_in(const json& spare) {
   return {text_at(spare, "node"), time_at(spare, "at").value_or(WallTime{}), text_at(spare, "why")};
+}
+
+FailedToo failed_too_in(const json& object) {
+  constexpr std::size_t most_ranks = 1u << 22;
+  FailedToo some;
+  some.ranks = numbers_of_ranges(text_at(object, "ranks"), most_ranks);
+  some.exit_code = int_at(object, "exit_code");
+  some.signal = int_at(object, "signal");
+  some.lost_peer = member(object, "lost_peer") == true;
+  some.message = text_at(object, "message");
+  return some;
+}
+
+// Ranks that lost a peer name its address in their exceptions, so these differ.
+bool is_alike(const FailedToo& some, const FailedToo& other) {
+  return some.exit_code == other.exit_code && some.signal == other.signal &&
+         some.lost_peer == other.lost_peer &&
+         (some.lost_peer || some.message.raw() == other.message.raw());
 }
 
 EarlierRun earlier_in(const json& run) {
@@ -142,6 +165,18 @@ json lost_nodes_json(const std::vector<LostNode>& nodes) {
   return all;
 }
 
+json failed_too_json(const std::vector<FailedToo>& all) {
+  json list = json::array();
+  for (const FailedToo& some : all) {
+    list.push_back({{"ranks", ranges_text(some.ranks)},
+                    {"exit_code", or_null(some.exit_code)},
+                    {"signal", or_null(some.signal)},
+                    {"lost_peer", some.lost_peer},
+                    {"message", or_null(some.message)}});
+  }
+  return list;
+}
+
 json attempt_json(const AttemptRecord& attempt) {
   json nodes = json::array();
   for (const NodeRecord& node : attempt.nodes) {
@@ -164,10 +199,39 @@ json attempt_json(const AttemptRecord& attempt) {
           {"network", networks_json(attempt.networks)},
           {"interrupted", interrupted_json(attempt.interrupted)},
           {"lost_nodes", lost_nodes_json(attempt.lost_nodes)},
+          {"failed_too", failed_too_json(attempt.failed_too)},
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 
 }  // namespace
+
+std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
+                                  int interrupted_by) {
+  std::vector<FailedToo> all;
+  for (const WorkerExit& exit : exits) {
+    const bool is_interrupted = interrupted_by != 0 && exit.code() == 128 + interrupted_by;
+    if (!exit.failed() || exit.ours || is_interrupted || exit.rank == cause) continue;
+    FailedToo one;
+    one.ranks = {exit.rank};
+    (exit.signal != 0 ? one.signal : one.exit_code) =
+        exit.signal != 0 ? exit.signal : exit.exit_code;
+    one.lost_peer = tells_only_of_a_lost_peer(exit);
+    one.message = last_state(first_line(exit.exception), longest_message_bytes);
+    const auto same =
+        std::ranges::find_if(all, [&](const FailedToo& some) { return is_alike(some, one); });
+    if (same != all.end()) {
+      same->ranks.push_back(exit.rank);
+    } else if (all.size() < most_failed_too) {
+      all.push_back(std::move(one));
+    } else {
+      std::vector<int> ranks = std::move(all.back().ranks);
+      ranks.push_back(exit.rank);
+      all.back() = FailedToo{std::move(ranks), std::nullopt, std::nullopt};
+    }
+  }
+  for (FailedToo& some : all) std::ranges::sort(some.ranks);
+  return all;
+}
 
 bool is_report(const json& document) {
   return text_at(document, "schema") == report_schema;
@@ -186,6 +250,7 @@ AttemptRecord attempt_in(const json& object) {
   attempt.cause = cause_in(member(object, "cause"));
   attempt.interrupted = interruption_in(member(object, "interrupted"));
   attempt.lost_nodes = list_at(object, "lost_nodes", lost_node_in);
+  attempt.failed_too = list_at(object, "failed_too", failed_too_in);
   return attempt;
 }
 

@@ -69,6 +69,20 @@ struct LostNode {
 };
 inline constexpr std::size_t most_lost_nodes = 64;
 
+// Ranks that failed by themselves besides the cause's rank, all in the same way.
+struct FailedToo {
+  std::vector<int> ranks;        // ascending
+  std::optional<int> exit_code;  // unset with `signal`: the ranks ended in different ways
+  std::optional<int> signal;
+  bool lost_peer = false;  // as a consequence: they report only the loss of a peer or of the store
+  Outside message = {};    // the first line of the first rank's exception; empty: none
+};
+inline constexpr std::size_t most_failed_too = 16;
+// A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. At most
+// most_failed_too elements: the last one then has all other ranks.
+std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
+                                  int interrupted_by);
+
 struct AttemptRecord {
   int attempt = 0;
   WallTime started{};
@@ -84,6 +98,7 @@ struct AttemptRecord {
   std::optional<Cause> cause;  // unset on success
   std::optional<Interruption> interrupted = {};
   std::vector<LostNode> lost_nodes = {};  // except the cause's node; at most most_lost_nodes
+  std::vector<FailedToo> failed_too = {};
 };
 
 // The nodes of an attempt that has not begun, because it waits for more nodes.

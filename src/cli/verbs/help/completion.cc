@@ -208,7 +208,7 @@ int answer(Words words) {
     const std::string_view family = options::line_of(asked->verb->command).name;
     return asked->arguments.empty() ? print_verbs(family, words.back()) : 0;
   }
-  if (asked && asked->verb->command == Command::help) {
+  if (asked && (asked->verb->command == Command::help || asked->verb->command == Command::man)) {
     return print_verbs_for_help(asked->arguments, words.back());
   }
   if (asked) {

@@ -223,7 +223,9 @@ std::string verb_form(std::string_view family) {
 }
 
 std::vector<std::string> forms_of(const options::CommandLine& line) {
-  if (line.command == options::Command::help) return {verb_form("")};
+  const bool takes_verb =
+      line.command == options::Command::help || line.command == options::Command::man;
+  if (takes_verb) return {verb_form("")};
   if (is_family(line.command)) return {verb_form(line.name)};
   std::vector<std::string> forms;
   for (const options::Operand& operand : line.operands) forms.emplace_back(operand.form);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -87,9 +88,14 @@ std::string dumped(const json& report, int indent) {
 }  // namespace
 
 Result<int> run_report(const options::Call& call) {
+  const bool is_page = call.has(FlagId::html);
+  if (is_page && !call.has(FlagId::output) && ::isatty(STDOUT_FILENO) == 1) {
+    return usage("standard output", "a terminal does not show a page (HTML)",
+                 "give -o FILE, or -o - to print it anyway");
+  }
   const auto report = TRY(find_report(call.operand(), call.environment));
   const std::string text =
-      call.has(FlagId::html) ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';
+      is_page ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';
   return put_out(call, text);
 }
 

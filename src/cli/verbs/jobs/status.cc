@@ -242,6 +242,18 @@ std::string lost_text(const model::LostNode& lost) {
                      lost.why.empty() ? "" : ": ", lost.why);
 }
 
+// "ranks 1-3 failed too, with exit code 5: ValueError: …".
+std::string failed_too_text(const model::FailedToo& some) {
+  constexpr std::size_t most_ranges = 8;
+  std::string text = fmt::format("{} {} failed {}", some.ranks.size() == 1 ? "rank" : "ranks",
+                                 ranges_text(some.ranks, most_ranges),
+                                 some.lost_peer ? "as a consequence" : "too");
+  if (some.exit_code) text += fmt::format(", exit code {}", *some.exit_code);
+  if (some.signal) text += ", killed by " + signal_name(*some.signal);
+  if (!some.message.empty()) text += fmt::format(": {}", some.message);
+  return text;
+}
+
 // `above`: the hang that is already shown.
 std::string cause_text(const model::AttemptRecord& attempt,
                        const std::optional<model::Hang>& above) {
@@ -255,7 +267,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   if (run.attempts.empty()) return {};
   const model::AttemptRecord& last = run.attempts.back();
   const bool runs = !job_has_ended && run.running_at;
-  std::string out = row("toprun", run_text(run, job_has_ended));
+  std::string out = row("run", run_text(run, job_has_ended));
   out += row("restarts", restarts_text(run));
   if (run.gathering && runs) out += gathering_rows(*run.gathering);
   out += phases_rows(last);
@@ -266,6 +278,9 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   for (const model::AttemptRecord& attempt : run.attempts) {
     std::string label = fmt::format("attempt {}", attempt.attempt);
     if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    for (const model::FailedToo& some : attempt.failed_too) {
+      if (!some.ranks.empty()) out += row(std::exchange(label, ""), failed_too_text(some));
+    }
     for (const model::LostNode& lost : attempt.lost_nodes) {
       out += row(std::exchange(label, ""), lost_text(lost));
     }
@@ -303,6 +318,22 @@ std::string page_rows(const jobs::KnownJob& known) {
   return out;
 }
 
+// For a script that was not written by `toprun submit`: how it gets a report, which may be found
+// only in the folder of the job's id beside the engine's output file.
+std::string more_text(const jobs::KnownJob& known) {
+  const bool is_own_script = known.job && known.job->state != JobState::pending && known.files &&
+                             !known.report && !known.story.submitted && !known.setup;
+  if (!is_own_script) return {};
+  const std::string beside = std::filesystem::path(known.files->folder).parent_path().string();
+  const std::string folder =
+      printable(beside) +
+      (known.id.contains('_') ? "/${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" : "/$SLURM_JOB_ID");
+  return fmt::format(
+      "if its script runs toprun: toprun --node-log \"{0}\" --report \"{0}/report.json\" lets "
+      "status show ranks, phases and the cause of a failure",
+      folder);
+}
+
 std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style& style) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
@@ -333,7 +364,8 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
   if (!known.files) return out + advice;
-  return out + page_rows(known) + files_rows(*known.files) + advice +
+  return out + page_rows(known) + files_rows(*known.files) + row("more", more_text(known)) +
+         advice +
          row(advice.empty() ? "next" : "",
              fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }

@@ -369,6 +369,31 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
   return PictureFeed::once_begun(approach, environment);
 }
 
+// `name`: for a command, quoted for a shell.
+Result<int> print_last_state(const jobs::KnownJob& known, std::string_view name,
+                             const Environment& environment) {
+  const Style style = style_of(STDOUT_FILENO, environment);
+  return print(text_of(top::whole(snapshot::last_picture(known.report->run, known.id), style)) +
+               fmt::format("the job has ended: {}; this is its last state, by its report; toprun "
+                           "status {} shows more\n",
+                           jobs::summary_of(known).words, name));
+}
+
+bool has_last_state(const model::RunRecord& run) {
+  return model::reported_code(run) && !model::last_attempt(run).nodes.empty();
+}
+
+// nullopt: the file is not a report of a run that has ended.
+std::optional<jobs::KnownJob> ended_job_of(const std::string& file) {
+  std::error_code error;
+  if (file.empty() || !std::filesystem::is_regular_file(file, error)) return std::nullopt;
+  auto report = jobs::read_report(file);
+  if (!report || !*report || !has_last_state((*report)->run)) return std::nullopt;
+  jobs::KnownJob known;
+  known.report = *std::move(report);
+  return known;
+}
+
 // Of a job that has ended: its last state by its report, and how it ended. Else why `top` failed.
 Result<int> show_last_state(const std::string& id, const Environment& environment, Error why) {
   const auto parsed = jobs::job_id_in(id);
@@ -379,14 +404,8 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
   const jobs::KnownJob& known = all->front();
   const model::RunRecord& run = known.report->run;
   const bool has_ended = !known.job || engines::has_ended(known.job->state);
-  if (!has_ended || !model::reported_code(run) || model::last_attempt(run).nodes.empty()) {
-    return std::unexpected(std::move(why));
-  }
-  const Style style = style_of(STDOUT_FILENO, environment);
-  return print(text_of(top::whole(snapshot::last_picture(run, known.id), style)) +
-               fmt::format("the job has ended: {}; this is its last state, by its report; toprun "
-                           "status {} shows more\n",
-                           jobs::summary_of(known).words, id));
+  if (!has_ended || !has_last_state(run)) return std::unexpected(std::move(why));
+  return print_last_state(known, id, environment);
 }
 
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
@@ -413,6 +432,9 @@ Result<int> run_top(const options::Call& call) {
   if (on_terminal && call.environment.get("TERM").value_or("dumb") == "dumb") {
     return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
                 "set TERM, or print one snapshot: toprun top | cat");
+  }
+  if (const auto ended = as_json ? std::nullopt : ended_job_of(call.operand())) {
+    return print_last_state(*ended, jobs::id_word(call.operand()), call.environment);
   }
   const auto job =
       TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));

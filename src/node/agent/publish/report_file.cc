@@ -62,6 +62,7 @@ model::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.networks = course.networks;
   attempt.interrupted = course.interrupted;
   attempt.lost_nodes = course.lost_nodes;
+  attempt.failed_too = course.failed_too;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }

@@ -55,6 +55,11 @@ class Model {
     return cause?.rank === rank ? withoutNotes(cause.last_output ?? []).slice(-MOST_LINES) : [];
   }
 
+  // How a rank failed besides the cause's rank, as a report tells it.
+  failureOf(rank) {
+    return (this.job?.attempts?.at(-1)?.failed_too ?? []).find(({ranks}) => ranksIn(ranks).includes(rank));
+  }
+
   // Where a rank stood when the last hang was noticed, as in a group of a hang.
   standingOf(rank) {
     return (this.job?.hang?.groups ?? []).find((group) => ranksIn(group.ranks).includes(rank));
@@ -154,7 +159,7 @@ class Model {
     });
   }
 
-  // A report tells of the rank that failed first, not how each other one ended.
+  // A report tells which ranks failed by themselves. toprun stopped the others, or they had ended.
   statesAfter(report, last) {
     const ended = report.exit_code === null ? 'r' : last?.cause ? 'k' : 'd';
     const states = new Array(this.ranks).fill(ended);
@@ -164,6 +169,9 @@ class Model {
     }
     const suspects = last?.hang?.over ? [] : last?.hang?.suspects ?? [];
     for (const suspect of suspects) states[suspect.rank] = 'h';
+    for (const {ranks} of last?.failed_too ?? []) {
+      for (const rank of ranksIn(ranks)) if (rank < states.length) states[rank] = 'f';
+    }
     const cause = last?.cause;
     if (cause && isNumber(cause.rank) && cause.kind !== 'hang') {
       states[cause.rank] = cause.kind === 'ended_early' ? 'd' : 'f';

@@ -138,16 +138,19 @@ class Panel {
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
     $('alert').dataset.kind = isOver ? 'bad' : 'past';
-    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
+    const hang = hangBeforeEnd(last, job);
+    const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : cause.what;
+    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${what}`);
     // While the next attempt runs, one line: the rest is among the attempts.
     if (!isOver) {
       setText($('alert-text'), '');
       this.hideFailure();
       return;
     }
-    setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
-    setText($('alert-next'), cause.next ? `Next: ${cause.next}` : '');
-    $('alert-next').hidden = !cause.next;
+    setText($('alert-text'), [hang && hangSince(hang), cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
+    const next = cause.next || hang?.next;
+    setText($('alert-next'), next ? `Next: ${next}` : '');
+    $('alert-next').hidden = !next;
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
     if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
@@ -309,7 +312,8 @@ class Panel {
   stateText(rank) {
     const {model} = this;
     const cause = model.job.attempts?.at(-1)?.cause;
-    const code = model.figureOf('code', rank) ?? (cause?.rank === rank && cause.signal === null ? cause.exit_code : null);
+    const failure = cause?.rank === rank ? cause : model.failureOf(rank);
+    const code = model.figureOf('code', rank) ?? (failure?.signal === null ? failure.exit_code : null);
     const state = model.stateOf(rank);
     return `${STATES[state] ?? 'unknown'}${state === 'f' && isNumber(code) ? `, exit code ${code}` : ''}`;
   }

@@ -136,6 +136,13 @@ function hangSince(hang) {
   return `No rank had made progress for ${duration(hang.after_ms / 1000)} when it was noticed${noticed}`;
 }
 
+// The hang in which an attempt was when a signal or the engine ended it, or null.
+function hangBeforeEnd(attempt, job) {
+  const isFromOutside = ['interrupted', 'preempted', 'requeued', 'time_limit'].includes(attempt.cause.kind);
+  const hang = attempt.hang ?? (attempt.attempt === job.attempt ? job.hang : null);
+  return isFromOutside && hang && !hang.over ? hang : null;
+}
+
 function hangText(hang, isLast) {
   const since = `${hangSince(hang)}: ${hang.what}`;
   if (isLast) return since;
