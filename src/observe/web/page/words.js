@@ -15,13 +15,15 @@ function stateCalled(text) {
     (stem.length >= 3 && STATES[letter].split(' ').some((word) => word.startsWith(stem))));
 }
 
+// As snapshot::stages_by_name().
 const STAGES = {
-  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
+  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing its ranks',
   running: 'running', stopping: 'stopping its ranks', pausing: 'about to restart',
   asking: 'ending', telling: 'ending',
   parting: 'ending', over: 'over',
 };
 
+// As model::phases_by_name().
 const PHASES = [
   ['join', 'nodes joined'], ['order', 'ordered'], ['stage', 'files copied'],
   ['spawn', 'ranks started'], ['first_connect', 'first at the store'],
