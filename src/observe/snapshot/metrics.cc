@@ -102,7 +102,9 @@ std::string stages_help() {
 void add_job(Text& text, const Run& run) {
   const model::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
-  text.sample({{"name", record.job.raw()},
+  // A name that toprun or its engine made up says nothing to a user.
+  const std::string name = short_name(record);
+  text.sample({{"name", name.empty() ? record.job.raw() : name},
                {"id", run.id},
                {"program", record.program.raw()},
                {"root", record.root_host.raw()}},

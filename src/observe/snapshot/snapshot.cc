@@ -148,6 +148,12 @@ const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run) {
   return model::last_attempt(run).nodes;
 }
 
+std::string short_name(const model::RunRecord& record) {
+  if (!record.title.empty()) return record.title.raw();
+  const std::string& program = record.program.raw();
+  return program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+}
+
 json job_json(const Run& run, WallTime now) {
   const model::RunRecord& record = run.record;
   const model::AttemptRecord& last = model::last_attempt(record);

@@ -56,6 +56,9 @@ struct Run {
   std::chrono::milliseconds interval{0};  // time between two updates of the measurements
 };
 
+// The name that the job's user chose, else the program's without its folder; may be empty.
+std::string short_name(const model::RunRecord& record);
+
 // The current attempt's nodes; empty before ranks are assigned.
 const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);
 
