@@ -45,6 +45,21 @@ function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+// "0-3,7" has 2 and 7.
+function hasRank(ranks, rank) {
+  return String(ranks).split(',').some((part) => {
+    const [first, last = first] = part.split('-').map(Number);
+    return first <= rank && rank <= last;
+  });
+}
+
+// The groups for which others wait, then the largest.
+function suspectsFirst(hang) {
+  const isSuspect = (group) => (hang.suspects ?? []).some(({rank}) => hasRank(group.ranks, rank));
+  const groups = hang.groups ?? [];
+  return [...groups.filter(isSuspect), ...groups.filter((group) => !isSuspect(group))];
+}
+
 function isNumber(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
