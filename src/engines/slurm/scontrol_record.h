@@ -42,6 +42,9 @@ std::vector<std::string_view> record_lines(std::string_view text, std::string_vi
 // The pieces between separators of several characters. An empty last piece is omitted.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
+// The time limit that a job without a limit gets when it starts.
+inline constexpr std::chrono::hours days_of_unlimited{365 * 24};
+
 // "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any text in another form.
 std::optional<std::chrono::seconds> duration(std::string_view text);
 // Seconds since 1970, as SLURM_TIME_FORMAT=%s requests, or local time such as 2026-11-22T03:26:11.

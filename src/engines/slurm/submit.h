@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
+#include "base/text/clock.h"
 #include "base/text/error.h"
 #include "engines/slurm/facts.h"
 #include "engines/slurm/job.h"
@@ -26,6 +27,10 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
 // where.
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
+
+// What a start in about a year, in the output of `sbatch --test-only`, means. Empty: the start is
+// earlier or unknown. Pure function.
+std::string note_of_far_start(std::string_view said, WallTime now);
 
 // The error for a missing program: the program's name, and what to do.
 Error no_slurm(std::string_view program);
