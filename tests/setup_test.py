@@ -99,7 +99,7 @@ class Local(support.TestCase):
         mark = self.work / "env/mark"
         mark.touch()
         self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it already exists, "
-                          r"built on \S+ at \S+ \S+ with demo==1.2, which this command line does not name; --force "
+                          r"built on \S+ at \S+ \S+: its setup was also asked for demo==1\.2; --force "
                           "builds it again as this command line says", code=2)
         (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
         again = self.setup("--venv", "env", "-r", "requirements.txt")
@@ -108,8 +108,7 @@ class Local(support.TestCase):
                              r"is built \(--force builds it again\)")
         (self.work / "requirements.txt").write_text("demo==1.3\n")
         self.assert_fails(self.setup("--venv", "env", "-r", "requirements.txt"),
-                          ".* with demo==1.2, which this command line does not name, and without demo==1.3, which this "
-                          "command line names; .*", code=2)
+                          ".*: its setup was asked for demo==1.2, and this command line asks for demo==1.3; .*", code=2)
         self.assertTrue(mark.exists())
         self.assert_ok(self.setup("--force", "--venv", "env"))
         self.assertFalse(mark.exists())
