@@ -429,7 +429,7 @@ class Files(support.TestCase):
         foreign = self.folder() / "x.json"
         for text, said in [("", "x.json"), ("{}", "x.json"),
                            ('{"schema": "toprun.bench/1"}', "x.json"),
-                           ("\0\1", "x.json:1: neither a report")]:
+                           ("\0\1", "x.json: it is not a text file"), ("x", "x.json:1: neither a report")]:
             with self.subTest(text=text):
                 foreign.write_text(text)
                 done = self.toprun("bench", "import", str(foreign))
