@@ -206,7 +206,7 @@ class Local(support.TestCase):
         env = {"PATH": "/nowhere", "TZ": "UTC"}
         for id, said in ((24, "job 24 (setup-v): ended with exit code 0, 2026-11-29 10:00:00 → 10:00:09"),
                          (25, "job 25 (setup-v): failed: pip install x: no such package, 2026-11-29 10:00:00 → 10:00:09"),
-                         (26, "job 26 (setup-v): it is not known how it ended")):
+                         (26, "job 26 (setup-v): it is not known how it ended (the later setup of job 27 has replaced its record)")):
             finished = self.run_to_end(support.binary(), "status", str(id), cwd=folder, env=env)
             self.assertIn(said, finished.out + finished.err)
         finished = self.run_to_end(support.binary(), "jobs", "--recent", cwd=folder, env=env)
