@@ -361,7 +361,7 @@ class Files(support.TestCase):
         self.assertTrue(self.imported(log, "--format", "nccl-tests").out.startswith("# nccl-tests, NCCL 2.21.5\n"))
         self.assertEqual(json.loads(self.imported(log, "--format", "json").out)["nccl_version"], 22105)
         table = self.imported(log, "--format", "markdown").out
-        self.assertTrue(table.startswith("all_reduce, Gbps\n"), table)
+        self.assertTrue(table.startswith("all_reduce, GB/s\n"), table)
         self.assertRegex(table, r"(?m)^\| .* \| 8 B \| .*\n\| .* \| 16 MiB \| ")
 
     def test_operations_can_be_told_apart_and_are_compared_one_by_one(self):
@@ -429,7 +429,7 @@ class Files(support.TestCase):
         foreign = self.folder() / "x.json"
         for text, said in [("", "x.json"), ("{}", "x.json"),
                            ('{"schema": "toprun.bench/1"}', "x.json"),
-                           ("\0\1", "x.json:1: neither a report")]:
+                           ("\0\1", "x.json: it is not a text file"), ("x", "x.json:1: neither a report")]:
             with self.subTest(text=text):
                 foreign.write_text(text)
                 done = self.toprun("bench", "import", str(foreign))

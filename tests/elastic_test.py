@@ -204,7 +204,7 @@ class Nodes(Elastic):
                          ([host, host], 3, 4, []))
         third = self.agent("3:4")
         self.expect(0, world_size=3, restarts=0)
-        self.assertNotIn("of 3 to 4", self.shows_status("its ranks run"))
+        self.assertNotIn("of 3 to 4", self.shows_status("attempt 0: running"))
         self.assertIsNone(self.report()["gathering"])
         self.end(root, second, third)
 

@@ -345,6 +345,33 @@ class Typed(support.TestCase):
             self.assertEqual(self.fish_offers("toprun bench --backend tcp,g", folder), ["tcp,gloo"])
             self.assertEqual(self.fish_offers("toprun --nproc_per", folder), ["--nproc_per_node"])
 
+    def test_files_are_offered_only_where_they_fit(self):
+        folder = self.folder()
+        (folder / "notes").mkdir()
+        (folder / "notes.txt").touch()
+        (folder / "nightly.json").touch()
+        for name in self.SHELLS:
+            support.needs_program(name)
+            master = self.shell(name, folder)
+            for typed, line in (("--log-dir no\t", "--log-dir notes/"), ("--log-dir=no\t", "--log-dir=notes/"),
+                                ("--report n\tt\t", "--report n"), ("submit -o notes.\t", "-o notes.txt"),
+                                ("status \t", "status nightly.json"), ("report notes.\t", "report notes.txt")):
+                with self.subTest(shell=name, typed=typed):
+                    os.write(master, f"toprun {typed}".encode())
+                    self.read_until(master, line, limit=10)
+                    os.write(master, b"\x15\n")
+            for typed in "--nproc-per-node n", "logs n", "cancel n", "eta n", "submit -t n", "--rdzv-id n", "bench -b n":
+                with self.subTest(shell=name, typed=typed):
+                    os.write(master, f"toprun {typed}\t\t".encode())
+                    time.sleep(0.7)
+                    os.write(master, b"\x15echo af''ter\n")
+                    self.assertNotRegex(self.read_until(master, "after"), "notes|nightly")
+        if shutil.which("fish"):
+            for line, offers in (("--log-dir n", ["notes/"]), ("--log-dir=n", ["--log-dir=notes/"]), ("logs n", []),
+                                 ("--nnodes ", []), ("report ", ["nightly.json"]), ("report notes", ["notes/", "notes.txt"])):
+                with self.subTest(shell="fish", typed=line):
+                    self.assertEqual(sorted(self.fish_offers(f"toprun {line}", folder)), sorted(offers))
+
     def test_what_fish_offers_behind_a_launcher(self):
         if not shutil.which("fish"):
             self.skipTest("there is no fish here")

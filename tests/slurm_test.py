@@ -73,6 +73,18 @@ class Slurm(cluster.SlurmCase):
         self.assertEqual(finished.out.count("connected"), 8)
         self.assertRegex(finished.err.splitlines()[-1], r"8 ranks on 4 nodes, all ended with 0$")
 
+    def test_a_wrong_command_line_is_told_once(self):
+        for words, told in ((["--nosuch"], "--nosuch"), (["--nnodes", "x", "train.py"], "--nnodes"), (["doctor", "--nosuch"], "--nosuch")):
+            with self.subTest(words):
+                finished = self.srun("-N4", TOPRUN, *words)
+                self.assert_failed(finished, 2, told)
+                self.assertEqual(finished.err.count("toprun: "), 1, finished.err)
+        # Where it is one task's own, that task tells.
+        self.assertEqual(self.srun("-N4", "sh", "-c", f"[ $SLURM_PROCID != 2 ] || {TOPRUN} --nosuch").err.count("toprun: "), 1)
+        several = self.folder() / "several"
+        several.write_text(f"0-2 true\n3 {TOPRUN} --nosuch\n")
+        self.assertIn("srun: error: n3: task 3: Exited with exit code 2", self.srun("-N4", "--multi-prog", several).err)
+
     def test_orders(self):
         listed = self.folder() / "order"
         listed.write_text("n3\nn1\nn2\nn0\n")

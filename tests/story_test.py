@@ -296,7 +296,7 @@ class OfMpi(submitting.SubmitCase):
         path = folder / "logs" / id / "report.json"
         self.wait_for_job(id, path.exists, "its report", 30)
         told = self.login(TOPRUN, "status", id, cwd=folder).out
-        self.assertRegex(told, r"(?m)^  run        attempt 0: its ranks run; 2 ranks on 2 nodes$")
+        self.assertRegex(told, r"(?m)^  run        attempt 0: running; 2 ranks on 2 nodes$")
         self.assertNotIn("phases", told)
         (folder / "go").touch()
         self.wait_for_job(id, lambda: json.loads(path.read_text())["exit_code"], "its end", 40)

@@ -113,12 +113,14 @@ class Picture:
         self.state = ["w"] * self.ranks
         for rank in ranks:
             self.state[rank] = "h"
+        edges = [-1, *sorted(ranks), self.ranks]
+        others = ",".join(f"{a + 1}-{b - 1}" for a, b in zip(edges, edges[1:]) if b - a > 1)
         self.job["hangs"] = True
         self.job["hang"] = {
             "noticed": "2026-11-25T08:12:30.000Z", "after_ms": 30_000,
             "what": f"rank {ranks[0]} on {self.name(ranks[0] // RANKS_PER_NODE)} did not come to all_reduce",
             "suspects": [{"rank": rank, "node": self.name(rank // RANKS_PER_NODE)} for rank in ranks],
-            "groups": [{"ranks": f"0-{self.ranks - 1}", "count": self.ranks - len(ranks), "doing": "communicates",
+            "groups": [{"ranks": others, "count": self.ranks - len(ranks), "doing": "communicates",
                         "text": "wait in all_reduce, train.py:88", "place": "in all_reduce, train.py:88"},
                        {"ranks": ",".join(map(str, ranks)), "count": len(ranks), "doing": "sleeps", "place": "data.py:41 in recv"}],
             "unseen": None}

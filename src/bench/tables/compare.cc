@@ -194,7 +194,7 @@ std::string row_text(const Compared& row, const Kinds& kinds) {
   const std::string interval =
       row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
   return fmt::format(change_columns, size_text(row.row.bytes), kind_columns(row.row, kinds),
-                     rate_text(row.before.busbw), rate_text(row.after.busbw), ratio, interval,
+                     busbw_text(row.before), busbw_text(row.after), ratio, interval,
                      change_text(row.change));
 }
 
@@ -266,7 +266,7 @@ std::string comparison_row(const Series& series, const Row& row,
   if (side == nullptr) return {};
   return fmt::format(comparison_columns, size_text(row.bytes), printable(over_text(series)),
                      printable(series.order), series.nodes, series.ranks,
-                     time_text(side->times.mean_us), rate_text(side->busbw),
+                     time_text(side->times.mean_us), busbw_text(*side),
                      share_of_limit(series, *side), ratio_text(ratio));
 }
 

@@ -75,6 +75,12 @@ Result<Report> import_report(std::string_view text, const ImportTerms& terms) {
     return usage("cannot read " + printable(terms.file),
                  fmt::format("the file is larger than {} MiB", max_import_bytes >> 20));
   }
+  if (trim(text).empty()) return usage("cannot read " + printable(terms.file), "it is empty");
+  constexpr std::size_t looked_at = 4096;
+  if (text.substr(0, looked_at).contains('\0')) {
+    return usage("cannot read " + printable(terms.file), "it is not a text file",
+                 "is the file compressed, or is it the wrong file?");
+  }
   const auto format = format_of(text);
   if (!format) {
     return unreadable(terms, 1,

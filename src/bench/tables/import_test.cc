@@ -326,9 +326,11 @@ TEST(Import, SuperBenchOfTwoNodes) {
 TEST(Import, SaysWhatItCannotRead) {
   const std::string text_heading(table_heading);
   const std::pair<std::string, std::string> rows[] = {
-      {"",
-       "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
-       "or SuperBench"},
+      {"", "cannot read a.log: it is empty"},
+      {"\n \n", "cannot read a.log: it is empty"},
+      {std::string("\x1f\x8b\0\3", 4),
+       "cannot read a.log: it is not a text file; is the file compressed, or is it the wrong "
+       "file?"},
       {"{}",
        "a.log:1: neither a report of toprun bench nor a result of nccl-tests, all_reduce_bench.py "
        "or SuperBench"},

@@ -32,7 +32,7 @@ std::string share_text(std::optional<double> share) {
 std::string placement_text(const std::optional<Side>& side) {
   if (!side) return fmt::format(side_columns, "-", "-", "-");
   return fmt::format(side_columns, time_text(side->times.mean_us), rate_text(side->algbw),
-                     rate_text(side->busbw));
+                     busbw_text(*side));
 }
 
 // Above the columns of two placements.
@@ -116,6 +116,10 @@ std::string time_text(double microseconds) {
 std::string rate_text(double rate) {
   const int decimals = rate >= 1 || rate == 0 ? 2 : rate >= 0.1 ? 3 : 4;
   return fmt::format("{:.{}f}", rate, decimals);
+}
+
+std::string busbw_text(const Side& side) {
+  return side.busbw == 0 && side.algbw > 0 ? "-" : rate_text(side.busbw);
 }
 
 }  // namespace toprun::bench

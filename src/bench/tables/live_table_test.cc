@@ -47,7 +47,7 @@ TEST(LiveTable, WithoutANetwork) {
   Row row = row_of(series, 8, 1, 2);
   row.in_place = row.out_of_place;
   EXPECT_EQ(live_heading(series).substr(0, 33), "all_reduce, 1 rank on 1 node\n    ");
-  EXPECT_EQ(live_row(series, row), "      8 B      1.00 µs   0.0080     0.00       4\n");
+  EXPECT_EQ(live_row(series, row), "      8 B      1.00 µs   0.0080        -       4\n");
 }
 
 TEST(LiveTable, BothPlacementsSideBySide) {

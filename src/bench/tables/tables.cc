@@ -191,12 +191,6 @@ class Columns {
   std::vector<std::string> titles_;  // each with a blank at its end; empty where nothing differs
 };
 
-// One decimal, and of a slow network the digits that count. One rank sends nothing.
-std::string cell_text(double gbps) {
-  if (gbps == 0) return "-";
-  return gbps >= 1 ? fmt::format("{:.1f}", gbps) : rate_text(gbps);
-}
-
 std::string count_text(std::size_t count) {
   return count == 0 ? "-" : fmt::format("{}", count);
 }
@@ -262,8 +256,7 @@ std::string table(const Columns& columns, const ShownList& list) {
         continue;
       }
       const Side& side = *side_of(*cell->second);
-      out +=
-          fmt::format(" {} | {} |", cell_text(gbps_of(side.busbw)), cell_text(gbps_of(side.algbw)));
+      out += fmt::format(" {} | {} |", busbw_text(side), rate_text(side.algbw));
     }
     out += '\n';
   }
@@ -347,7 +340,7 @@ std::string markdown(std::span<const Report> reports) {
     const ShownList shown = shown_of(list);
     const std::string size =
         have_one_size(shown) ? " of " + size_text(shown.front().row->bytes) : "";
-    out += fmt::format("{}{}{}, Gbps\n\n{}", out.empty() ? "" : "\n", facts.name, size,
+    out += fmt::format("{}{}{}, GB/s\n\n{}", out.empty() ? "" : "\n", facts.name, size,
                        table(Columns(list), shown));
   }
   return out;

@@ -32,24 +32,24 @@ TEST(Markdown, FabricsSideBySide) {
   }
   tcp.series = {series_of("tcp", 4, 32, 15.6), series_of("tcp", 2, 16, 15.5)};
   EXPECT_EQ(markdown(std::vector{rdma, tcp}),
-            "all_reduce of 3.73 GiB, Gbps\n"
+            "all_reduce of 3.73 GiB, GB/s\n"
             "\n"
             "| Nodes | Ranks | rdma busbw | rdma algbw | tcp busbw | tcp algbw |\n"
             "|------:|------:|------:|------:|------:|------:|\n"
-            "| 1 | 8 | 1662.3 | 949.9 | - | - |\n"
-            "| 2 | 16 | 122.2 | 65.2 | 29.1 | 15.5 |\n"
-            "| 4 | 32 | 76.1 | 39.3 | 30.2 | 15.6 |\n");
+            "| 1 | 8 | 207.79 | 118.74 | - | - |\n"
+            "| 2 | 16 | 15.28 | 8.15 | 3.63 | 1.94 |\n"
+            "| 4 | 32 | 9.52 | 4.91 | 3.78 | 1.95 |\n");
 }
 
 TEST(Markdown, OneKindHasPlainHeadings) {
   Report report;
   report.series = {series_of("", 0, 4, 100), series_of("", 0, 4, 1674.7), {}};
   EXPECT_EQ(markdown(std::span(&report, 1)),
-            "all_reduce of 3.73 GiB, Gbps\n"
+            "all_reduce of 3.73 GiB, GB/s\n"
             "\n"
             "| Nodes | Ranks | busbw | algbw |\n"
             "|------:|------:|------:|------:|\n"
-            "| - | 4 | 2512.1 | 1674.7 |\n");
+            "| - | 4 | 314.01 | 209.34 |\n");
 }
 
 TEST(Markdown, SizesThatDifferHaveAColumn) {
@@ -57,12 +57,12 @@ TEST(Markdown, SizesThatDifferHaveAColumn) {
   report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 0.04)};
   report.series[1].rows[0].bytes = 1 << 20;
   EXPECT_EQ(markdown(std::span(&report, 1)),
-            "all_reduce, Gbps\n"
+            "all_reduce, GB/s\n"
             "\n"
             "| Nodes | Ranks | Size | busbw | algbw |\n"
             "|------:|------:|------:|------:|------:|\n"
-            "| 1 | 4 | 3.73 GiB | 12.0 | 8.0 |\n"
-            "| 2 | 8 | 1 MiB | 0.0700 | 0.0400 |\n");
+            "| 1 | 4 | 3.73 GiB | 1.50 | 1.00 |\n"
+            "| 2 | 8 | 1 MiB | 0.0088 | 0.0050 |\n");
 }
 
 void add_row(Series& series, std::uint64_t bytes, double busbw_gbps) {
@@ -79,20 +79,20 @@ TEST(Markdown, ASweepHasARowForEachSize) {
   add_row(report.series[0], 8, 0.5);
   add_row(report.series[1], 1 << 20, 4);
   EXPECT_EQ(markdown(std::span(&report, 1)),
-            "all_reduce, Gbps\n"
+            "all_reduce, GB/s\n"
             "\n"
             "| Nodes | Ranks | Size | rdma busbw | rdma algbw | tcp busbw | tcp algbw |\n"
             "|------:|------:|------:|------:|------:|------:|------:|\n"
-            "| 2 | 2 | 8 B | 0.500 | 0.500 | - | - |\n"
-            "| 2 | 2 | 1 MiB | 40.0 | 40.0 | 4.0 | 4.0 |\n"
-            "| 2 | 2 | 3.73 GiB | 80.0 | 80.0 | 8.0 | 8.0 |\n");
+            "| 2 | 2 | 8 B | 0.0625 | 0.0625 | - | - |\n"
+            "| 2 | 2 | 1 MiB | 5.00 | 5.00 | 0.500 | 0.500 |\n"
+            "| 2 | 2 | 3.73 GiB | 10.00 | 10.00 | 1.00 | 1.00 |\n");
 }
 
 TEST(Markdown, OneRankHasNoBusbw) {
   Report report;
   report.series = {series_of("", 1, 1, 8)};
   report.series.front().rows.front().out_of_place->busbw = 0;
-  EXPECT_TRUE(markdown(std::span(&report, 1)).ends_with("| 1 | 1 | - | 8.0 |\n"))
+  EXPECT_TRUE(markdown(std::span(&report, 1)).ends_with("| 1 | 1 | - | 1.00 |\n"))
       << markdown(std::span(&report, 1));
 }
 
@@ -101,7 +101,7 @@ TEST(Markdown, SeveralNumbersOfNodesHaveTheirLargestSize) {
   report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 4)};
   for (Series& series : report.series) add_row(series, 1 << 20, 1);
   const std::string text = markdown(std::span(&report, 1));
-  EXPECT_TRUE(text.starts_with("all_reduce of 3.73 GiB, Gbps\n")) << text;
+  EXPECT_TRUE(text.starts_with("all_reduce of 3.73 GiB, GB/s\n")) << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 6) << text;
 }
 

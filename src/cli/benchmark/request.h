@@ -41,7 +41,11 @@ class OptionReader {
   template <class T>
   OptionReader& number(options::FlagId id, T& target, int least, int most) {
     return take(id, target, [=](const options::Argument& argument) -> Result<T> {
-      const auto value = TRY(options::parse_number(argument, least, most));
+      constexpr bool is_time = requires {
+        typename T::period;
+      };
+      const auto value =
+          TRY(options::parse_number(argument, least, most, is_time ? " of seconds" : ""));
       return static_cast<T>(value);
     });
   }

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "observe/snapshot/snapshot.h"
+#include "observe/web/files.h"
 
 namespace toprun::jobs {
 namespace {
@@ -157,54 +159,66 @@ TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
   }
 }
 
+TEST(JobReport, HasTheWordsOfTheWebPage) {
+  const std::string& text = web::find_file("/page.js")->text;
+  for (const auto& [name, words] : snapshot::stages_by_name()) {
+    EXPECT_TRUE(text.contains(fmt::format(" {}: '{}',", name, words))) << name;
+  }
+  for (const auto& [name, time, words] : model::phases_by_name()) {
+    if (words.empty()) continue;
+    EXPECT_TRUE(text.contains(fmt::format("['{}', '{}']", name, words))) << name;
+  }
+}
+
 TEST(JobReport, TellsWhatARunIsAt) {
   for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[{"phases_ms":{}}]})",
-            "- its nodes are being gathered"},
+            "- waiting for nodes"},
            {R"({"schema":"toprun.report/1","exit_code":3,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"last_connect":null},
                 "cause":{"kind":"exit","what":"rank 1 on n1 ended with exit code 3","message":"E"}}]})",
-            "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
-            "spawn 3 ms"},
+            "3 running; rank 1 on n1 ended with exit code 3: E; nodes joined 1 ms, ordered 2 ms, "
+            "ranks started 3 ms"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[{"phases_ms":{"spawn":3},
                 "cause":{"kind":"exit","what":"rank 1 failed","message":"E: a\nb"}}]})",
-            "1 its ranks run; rank 1 failed: E: a; spawn 3 ms"},
+            "1 running; rank 1 failed: E: a; ranks started 3 ms"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"spawn":3},
                 "awaited":{"phase":"import","came":63,"of":64,"rank":17,"node":"n5"}}]})",
-            "- its ranks run; spawn 3 ms; 63 of 64 ranks have reached the store, not rank 17 on "
+            "- running; ranks started 3 ms; 63 of 64 ranks have reached the store, not rank 17 on "
             "n5"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"first_connect":3000,"import":43000,
                              "last_connect":43000,"first_collective":44000},
                 "slowest":{"join":null,"import":{"node":"n5","rank":17,"ms":41000,
                                                  "median_ms":3000,"counted":64}}}]})",
-            "- its ranks have reached their first collective; join 1 ms, order 2 ms, spawn 3 ms, "
-            "first connection 3.0 s, last connection 43.0 s, first collective 44.0 s; rank 17 on "
+            "- running; nodes joined 1 ms, ordered 2 ms, ranks started 3 ms, "
+            "first at the store 3.0 s, all at the store 43.0 s, first collective 44.0 s; rank 17 "
+            "on "
             "n5 took 41.0 s to import (median 3.0 s)"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
                {"cause":{"kind":"node_lost","what":"node n1 was lost","message":""}}]})",
-            "1 its nodes are being gathered; node n1 was lost"},
+            "1 waiting for nodes; node n1 was lost"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
                {"cause":{"kind":"node_lost","what":"node n2 was lost","node":"n2",
                          "message":"no word from it for 10 s"}}]})",
-            "1 its nodes are being gathered; node n2 was lost: no word from it for 10 s"},
+            "1 waiting for nodes; node n2 was lost: no word from it for 10 s"},
            {R"({"schema":"toprun.report/1","exit_code":124,"attempts":[
                {"cause":{"kind":"time_limit","what":"the job's time limit was reached",
                          "message":"the job reached its limit of 5:00"}}]})",
-            "124 its nodes are being gathered; the job reached its limit of 5:00"},
+            "124 waiting for nodes; the job reached its limit of 5:00"},
            {R"({"schema":"toprun.report/1","attempts":[
                {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z"}}]})",
-            "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z"},
+            "- waiting for nodes; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z"},
            {R"({"schema":"toprun.report/1","attempts":[
                {"hang":{"what":"rank 3 on n1 sleeps","noticed":"2026-11-21T10:00:00.000Z",
                         "over":"2026-11-21T10:02:00.000Z"}}]})",
-            "- its nodes are being gathered; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z to "
+            "- waiting for nodes; rank 3 on n1 sleeps at 2026-11-21T10:00:00.000Z to "
             "2026-11-21T10:02:00.000Z"},
            {R"({"schema":"toprun.report/1","attempts":[{"hang":{"what":7}}]})",
-            "- its nodes are being gathered"},
+            "- waiting for nodes"},
            {R"({"schema":"toprun.report/1","exit_code":"x","attempts":[7,{"nodes":{"a":1}}]})",
-            "- its nodes are being gathered"},
+            "- waiting for nodes"},
            {R"({"schema":"toprun.jobs/1"})", "no report"},
            {"{\"schema\"", "no report"},
            {"[]", "no report"},

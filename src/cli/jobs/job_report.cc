@@ -5,10 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
-#include <ranges>
 
 #include "base/json/json_text.h"
 #include "base/os/fd.h"
@@ -16,29 +13,21 @@
 #include "base/os/trust.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "observe/snapshot/snapshot.h"
 
 namespace toprun::jobs {
 namespace {
 
-using model::Phases;
 using nlohmann::json;
 
-// A phase, and what follows it.
-struct Phase {
-  std::optional<std::chrono::milliseconds> Phases::*time;
-  const char* name;
-  const char* words;
-};
-constexpr std::array phases = {
-    Phase{&Phases::first_collective, "first collective",
-          "its ranks have reached their first collective"},
-    Phase{&Phases::last_connect, "last connection", "its ranks run and have met"},
-    Phase{&Phases::first_connect, "first connection", "its ranks run"},
-    Phase{&Phases::spawn, "spawn", "its ranks run"},
-    Phase{&Phases::stage, "stage", "its ranks are being started"},
-    Phase{&Phases::order, "order", "its ranks are being started"},
-    Phase{&Phases::join, "join", "the order of its nodes is being determined"},
-};
+// The stage that an attempt's last phase leads to.
+std::string_view stage_of(const model::Phases& phases) {
+  if (phases.spawn || phases.first_connect || phases.last_connect || phases.first_collective) {
+    return "running";
+  }
+  if (phases.order || phases.stage) return "preparing";
+  return phases.join ? "arranging" : "gathering";
+}
 
 // mpirun starts the ranks by itself, and no phase has a time.
 bool is_of_mpirun(const model::AttemptRecord& attempt) {
@@ -52,20 +41,12 @@ bool has_ranks(const model::AttemptRecord& attempt) {
 }
 
 std::string phase_words(const model::AttemptRecord& attempt) {
-  if (is_of_mpirun(attempt)) return "its ranks run";
-  const auto last = std::ranges::find_if(
-      phases, [&](const Phase& phase) { return (attempt.phases.*phase.time).has_value(); });
-  return last == phases.end() ? "its nodes are being gathered" : last->words;
+  return std::string(
+      snapshot::words_of_stage(is_of_mpirun(attempt) ? "running" : stage_of(attempt.phases)));
 }
 
 std::string times_text(const model::Phases& times) {
-  std::vector<std::string> texts;
-  for (const Phase& phase : phases | std::views::reverse) {
-    if (const auto& time = times.*phase.time) {
-      texts.push_back(fmt::format("{} {}", phase.name, duration_text(*time)));
-    }
-  }
-  return join(texts, ", ");
+  return join(model::times_texts(times), ", ");
 }
 
 Result<JobReport> parse_report(std::string_view text) {

@@ -30,10 +30,11 @@ Result<std::optional<JobReport>> read_report(const std::string& path);
 
 // Whether the ranks of the attempt have been started.
 bool has_ranks(const model::AttemptRecord& attempt);
-// Describes the phase that follows the last phase which the attempt has reached: "its nodes are
-// being gathered".
+// The stage that follows the last phase which the attempt has reached, in the words of
+// snapshot::words_of_stage(): "waiting for nodes".
 std::string phase_words(const model::AttemptRecord& attempt);
-// Returns when each phase ended, "join 210 ms, order 215 ms …"; empty: no phase has ended.
+// Returns when each phase ended, "nodes joined 210 ms, ordered 215 ms …"; empty: no phase has
+// ended.
 std::string times_text(const model::Phases& phases);
 
 }  // namespace toprun::jobs

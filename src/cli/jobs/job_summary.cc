@@ -254,6 +254,9 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requ
                        known.waited_for.size() == 1 ? "" : "s", join(known.waited_for, ", "));
   }
   std::string text = "it is not known how it ended";
+  if (!known.later_setup.empty()) {
+    text += fmt::format(" (the later setup of job {} has replaced its record)", known.later_setup);
+  }
   if (!known.report) return text + last_line_words(known);
   if (const auto updated = report_time(known)) {
     text += fmt::format("; {} at {}", code_of_run(known) ? "requeued" : "last heard of",

@@ -334,7 +334,7 @@ TEST_F(TheJobTold, AJobThatRuns) {
   report.run.attempts.back().ended = at("06:04:11");
   EXPECT_EQ(words(hung(report)), "running, restart 1 of 3: starts again");
   report.run.attempts.back() = {};
-  EXPECT_EQ(words(report), "running, restart 1 of 3: its nodes are being gathered");
+  EXPECT_EQ(words(report), "running, restart 1 of 3: waiting for nodes");
 }
 
 TEST_F(TheJobTold, AMomentOfAnotherDayHasItsDate) {

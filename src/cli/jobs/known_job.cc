@@ -75,7 +75,12 @@ void add_setup(KnownJob& known, const std::string& folder) {
   const std::string built = built_in(folder);
   if (built.empty()) return;
   auto record = setup::read_record(built);
-  if (record && *record && (*record)->job == known.id) known.setup = *std::move(*record);
+  if (!record || !*record) return;
+  if ((*record)->job == known.id) {
+    known.setup = *std::move(*record);
+  } else if (natural_less(known.id, (*record)->job)) {
+    known.later_setup = (*record)->job;
+  }
 }
 
 void add_files(KnownJob& known, JobFiles files) {

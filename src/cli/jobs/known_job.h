@@ -38,6 +38,7 @@ struct KnownJob {
   // or how it ended
   Outside last_line;
   std::optional<setup::Record> setup;  // of a job of `toprun setup`: the record of its own build
+  std::string later_setup;             // the later job whose record has replaced this job's record
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;

@@ -48,7 +48,7 @@ Result<Site> compare(const std::string& built, const Record& known,
   if (known.asked.empty()) return taken(built, why, "--force builds it again");
   const std::string others = setup::contents_differences(known.asked, asked);
   if (others.empty()) return Site::finished;
-  return taken(built, fmt::format("{} {}", why, others),
+  return taken(built, fmt::format("{}: {}", why, others),
                "--force builds it again as this command line says");
 }
 

@@ -179,7 +179,9 @@ const std::vector<CommandLine>& lines_about_jobs() {
          "Job id as in `toprun jobs` (default: all your waiting jobs)"}}},
       {Command::cancel,
        "cancel",
-       "Ends waiting or running jobs, or sends them a signal.",
+       "Ends waiting or running jobs, or sends them a signal. The ranks of a running job get "
+       "SIGTERM, and are killed if they have not ended after 25 s, or after the job's "
+       "--shutdown-timeout. The engine's own limit (Slurm's KillWait) may be shorter.",
        {{"toprun cancel 17 12_3", ""},
         {"toprun cancel --signal USR1 17", "the ranks' signal handlers run, the job continues"}},
        {{"ID", Count::some, "ID",

@@ -199,7 +199,7 @@ constexpr std::array launch_flags = {
              "torchrun's rendezvous backend; in toprun the backend only decides the default port "
              "(29400 for c10d) and which nodes can be the root",
              "static"),
-    torchrun(FlagId::unasked, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
+    torchrun(FlagId::unasked, "--rdzv-id", 0, "NAME", "PET_RDZV_ID", Group::rendezvous,
              unless_empty<put<&Options::rdzv_id, as_it_is>>,
              "Name of the job; it must be the same on all nodes", "none"),
     torchrun(FlagId::rdzv_conf, "--rdzv-conf", 0, "K=V,...", "PET_RDZV_CONF", Group::rendezvous,

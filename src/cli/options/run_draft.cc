@@ -151,13 +151,13 @@ Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Argument& argu
 }
 
 Result<void> set_hang_timeout(RunDraft& draft, const Flag&, const Argument& argument) {
-  const auto seconds = TRY(parse_number(argument, min_hang_s, max_shutdown_s, " seconds"));
+  const auto seconds = TRY(parse_number(argument, min_hang_s, max_shutdown_s, " of seconds"));
   draft.options.hang_timeout = std::chrono::seconds(seconds);
   return {};
 }
 
 Result<void> set_shutdown_timeout(RunDraft& draft, const Flag&, const Argument& argument) {
-  const auto seconds = TRY(parse_number(argument, 0, max_shutdown_s, " seconds"));
+  const auto seconds = TRY(parse_number(argument, 0, max_shutdown_s, " of seconds"));
   draft.options.shutdown_timeout = std::chrono::seconds(seconds);
   return {};
 }
@@ -170,7 +170,7 @@ Result<void> set_log_dir(RunDraft& draft, const Flag&, const Argument& argument)
 
 Result<void> check_interval(RunDraft&, const Flag&, const Argument& argument) {
   if (const auto seconds = parse_double(argument.value); seconds && *seconds >= 0) return {};
-  return usage(argument.label(), "must be a number of seconds");
+  return usage(argument.label(), "must be a number of seconds, at least 0");
 }
 
 Result<void> check_choice(RunDraft&, const Flag& flag, const Argument& argument) {

@@ -36,6 +36,7 @@ std::optional<bool> truth_of(std::string_view text);
 
 // Errors of the following parsers have exit_usage, and contain the value and what is allowed.
 
+// `unit`: " of seconds".
 Result<int> parse_number(const Argument& argument, int least, int most, std::string_view unit = {});
 // Parses a number, or a word such as true or no. Every number except 0 means on, as in torchrun's
 // PET_* variables for switches. An empty value counts as 0.

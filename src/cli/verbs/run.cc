@@ -139,6 +139,14 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
   return launch::launch(parsed.options, whole.environment);
 }
 
+// Whether the command line has this error without any variable, setting or file of this host.
+bool is_wrong_by_itself(const options::Split& split, const std::vector<std::string>& argv,
+                        const Error& error) {
+  if (error->exit_code != exit_usage) return false;
+  const auto alone = options::run_options(split, argv, {}, [](const auto&) { return true; });
+  return !alone && alone.error().line() == error.line();
+}
+
 // Completion shows its own text only.
 void warn_of_variables(const std::vector<std::string>& argv, const Environment& environment) {
   const bool is_completion = argv.size() > 1 && argv[1] == "completion";
@@ -164,10 +172,12 @@ bool is_file(const std::string& path) {
 
 int run(const std::vector<std::string>& argv, const Environment& environment) {
   const auto split = options::split(argv);
-  if (!split) return give_up(split.error());
+  if (!split) return refuse_line(split.error(), environment);
   if (const auto code = answer(*split, argv)) return *code;
   const auto code = launch(*split, argv, environment);
-  return code ? *code : give_up(code.error());
+  if (code) return *code;
+  return is_wrong_by_itself(*split, argv, code.error()) ? refuse_line(code.error(), environment)
+                                                        : give_up(code.error());
 }
 
 int act(std::vector<std::string> argv, const Environment& environment) {

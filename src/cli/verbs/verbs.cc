@@ -1,12 +1,16 @@
 #include "cli/verbs/verbs.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/os/console.h"
+#include "base/os/files.h"
 #include "base/text/text.h"
 #include "cli/benchmark/files.h"
 #include "cli/config/config.h"
@@ -160,7 +164,31 @@ std::optional<int> run_verb(const std::vector<std::string>& argv, const Environm
   const auto asked = find_verb(std::span(argv).subspan(1));
   if (!asked) return std::nullopt;
   const auto code = run(*asked, environment);
-  return code ? *code : give_up(code.error());
+  if (code) return *code;
+  const std::vector<std::string> words(asked->arguments.begin(), asked->arguments.end());
+  const bool is_wrong_by_itself =
+      asked->verb->run == nullptr || !options::split_verb(words, asked->verb->command);
+  return is_wrong_by_itself ? refuse_line(code.error(), environment) : give_up(code.error());
+}
+
+bool is_told_by_first(const Environment& environment, std::string_view parent) {
+  const auto is_later = [&](const char* name) {
+    return environment.non_empty(name).value_or("0") != "0";
+  };
+  if (parent == "slurmstepd") return is_later("SLURM_PROCID") && !environment.has("SLURM_HET_SIZE");
+  constexpr std::array open_mpi = {"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
+  const bool has_one_program = environment.non_empty("OMPI_NUM_APP_CTX") == "1";
+  return std::ranges::find(open_mpi, parent) != open_mpi.end() && has_one_program &&
+         is_later("OMPI_COMM_WORLD_RANK");
+}
+
+int refuse_line(const Error& error, const Environment& environment) {
+  const auto parent = read_file(fmt::format("/proc/{}/comm", ::getppid()));
+  if (!parent || !is_told_by_first(environment, trim(*parent))) return give_up(error);
+  // mpirun and srun --kill-on-bad-exit end all processes after the first that fails.
+  constexpr std::chrono::seconds for_the_first_to_tell{1};
+  std::this_thread::sleep_for(for_the_first_to_tell);
+  return error->exit_code;
 }
 
 Result<void> check_script_is_no_verb(const options::Split& split) {

@@ -41,6 +41,13 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
 // explicitly or by default, or toprun was called under the name torchrun, which has no verbs.
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
+// Whether the process that started this one, with the name `parent`, has started a first process
+// with the same command line, as srun and Open MPI's mpirun do for each task. (Slurm does not tell
+// a task about `srun --multi-prog`; srun then names the task that ended with exit code 2.) Pure.
+bool is_told_by_first(const Environment& environment, std::string_view parent);
+// Refuses a command line that is wrong by itself, whatever the host. Of several processes with the
+// same command line, only the first prints why. Returns the exit code.
+int refuse_line(const Error& error, const Environment& environment);
 // Answers a command line that contains the verb `family` without a subcommand. Prints the help and
 // returns the exit code, or returns the error.
 Result<int> answer_for(const AskedVerb& family);

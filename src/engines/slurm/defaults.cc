@@ -368,6 +368,18 @@ void choose_no_kill(JobRequest& job) {
        "when a node fails, the job continues without this node or with a spare node"});
 }
 
+void tell_of_two_numbers_of_gpus(const JobRequest& job, std::vector<std::string>& notes) {
+  const JobOption* each = job.find("--gpus-per-node");
+  const JobOption* gres = job.find("--gres");
+  if (each == nullptr || gres == nullptr) return;
+  const int in_gres = gpus_in_gres(gres->value.value_or(""));
+  if (in_gres == 0 || in_gres == count_of(*each)) return;
+  notes.push_back(fmt::format(
+      "--gpus-per-node {} and --gres {} request different numbers of GPUs on each node: leave one "
+      "of them out",
+      each->value.value_or(""), gres->value.value_or("")));
+}
+
 // Several ranks may share a GPU, but NCCL refuses it, and few mean it.
 void tell_of_shared_gpus(const JobRequest& job, std::vector<std::string>& notes) {
   const int gpus = gpus_per_node(job);
@@ -424,6 +436,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   }
   tell_of_idle_gpus(job, kinds, notes);
   tell_of_shared_gpus(job, notes);
+  tell_of_two_numbers_of_gpus(job, notes);
   drop_segment_without_blocks(job, facts, purpose, notes);
   if (purpose == Purpose::shell) return {};  // a user waits for it: no wish for near nodes either
   choose_switches(job, facts);

@@ -169,6 +169,23 @@ TEST(SlurmDefaults, GpusThatNobodyAskedForAreMentioned) {
                                             "has 8: request them with --gpus-per-node 8"});
 }
 
+TEST(SlurmDefaults, TwoNumbersOfGpusAreMentioned) {
+  const auto notes_of = [](const char* each, const char* gres) {
+    JobRequest job =
+        job_of({{"--partition", "gpu", {}}, {"--gpus-per-node", each, {}}, {"--gres", gres, {}}});
+    std::vector<std::string> notes;
+    EXPECT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+    return join(notes, "; ");
+  };
+  EXPECT_TRUE(
+      notes_of("4", "gpu:2")
+          .contains(
+              "--gpus-per-node 4 and --gres gpu:2 request different numbers of GPUs on each node"));
+  EXPECT_FALSE(notes_of("4", "gpu:4").contains("different"));
+  EXPECT_FALSE(notes_of("h100:4", "gpu:h100:4,nvme:1").contains("different"));
+  EXPECT_FALSE(notes_of("4", "nvme:1").contains("different"));
+}
+
 TEST(SlurmDefaults, AShellIsToldNothingOfFilesAndSignals) {
   JobRequest job = job_of({{"--nodes", "2", {}}});
   std::vector<std::string> notes;

@@ -96,7 +96,7 @@ constexpr std::array forms = {
     Form{"--nodes", is_node_count, "must be a number of nodes, such as 4 or 2-4"},
     Form{"--gpus-per-node", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
     Form{"--gpus", is_gpu_count, "must be a number of GPUs, as 8 or a100:8"},
-    Form{"--cpus-per-task", is_number, "must be a number of CPUs"},
+    Form{"--cpus-per-task", is_number, "must be a number of CPUs, at least 1"},
     Form{"--mem", is_size, "must be a size, as 64G"},
     Form{"--mail-type", is_of_events,
          "must be events, as END,FAIL, of NONE, BEGIN, END, FAIL, REQUEUE, ALL, INVALID_DEPEND, "

@@ -54,6 +54,9 @@ TEST(OwnJob, HasAnEnd) {
       << "its limit has changed since";
   EXPECT_EQ(job_end_in("JobId=7 EndTime=Unknown Partition=main\n", began), std::nullopt);
   EXPECT_EQ(job_end_in("JobId=7 TimeLimit=UNLIMITED EndTime=1826854178\n", began), std::nullopt);
+  EXPECT_EQ(job_end_in("JobId=7 TimeLimit=365-00:00:00 EndTime=1826854178\n", began), std::nullopt);
+  EXPECT_EQ(job_end_in("JobId=7 TimeLimit=364-00:00:00 EndTime=1795319999\n", began),
+            WallTime(std::chrono::seconds(1'795'319'999)));
   const Environment without_limit{{"SLURM_JOB_START_TIME", "1795318178"},
                                   {"SLURM_JOB_END_TIME", "1826854178"}};
   EXPECT_EQ(job_end_in("", without_limit), std::nullopt);

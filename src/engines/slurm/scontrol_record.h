@@ -42,6 +42,9 @@ std::vector<std::string_view> record_lines(std::string_view text, std::string_vi
 // Splits a text at separators of several characters. An empty last piece is omitted.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
+// The time limit that Slurm gives a job without a limit when the job starts.
+inline constexpr std::chrono::hours days_of_unlimited{365 * 24};
+
 // Parses "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any other form.
 std::optional<std::chrono::seconds> duration(std::string_view text);
 // Parses seconds since 1970, as SLURM_TIME_FORMAT=%s requests, or local time such as

@@ -64,11 +64,9 @@ void read_exit_code(std::string_view text, Job& job) {
 void read_folder(std::string_view text, Job& job) {
   job.folder = text_of(text);
 }
-// For a running job without a limit, Slurm reports 365 days.
 void read_limit(std::string_view text, Job& job) {
-  constexpr std::chrono::hours year{365 * 24};
   job.limit = duration(text);
-  if (job.limit >= year) job.limit.reset();
+  if (job.limit >= days_of_unlimited) job.limit.reset();
   job.limit_of_partition = text == "Partition_Limit" || text == "NOT_SET";
 }
 void read_nodes(std::string_view text, Job& job) {

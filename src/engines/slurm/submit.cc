@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/programs.h"
+#include "engines/slurm/scontrol_record.h"
 #include "engines/slurm/variables.h"
 #include "engines/slurm/words.h"
 
@@ -246,7 +248,20 @@ Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
   if (finished.code != 0) {
     return std::unexpected(refusal(finished.err, job, facts, ask_choices(environment)));
   }
-  return own_words(finished.err);
+  const std::string said = own_words(finished.err);
+  return said + note_of_far_start(said, std::chrono::system_clock::now());
+}
+
+std::string note_of_far_start(std::string_view said, WallTime now) {
+  constexpr std::string_view before = " to start at ";
+  const std::size_t at = said.find(before);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = said.substr(at + before.size());
+  const auto start = slurm::moment(rest.substr(0, rest.find(' ')));
+  constexpr std::chrono::hours rounding{24};
+  if (!start || *start - now < slurm::days_of_unlimited - rounding) return {};
+  return "; such a far date usually means that it waits for a job without a time limit, whose end "
+         "Slurm assumes after 365 days";
 }
 
 }  // namespace toprun::engines

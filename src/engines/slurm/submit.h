@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
+#include "base/text/clock.h"
 #include "base/text/error.h"
 #include "engines/slurm/facts.h"
 #include "engines/slurm/job.h"
@@ -25,6 +26,10 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
 // Returns what `sbatch --test-only` reports: whether the job could run, and when and where.
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
+
+// Explains a start in about a year in the output of `sbatch --test-only`. Empty: the start is
+// earlier or unknown. Pure.
+std::string note_of_far_start(std::string_view said, WallTime now);
 
 // Returns the error for a missing program: the program's name, and what to do.
 Error no_slurm(std::string_view program);

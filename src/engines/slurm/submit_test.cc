@@ -1,5 +1,6 @@
 #include "engines/slurm/submit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace toprun::engines {
@@ -115,6 +116,21 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
     job.options = options;
     EXPECT_EQ(refusal(said, job, facts, choices).line(), line);
   }
+}
+
+TEST(SlurmSubmit, AStartInAYearIsExplained) {
+  const WallTime now(std::chrono::seconds(1'795'318'177));  // 2026-11-22
+  const auto note = [&](std::string_view start) {
+    return note_of_far_start(
+        fmt::format("Job 7 to start at {} using 8 processors on nodes n0 in partition main", start),
+        now);
+  };
+  EXPECT_TRUE(note("2027-11-22T03:29:37").contains("a job without a time limit"));
+  EXPECT_TRUE(note("2027-11-22T20:00:00").contains("a job without a time limit"));
+  EXPECT_EQ(note("2027-10-22T03:29:37"), "");
+  EXPECT_EQ(note("2026-11-22T03:29:37"), "");
+  EXPECT_EQ(note("soon"), "");
+  EXPECT_EQ(note_of_far_start("allocation would be possible", now), "");
 }
 
 TEST(SlurmSubmit, AMissingEngineIsNamed) {

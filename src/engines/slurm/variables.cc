@@ -280,12 +280,16 @@ std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
 
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment) {
   const Record record(job);
-  if (record.get("TimeLimit") == "UNLIMITED") return std::nullopt;
+  // Slurm gives a job without a limit 365 days when the job starts.
+  const auto limit = duration(record.get("TimeLimit"));
+  if (record.get("TimeLimit") == "UNLIMITED" || (limit && *limit >= days_of_unlimited)) {
+    return std::nullopt;
+  }
   if (!record.get("JobId").empty()) return moment(record.get("EndTime"));
   const auto seconds = parse_int(environment.get("SLURM_JOB_END_TIME").value_or(""));
   // A job without a limit gets a time in the far future, or the time a year after its start.
   constexpr std::int64_t latest = 1LL << 32;
-  constexpr std::int64_t year = 365 * 24 * 3'600;
+  constexpr auto year = std::chrono::seconds(days_of_unlimited).count();
   if (!seconds || *seconds <= 0 || *seconds >= latest) return std::nullopt;
   const auto began = parse_int(environment.get("SLURM_JOB_START_TIME").value_or(""));
   if (began && *seconds - *began == year) return std::nullopt;

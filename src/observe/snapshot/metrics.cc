@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text/text.h"
 #include "observe/snapshot/board.h"
@@ -88,22 +90,28 @@ double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+// "gathering (waiting for nodes), …, running, …".
+std::string stages_help() {
+  std::vector<std::string> texts;
+  for (const auto& [name, words] : stages_by_name()) {
+    texts.push_back(name == words ? std::string(name) : fmt::format("{} ({})", name, words));
+  }
+  return join(texts, ", ");
+}
+
 void add_job(Text& text, const Run& run) {
   const model::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
-  text.sample({{"name", record.job.raw()},
+  // A name that toprun or its engine made up says nothing to a user.
+  const std::string name = short_name(record);
+  text.sample({{"name", name.empty() ? record.job.raw() : name},
                {"id", run.id},
                {"program", record.program.raw()},
                {"root", record.root_host.raw()}},
               1);
-  text.family("toprun_stage", Type::stateset, "",
-              "The stage of the run: gathering (waits for nodes), arranging (orders them), "
-              "preparing (before the start of ranks), running, stopping (ends its ranks), pausing "
-              "(before another attempt), asking (why the engine ended it), telling (reports the "
-              "end), parting (its agents end), over.");
-  for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "stopping",
-                                       "pausing", "asking", "telling", "parting", "over"}) {
-    text.sample({{"toprun_stage", stage}}, run.stage == stage ? 1 : 0);
+  text.family("toprun_stage", Type::stateset, "", "The stage of the run: " + stages_help() + ".");
+  for (const NamedStage& stage : stages_by_name()) {
+    text.sample({{"toprun_stage", stage.name}}, run.stage == stage.name ? 1 : 0);
   }
   text.family("toprun_start_time_seconds", Type::gauge, "seconds",
               "The start of the run, in Unix time.");
@@ -125,8 +133,8 @@ void add_job(Text& text, const Run& run) {
 void add_phases(Text& text, const model::Phases& phases) {
   text.family("toprun_phase_seconds", Type::gauge, "seconds",
               "Time from the attempt's start to the end of each phase of the launch.");
-  for (const auto& [name, phase] : model::phases_by_name()) {
-    if (phases.*phase) text.sample({{"phase", name}}, seconds(*(phases.*phase)));
+  for (const auto& [name, time, words] : model::phases_by_name()) {
+    if (phases.*time) text.sample({{"phase", name}}, seconds(*(phases.*time)));
   }
 }
 

@@ -42,6 +42,18 @@ bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
+TEST(Metrics, NameTheJobAsItsUserDoes) {
+  auto job = run();
+  job.record.job = "0e2f4a1c-5d34-4f6b-9e1a-1c2d3e4f5a6b";
+  job.id.clear();
+  job.record.program = "/home/ada/train.py";
+  const auto info = [&] { return metrics_text(job, board(2), {}, open); };
+  const std::string rest = R"(",id="",program="/home/ada/train.py",root="n0"} 1)";
+  EXPECT_TRUE(has_line(info(), R"(toprun_job_info{name="train.py)" + rest)) << info();
+  job.record.title = "big run";
+  EXPECT_TRUE(has_line(info(), R"(toprun_job_info{name="big run)" + rest)) << info();
+}
+
 TEST(Metrics, NameWhatIsKnown) {
   const std::string text = metrics_text(run(), board(2), {{1}, {0}}, open);
   for (const char* line : {

@@ -28,13 +28,6 @@ std::string_view name_of(Happening happening) {
   return {};
 }
 
-// The name that its user chose, else its program.
-std::string short_name(const model::RunRecord& record) {
-  if (!record.title.empty()) return record.title.raw();
-  const std::string& program = record.program.raw();
-  return program.substr(program.rfind('/') + 1);  // npos + 1 is 0
-}
-
 // "train.py (17)"
 std::string name_of(const Run& run) {
   const std::string name = short_name(run.record);

@@ -2,13 +2,31 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
+
+#include "observe/snapshot/snapshot.h"
+#include "run/conductor/coordinator.h"
 
 namespace toprun::snapshot {
 namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+
+TEST(Stages, AllOfARunHaveWords) {
+  std::size_t found = 0;
+  for (auto stage = run::Stage::gathering; stage <= run::Stage::over;
+       stage = static_cast<run::Stage>(static_cast<int>(stage) + 1)) {
+    const auto is_called = [&](const NamedStage& named) { return named.name == name_of(stage); };
+    EXPECT_EQ(std::ranges::count_if(stages_by_name(), is_called), 1) << name_of(stage);
+    ++found;
+  }
+  EXPECT_EQ(stages_by_name().size(), found + 1) << "and stopping_stage";
+  EXPECT_EQ(words_of_stage(stopping_stage), "stopping its ranks");
+  EXPECT_EQ(words_of_stage("of a newer toprun"), "of a newer toprun");
+}
 
 const WallTime start{1'795'318'177'250ms};
 const SteadyTime steady{100s};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -119,10 +120,38 @@ json columns_of(const Board& board, const Hanging& hanging) {
           {"lines", std::move(lines)},   {"code", std::move(code)}};
 }
 
+constexpr std::array<NamedStage, 10> stages = {{
+    {"gathering", "waiting for nodes"},
+    {"arranging", "ordering the nodes"},
+    {"preparing", "preparing its ranks"},
+    {"running", "running"},
+    {stopping_stage, "stopping its ranks"},
+    {"pausing", "about to restart"},
+    {"asking", "ending"},
+    {"telling", "ending"},
+    {"parting", "ending"},
+    {"over", "over"},
+}};
+
 }  // namespace
+
+std::span<const NamedStage> stages_by_name() {
+  return stages;
+}
+
+std::string_view words_of_stage(std::string_view name) {
+  const auto found = std::ranges::find(stages, name, &NamedStage::name);
+  return found == stages.end() ? name : found->words;
+}
 
 const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run) {
   return model::last_attempt(run).nodes;
+}
+
+std::string short_name(const model::RunRecord& record) {
+  if (!record.title.empty()) return record.title.raw();
+  const std::string& program = record.program.raw();
+  return program.substr(program.rfind('/') + 1);  // npos + 1 is 0
 }
 
 json job_json(const Run& run, WallTime now) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,15 @@ inline constexpr std::size_t most_missing = 20;  // limit for the names in `miss
 // The stage of a run whose ranks have been ordered to end, while some of them still run.
 inline constexpr std::string_view stopping_stage = "stopping";
 
+// Every stage: those of run::Stage, and stopping_stage.
+struct NamedStage {
+  std::string_view name;   // in JSON and in metrics
+  std::string_view words;  // for users: on the page, in `top` and in `status`
+};
+std::span<const NamedStage> stages_by_name();
+// `name` itself if it is unknown.
+std::string_view words_of_stage(std::string_view name);
+
 // The run's state at its root.
 struct Run {
   model::RunRecord record;
@@ -45,6 +55,10 @@ struct Run {
   std::deque<Message> messages;           // the latest messages
   std::chrono::milliseconds interval{0};  // time between two updates of the measurements
 };
+
+// Returns the name that the job's user chose, else the program's name without its folder; may be
+// empty.
+std::string short_name(const model::RunRecord& record);
 
 // Returns the current attempt's nodes; empty before ranks are assigned.
 const std::vector<model::NodeRecord>& nodes_of(const model::RunRecord& run);

@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "observe/report/columns.h"
 #include "observe/report/report.h"
+#include "observe/snapshot/snapshot.h"
 #include "observe/top/cells.h"
 #include "run/model/record.h"
 
@@ -93,7 +94,7 @@ Lines title(const Picture& picture, std::size_t width) {
   if (const auto code = model::reported_code(picture.run)) {
     parts.push_back(fmt::format("ended with {}", *code));
   } else {
-    parts.push_back(picture.stage == "pausing" ? "about to restart" : picture.stage.shown());
+    parts.push_back(printable(snapshot::words_of_stage(picture.stage.raw())));
   }
   const std::string elapsed = elapsed_text(picture);
   if (!elapsed.empty()) parts.push_back(elapsed);
@@ -145,15 +146,7 @@ std::string progress(const Picture& picture, std::size_t width) {
   }
   const model::AttemptRecord& attempt = model::last_attempt(picture.run);
   if (attempt.awaited) return model::awaited_text(*attempt.awaited);
-  const std::pair<std::string_view, std::optional<milliseconds>> phases[] = {
-      {"joined", attempt.phases.join},     {"ordered", attempt.phases.order},
-      {"staged", attempt.phases.stage},    {"started", attempt.phases.spawn},
-      {"imported", attempt.phases.import}, {"first collective", attempt.phases.first_collective},
-  };
-  Lines parts;
-  for (const auto& [name, took] : phases) {
-    if (took) parts.push_back(fmt::format("{} {}", name, duration_text(*took)));
-  }
+  Lines parts = model::times_texts(attempt.phases);
   if (parts.empty()) return "";
   std::string text = "after: " + join(parts, ", ");
   for (; !fits(text, width) && parts.size() > 1; text = "after: " + join(parts, ", ")) {

@@ -181,7 +181,10 @@ asio::awaitable<Page> page_of(State& state, const Request& request) {
     co_return Page{200, std::string(file->content_type), std::string(file->text)};
   }
   if (!has_token(request[http::field::authorization], state.token)) {
-    co_return refusal(401, "the token is missing or wrong: open the address that toprun printed");
+    co_return refusal(401,
+                      "the token is missing or wrong: open the whole address that toprun printed, "
+                      "with #token=... at "
+                      "its end, or send the header Authorization: Bearer TOKEN");
   }
   std::optional<Page> page =
       co_await state.source->page(path, std::string(request[http::field::accept]));

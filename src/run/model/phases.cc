@@ -41,14 +41,14 @@ constexpr std::array parts = {
 };
 
 constexpr std::array<NamedPhase, 8> phase_names = {
-    {{"join", &Phases::join},
-     {"order", &Phases::order},
-     {"stage", &Phases::stage},
-     {"spawn", &Phases::spawn},
-     {"import", &Phases::import},
-     {"first_connect", &Phases::first_connect},
-     {"last_connect", &Phases::last_connect},
-     {"first_collective", &Phases::first_collective}}};
+    {{"join", &Phases::join, "nodes joined"},
+     {"order", &Phases::order, "ordered"},
+     {"stage", &Phases::stage, "files copied"},
+     {"spawn", &Phases::spawn, "ranks started"},
+     {"first_connect", &Phases::first_connect, "first at the store"},
+     {"import", &Phases::import, ""},
+     {"last_connect", &Phases::last_connect, "all at the store"},
+     {"first_collective", &Phases::first_collective, "first collective"}}};
 constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
 
 json spread_json(const std::optional<Spread>& spread) {
@@ -100,17 +100,27 @@ std::span<const NamedPhase> phases_by_name() {
   return phase_names;
 }
 
+std::vector<std::string> times_texts(const Phases& phases) {
+  std::vector<std::string> texts;
+  for (const auto& [name, time, words] : phase_names) {
+    if (!words.empty() && phases.*time) {
+      texts.push_back(fmt::format("{} {}", words, duration_text(*(phases.*time))));
+    }
+  }
+  return texts;
+}
+
 json phases_json(const Phases& phases) {
   json object = json::object();
-  for (const auto& [name, phase] : phase_names) object[name] = or_null(phases.*phase);
+  for (const auto& [name, time, words] : phase_names) object[name] = or_null(phases.*time);
   return object;
 }
 
 Phases phases_in(const json& object) {
   Phases phases;
   if (!object.is_object()) return phases;
-  for (const auto& [name, phase] : phase_names) {
-    if (const auto ms = number_at(object, name, longest_ms)) phases.*phase = milliseconds(*ms);
+  for (const auto& [name, time, words] : phase_names) {
+    if (const auto ms = number_at(object, name, longest_ms)) phases.*time = milliseconds(*ms);
   }
   return phases;
 }

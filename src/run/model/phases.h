@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,9 +24,15 @@ struct Phases {
   std::optional<std::chrono::milliseconds> first_collective;
 };
 
-// Each phase's name in JSON.
-using NamedPhase = std::pair<const char*, std::optional<std::chrono::milliseconds> Phases::*>;
+// Each phase, in the order of their ends.
+struct NamedPhase {
+  const char* name;  // in JSON and in metrics
+  std::optional<std::chrono::milliseconds> Phases::*time;
+  std::string_view words;  // for users; empty: the next phase ends at the same time
+};
 std::span<const NamedPhase> phases_by_name();
+// "nodes joined 143 ms", one text for each phase that has ended and has words.
+std::vector<std::string> times_texts(const Phases& phases);
 
 // How long each of many nodes or ranks took for a phase.
 struct Spread {

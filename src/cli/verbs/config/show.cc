@@ -199,7 +199,12 @@ std::string text_of(const ShownConfig& shown, bool with_defaults) {
     files.push_back({std::string(looked.kind), looked.path.empty() ? "-" : printable(looked.path),
                      looked.why.empty() ? state : state + ": " + looked.why});
   }
-  return text + report::columns_text(files, {});
+  text += report::columns_text(files, {});
+  const bool is_run = shown.verb == "run";
+  return text + fmt::format(
+                    "\nthis is what `toprun {}` reads; what {} reads: toprun config show {}\n",
+                    is_run ? "SCRIPT" : shown.verb,
+                    is_run ? "submit, shell or setup" : "another verb", is_run ? "submit" : "VERB");
 }
 
 Result<int> show(const std::string& verb, const options::Call& call) {

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/os/console.h"
 #include "base/os/environment.h"
@@ -64,12 +65,15 @@ Kind kind_of(std::string_view form) {
   if (form.starts_with("ID")) return Kind::jobs;
   if (form.starts_with("PARTITION")) return Kind::partitions;
   if (form == host_list) return Kind::hosts;
-  return form == "PROFILE" ? Kind::profiles : Kind::files;
+  if (form == "PROFILE") return Kind::profiles;
+  return form.contains("DIR") && !form.contains("FILE") ? Kind::folders : Kind::files;
 }
 
-// Whether only the words of the form fit, and nothing that a user makes up.
-bool is_closed(std::string_view form) {
-  return std::ranges::none_of(form, [](char c) { return c >= 'A' && c <= 'Z'; });
+// Whether the name of a file is, or may begin, a value of the form.
+bool takes_file(std::string_view form) {
+  constexpr std::string_view of_files[] = {"FILE",  "DIR",     "PATH",    "SCRIPT", "SRC",
+                                           "IMAGE", "PATTERN", "COMMAND", "CMD",    "PACKAGE"};
+  return std::ranges::any_of(of_files, [&](std::string_view word) { return form.contains(word); });
 }
 
 // The words of a list that are not in what is typed of it.
@@ -93,7 +97,9 @@ Completion value_of(std::string_view form, std::string stem, std::string_view ty
       out.choices.emplace_back(profile.name);
   }
   if (!out.choices.empty() || is_of_words) out.kind = Kind::choices;
-  out.is_complete = out.kind == Kind::profiles || (out.kind == Kind::choices && is_closed(form));
+  // A report is a file, and may have any name. Before a letter is typed, only likely names fit.
+  out.with_reports = out.kind == Kind::jobs && takes_file(form) && typed.empty();
+  out.is_complete = out.kind == Kind::profiles || !takes_file(form) || out.with_reports;
   const bool is_list = is_of_words || form.contains(",...") || form == host_list;
   const std::size_t comma = is_list ? typed.rfind(',') : std::string_view::npos;
   const std::size_t start = comma == std::string_view::npos ? 0 : comma + 1;
@@ -199,10 +205,25 @@ std::vector<Row> profile_rows(const Environment& environment) {
   return rows;
 }
 
+// The files of this folder that may be reports.
+std::vector<Row> report_rows() {
+  std::vector<Row> rows;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(".", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (rows.size() == most_jobs) break;
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with(".json") && !name.starts_with('.')) rows.push_back({name, "a file"});
+  }
+  std::ranges::sort(rows, natural_less, &Row::left);
+  return rows;
+}
+
 std::vector<Row> rows_of(const options::CommandText& command, const Completion& what) {
   const Environment environment = impatient(Environment::from(environ));
   switch (what.kind) {
     case Kind::files:
+    case Kind::folders:
       return {};
     case Kind::options:
       return option_rows(command, what.typed);
@@ -275,8 +296,13 @@ int print_candidates(const options::CommandText& command, std::span<const std::s
     std::erase_if(
         rows, [&](const Row& row) { return std::ranges::find(before, row.left) != before.end(); });
   }
+  if (what.with_reports) {
+    for (Row& row : report_rows()) rows.push_back(std::move(row));
+  }
   const int code = print(candidate_lines(rows, what.stem, what.typed));
-  return code == 0 && what.is_complete ? no_file_fits : code;
+  if (code != 0) return code;
+  if (what.is_complete) return no_file_fits;
+  return what.kind == Kind::folders ? only_folders_fit : 0;
 }
 
 }  // namespace toprun::cli

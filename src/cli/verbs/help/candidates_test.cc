@@ -30,17 +30,23 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
       {{""}, {}},  // a script
       {{"tr"}, {Kind::files, {}, "", "tr"}},
       {{"--pa"}, {Kind::options, {}, "", "--pa"}},
-      {{"--partition", "g"}, {Kind::partitions, {}, "", "g"}},
-      {{"-p", ""}, {Kind::partitions, {}, "", ""}},
-      {{"--partition", "gpu,d"}, {Kind::partitions, {}, "gpu,", "d"}},
-      {{"--partition=g"}, {Kind::partitions, {}, "--partition=", "g"}},
-      {{"--partition", "=", "g"}, {Kind::partitions, {}, "", "g"}},  // as bash has it
-      {{"--partition", "="}, {Kind::partitions, {}, "", ""}},
-      {{"--after", "1"}, {Kind::jobs, {}, "", "1"}},
+      {{"--nodes", ""}, {Kind::files, {}, "", "", true}},  // a number
+      {{"--time", "2"}, {Kind::files, {}, "", "2", true}},
+      {{"--rdzv-id", ""}, {Kind::files, {}, "", "", true}},
+      {{"--report", "r"}, {Kind::files, {}, "", "r"}},
+      {{"--log-dir=l"}, {Kind::folders, {}, "--log-dir=", "l"}},
+      {{"--conda", ""}, {Kind::folders, {}, "", ""}},
+      {{"--partition", "g"}, {Kind::partitions, {}, "", "g", true}},
+      {{"-p", ""}, {Kind::partitions, {}, "", "", true}},
+      {{"--partition", "gpu,d"}, {Kind::partitions, {}, "gpu,", "d", true}},
+      {{"--partition=g"}, {Kind::partitions, {}, "--partition=", "g", true}},
+      {{"--partition", "=", "g"}, {Kind::partitions, {}, "", "g", true}},  // as bash has it
+      {{"--partition", "="}, {Kind::partitions, {}, "", "", true}},
+      {{"--after", "1"}, {Kind::jobs, {}, "", "1", true}},
       {{"--profile", ""}, {Kind::profiles, {}, "", "", true}},
       {{"--rdzv_backend", "s"}, {Kind::choices, {"static", "c10d"}, "", "s", true}},
       {{"--order", ""}, {Kind::choices, {"topology", "name", "scheduler", "given"}, "", ""}},
-      {{"--log-dir", ""}, {}},                                     // a folder
+      {{"--log-dir", ""}, {Kind::folders, {}, "", ""}},
       {{"--exclusive", "--ti"}, {Kind::options, {}, "", "--ti"}},  // its value stands behind =
       {{"--exclusive=u"}, {Kind::choices, {"user", "mcs"}, "--exclusive=", "u", true}},
       {{"--nodes", "2", "train.py", "--ep"}, {}},  // the script's own
@@ -59,9 +65,14 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
             (Completion{Kind::choices, {"gloo", "nccl", "rccl"}, "tcp,", "gl", true}));
   EXPECT_EQ(in_bench({"--backend=gloo,tcp,"}),
             (Completion{Kind::choices, {"nccl", "rccl"}, "--backend=gloo,tcp,", "", true}));
-  EXPECT_EQ(in_logs({""}), (Completion{Kind::jobs, {}, "", ""}));
-  EXPECT_EQ(in_logs({"-f", "1"}), (Completion{Kind::jobs, {}, "", "1"}));
-  EXPECT_EQ(in_logs({"--rank", "1"}), (Completion{Kind::files, {}, "", "1"}));
+  EXPECT_EQ(in_logs({""}), (Completion{Kind::jobs, {}, "", "", true}));
+  EXPECT_EQ(in_logs({"-f", "1"}), (Completion{Kind::jobs, {}, "", "1", true}));
+  const auto in_report = [](const Line& words) {
+    return completion(command_text(options::Command::report), words);
+  };
+  EXPECT_EQ(in_report({""}), (Completion{Kind::jobs, {}, "", "", true, true}));
+  EXPECT_EQ(in_report({"r"}), (Completion{Kind::jobs, {}, "", "r"}));
+  EXPECT_EQ(in_logs({"--rank", "1"}), (Completion{Kind::files, {}, "", "1", true}));
 }
 
 TEST(Candidates, WhereNoOperandIsTakenOptionsAreOffered) {

@@ -33,7 +33,10 @@ std::string bash_script(std::string_view command, const std::string& ask) {
   return fmt::format(R"(_{0}() {{
   local IFS=$'\n' current=${{COMP_WORDS[COMP_CWORD]}}
   COMPREPLY=($({1} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
-  (( $? == 3 )) && compopt +o default 2>/dev/null  # no file fits
+  case $? in
+    3) compopt +o default 2>/dev/null ;;              # no file fits
+    4) compopt +o default -o dirnames 2>/dev/null ;;  # only folders
+  esac
   COMPREPLY=("${{COMPREPLY[@]%%$'\t'*}}")
   # The first word may be a verb or a script. Beside a verb, readline does not know that words are
   # files: it would make logs/ of logs, where there is such a folder.
@@ -104,6 +107,7 @@ _{0}() {{
   (( code == 3 || ($#lines && CURRENT > 2) )) && return
   compset -P '--*='
   [[ ${{words[CURRENT]}} == (|--order=)file:* ]] && compset -P 'file:'
+  (( code == 4 )) && {{ _files -/; return }}
   _files -F lines
 }}
 compdef _{0} {0}
@@ -147,10 +151,17 @@ function __{0}_offers
   set -l words (__{0}_words)
   set -q words[1]; or return 1
   set -g __{0}_lines ({1} $words[2..-1] (commandline -ct) 2>/dev/null)
-  test $status -eq 3; or test (count $__{0}_lines) -gt 0
+  set -l code $status
+  if test $code -eq 4  # only folders fit
+    set -l typed (commandline -ct)
+    set -l stem (string match -r '^--[^=]*=' -- $typed)
+    set -g __{0}_lines "$stem"(__fish_complete_directories (string replace -r '^--[^=]*=' '' -- $typed) folder)
+    return 0
+  end
+  test $code -eq 3; or test (count $__{0}_lines) -gt 0
 end
 function __{0}_is_first
-  test (count (__{0}_words)) -eq 1
+  test (count (__{0}_words)) -eq 1; and not string match -q -- '-*' (commandline -ct)
 end
 for launcher in {0} srun mpirun mpiexec sudo
   complete -c $launcher -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'

@@ -27,7 +27,8 @@ std::optional<int> answer_shell(const std::vector<std::string>& arguments);
 // The last word of a command line, which the shell completes.
 struct Completion {
   enum class Kind {
-    files,  // files, folders and arguments of the script, which the shell itself completes
+    files,    // files, folders and arguments of the script, which the shell itself completes
+    folders,  // which the shell itself completes
     options,
     choices,
     jobs,
@@ -37,9 +38,10 @@ struct Completion {
   };
   Kind kind = Kind::files;
   std::vector<std::string> choices;
-  std::string stem;          // the part of the word before `typed`: "--tee=", "a,"
-  std::string typed;         // the typed part to complete
-  bool is_complete = false;  // neither a file nor any other word fits
+  std::string stem;           // the part of the word before `typed`: "--tee=", "a,"
+  std::string typed;          // the typed part to complete
+  bool is_complete = false;   // no file fits
+  bool with_reports = false;  // with the names of files in this folder that may be reports
 
   bool operator==(const Completion&) const = default;
 };
@@ -50,8 +52,10 @@ Completion completion(const options::CommandText& command, std::span<const std::
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
 // nothing if the word is a file, or if there are no candidates. Returns no_file_fits if the shell
-// must not offer files. Queries the engine for jobs and partitions, with a short time limit.
+// must not offer files, or only_folders_fit if it must offer only folders. Queries the engine for
+// jobs and partitions, with a short time limit.
 inline constexpr int no_file_fits = 3;
+inline constexpr int only_folders_fit = 4;
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // Returns the candidates that begin with `typed`, in the format of print_candidates().

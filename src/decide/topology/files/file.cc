@@ -139,7 +139,15 @@ bool is_inside_of_a_host(std::string_view line) {
                              [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-constexpr std::array<OtherOutput, 5> other_outputs = {{
+bool is_python(std::string_view line) {
+  const std::vector<std::string_view> columns = words(line);
+  if (columns.size() < 2 || columns[1].starts_with('/')) return false;  // "import /rack/import"
+  return columns[0] == "import" ||
+         (columns[0] == "from" && columns.size() > 3 && columns[2] == "import");
+}
+
+constexpr std::array<OtherOutput, 6> other_outputs = {{
+    {is_python, "a Python program", give_a_network},
     {is_node_list, "a list of a fabric's nodes, without the cables", give_a_fabric},
     {[](std::string_view line) { return line.contains("==(") && line.contains(")==>"); },
      "the output of iblinkinfo", give_a_fabric},
@@ -261,6 +269,16 @@ Result<Map> parse_port_switches(const Content& content, const Request& request) 
       content.name + ": the file lists InfiniBand ports, but no node has reported its ports");
 }
 
+// TOML is the format that lines of other kinds are most easily taken for.
+Result<Map> parse_as_toml(const Content& content) {
+  auto map = parse_toml_file(content.text, content.name);
+  if (!map && map.error()->fix == toml_advice && !content.name.ends_with(".toml")) {
+    map.error()->fix = fmt::format("the file was read as TOML ({}); if it is not TOML, {}",
+                                   toml_advice, give_a_network);
+  }
+  return map;
+}
+
 Result<Map> parse_switches(const Content& content, const Request& request) {
   if (names_ports(content.text)) return parse_port_switches(content, request);
   const auto folder = std::filesystem::path(topology_file(request.topology).path).parent_path();
@@ -287,7 +305,7 @@ Result<Map> parse(const Content& content, const Request& request) {
     case FileFormat::yaml:
       return parse_yaml_file(content.text, content.name, request.members, content.choice);
     case FileFormat::toml:
-      return parse_toml_file(content.text, content.name);
+      return parse_as_toml(content);
     case FileFormat::aws:
       return parse_aws(content, request);
     case FileFormat::lines:

@@ -169,6 +169,14 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
        "file?"},
       {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is not a text file"},
       {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is not a text file"},
+      {"train.py", "import torch\nx = 1\n",
+       "error: train.py is a Python program; give a description of the network between hosts"},
+      {"t.py", "# a program\nfrom torch import nn\nlr = 0.1\n", "error: t.py is a Python program"},
+      {"t", "import /r/import\nn1 /r/n1\n", "rack\nimport r t:1\nn1 r t:2\n"},
+      {"t", "a = 1\nb\n",
+       "error: t:2:2: Error while parsing key-value pair: expected '=', saw '\\n'; the file was "
+       "read "
+       "as TOML (see https://toml.io); if it is not TOML, give a description"},
       {"t", "\xff\xfen0", "error: cannot read t: the file is UTF-16; save the file as UTF-8"},
       {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},
       {"t", "\xef\xbb\xbf{\"hosts\": {\"n0\": \"/r\"}}", "rack\nn0 r t:1\n"},

@@ -169,16 +169,12 @@ std::string contents_differences(const std::vector<std::string>& built,
   for (const std::string& word : requested) {
     if (lacks(built, word)) absent.push_back(word);
   }
-  std::vector<std::string> differences;
-  if (!unnamed.empty()) {
-    differences.push_back(
-        fmt::format("with {}, which this command line does not name", join(unnamed, ", ")));
-  }
-  if (!absent.empty()) {
-    differences.push_back(
-        fmt::format("without {}, which this command line names", join(absent, ", ")));
-  }
-  return join(differences, ", and ");
+  const std::string before = join(unnamed, ", ");
+  const std::string now = join(absent, ", ");
+  if (before.empty() && now.empty()) return {};
+  if (now.empty()) return fmt::format("its setup was also asked for {}", before);
+  if (before.empty()) return fmt::format("this command line also asks for {}", now);
+  return fmt::format("its setup was asked for {}, and this command line asks for {}", before, now);
 }
 
 std::string state_words(const Record& record) {

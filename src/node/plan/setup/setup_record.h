@@ -72,9 +72,9 @@ std::vector<std::string> loaded_modules(std::string_view variable);
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// Describes how the environment's contents differ from what a command line requests: "with numpy,
-// which this call does not name, and without torch==2.7, which this call names". The order of
-// contents does not matter. Empty if there is no difference.
+// Describes how the environment's contents differ from what a command line requests: "its
+// setup was asked for numpy, and this command line asks for torch==2.7". The order of
+// contents does not matter. Empty: there is no difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& requested);
 

@@ -112,11 +112,12 @@ TEST(Record, TellsWhatWishesDifferBy) {
     std::string differences;
   } rows[] = {
       {{"torch", "numpy"}, {"numpy", "torch"}, ""},
-      {{"torch", "numpy"}, {"torch"}, "with numpy, which this command line does not name"},
+      {{"torch", "numpy"}, {"torch"}, "its setup was also asked for numpy"},
       {{"torch==2.6"},
        {"torch==2.7", "--modules=cuda"},
-       "with torch==2.6, which this command line does not name, and without torch==2.7, "
-       "--modules=cuda, which this command line names"},
+       "its setup was asked for torch==2.6, and this command line asks for torch==2.7, "
+       "--modules=cuda"},
+      {{"torch"}, {"torch", "numpy"}, "this command line also asks for numpy"},
   };
   for (const auto& [built, requested, differences] : rows) {
     EXPECT_EQ(contents_differences(built, requested), differences);

@@ -15,13 +15,15 @@ function stateCalled(text) {
     (stem.length >= 3 && STATES[letter].split(' ').some((word) => word.startsWith(stem))));
 }
 
+// As snapshot::stages_by_name().
 const STAGES = {
-  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
+  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing its ranks',
   running: 'running', stopping: 'stopping its ranks', pausing: 'about to restart',
   asking: 'ending', telling: 'ending',
   parting: 'ending', over: 'over',
 };
 
+// As model::phases_by_name().
 const PHASES = [
   ['join', 'nodes joined'], ['order', 'ordered'], ['stage', 'files copied'],
   ['spawn', 'ranks started'], ['first_connect', 'first at the store'],
@@ -41,6 +43,21 @@ function titleOf(job) {
 
 function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+// "0-3,7" has 2 and 7.
+function hasRank(ranks, rank) {
+  return String(ranks).split(',').some((part) => {
+    const [first, last = first] = part.split('-').map(Number);
+    return first <= rank && rank <= last;
+  });
+}
+
+// The groups for which others wait, then the largest.
+function suspectsFirst(hang) {
+  const isSuspect = (group) => (hang.suspects ?? []).some(({rank}) => hasRank(group.ranks, rank));
+  const groups = hang.groups ?? [];
+  return [...groups.filter(isSuspect), ...groups.filter((group) => !isSuspect(group))];
 }
 
 function isNumber(value) {
