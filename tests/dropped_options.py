@@ -1,5 +1,5 @@
 """Finds options that no end-to-end case would miss. First all cases run with a toprun that keeps a record of
-its calls; then, for each option of the table (src/options/*_rows.cc, as the help lists it) and each variable
+its calls; then, for each option of the table (src/cli/options/*_rows.cc, as the help lists it) and each variable
 that stands for one, cases that give it run with a toprun that drops it, the quickest first, until one fails.
 
     dropped_options.py record [--no-cluster] [FILE…]   into build/dropped/record.json; FILE: local for local_test.py

@@ -4,7 +4,7 @@
 
 #include "cli/options/flags.h"
 
-// The parts of the table in flags.h, and helpers to write its rows.
+// The parts of the table in flags.h, and what their rows share.
 namespace toprun::options {
 
 // Commands that launch ranks: `run`, `bench` (its ranks are toprun processes), and `submit`, which
@@ -35,66 +35,16 @@ std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();
 std::span<const Flag> verb_rows();
 
-constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
-                        std::string_view variable, Group group, std::string_view help,
-                        std::string_view default_value = {}, std::string_view older_variable = {}) {
-  return {id,    name, letter,        value,          variable, Origin::torchrun,
-          group, help, default_value, older_variable, launches};
-}
-
-constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_view value,
-                    std::string_view variable, Group group, std::string_view help,
-                    std::string_view default_value = {}) {
-  return {id,    name, letter,        value, variable, Origin::toprun,
-          group, help, default_value, {},    launches};
-}
-
-// Like the two functions above, for options that set a field of a launch.
-constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
-                        std::string_view variable, Group group, Setter set, std::string_view help,
-                        std::string_view default_value = {}, std::string_view older_variable = {}) {
-  Flag flag =
-      torchrun(id, name, letter, value, variable, group, help, default_value, older_variable);
-  flag.set = set;
+// Each row of the table names its fields. Functions set what several rows share: their group, and
+// the usual commands, which know the option if the row names no commands.
+constexpr Flag ours(Flag flag, Commands usual = launches) {
+  if (flag.known_to == 0) flag.known_to = usual;
   return flag;
 }
 
-constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_view value,
-                    std::string_view variable, Group group, Setter set, std::string_view help,
-                    std::string_view default_value = {}) {
-  Flag flag = ours(id, name, letter, value, variable, group, help, default_value);
-  flag.set = set;
-  return flag;
-}
-
-constexpr Flag only(Commands commands, Flag flag) {
-  flag.known_to = commands;
-  return flag;
-}
-
-constexpr Flag also(Commands commands, Flag flag) {
-  flag.known_to |= commands;
-  return flag;
-}
-
-constexpr Flag optional_value(Flag flag) {
-  flag.value_optional = true;
-  return flag;
-}
-
-constexpr Flag repeatable(Flag flag) {
-  flag.repeatable = true;
-  return flag;
-}
-
-constexpr Flag of_one_call(Flag flag) {
-  flag.of_one_call = true;
-  return flag;
-}
-
-constexpr Flag against(std::string_view rivals, Flag flag) {
-  flag.rivals = rivals;
-  return flag;
+constexpr Flag torchrun(Flag flag) {
+  flag.origin = Origin::torchrun;
+  return ours(flag);
 }
 
 }  // namespace toprun::options

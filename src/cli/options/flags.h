@@ -224,22 +224,19 @@ struct RunDraft;
 // Stores the given value in a RunDraft (run_draft.h).
 using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Argument& argument);
 
+// One row of the table. A row names the fields that differ from these defaults, in this order.
 struct Flag {
-  FlagId id;
-  std::string_view name;      // with dashes; inner dashes can be typed as underscores
-  char letter = 0;            // the letter of the short form; 0: no short form
-  std::string_view value;     // placeholder of the value; empty: a switch
-  std::string_view variable;  // the environment variable that sets the value if the command line
-                              // does not; may be empty
-  Origin origin = Origin::torchrun;
-  Group group = Group::general;
-  std::string_view help;           // one or two sentences, without a full stop at the end
-  std::string_view default_value;  // the default, for the help; empty: the option has no default,
-                                   // or `help` contains the default
+  std::string_view name = {};   // with dashes; inner dashes can be typed as underscores
+  char letter = 0;              // the letter of the short form; 0: no short form
+  std::string_view value = {};  // placeholder of the value; empty: a switch
+  // The environment variable that sets the value if the command line does not; may be empty.
+  std::string_view variable = {};
   // Another environment variable, which sets the value if neither the command line nor `variable`
   // sets it. This older variable belongs to PyTorch, so workers inherit it.
   std::string_view older_variable = {};
-  Commands known_to = 0;
+  FlagId id = FlagId::unasked;
+  Group group = Group::general;
+  Commands known_to = 0;  // 0 in a row: the usual commands of its kind of row (flag_rows.h)
   // True: the user may leave out the value. `--flag` and `--flag=value` are valid. `--flag value`
   // is valid only if the verb takes no operands.
   bool value_optional = false;
@@ -250,7 +247,11 @@ struct Flag {
   // exclude this option. If a rival is given, values of this option from sources with lower
   // priority are ignored.
   std::string_view rivals = {};
-  Setter set = nullptr;  // null: a launch does not read the option, or reads it elsewhere
+  Setter set = nullptr;        // null: a launch does not read the option, or reads it elsewhere
+  std::string_view help = {};  // one or two sentences, without a full stop at the end
+  // The default, for the help. Empty: the option has no default, or `help` contains the default.
+  std::string_view default_value = {};
+  Origin origin = Origin::toprun;  // not named in a row: torchrun() in flag_rows.h sets it
 
   bool is_switch() const { return value.empty(); }
 };

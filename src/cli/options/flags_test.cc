@@ -22,6 +22,15 @@ TEST(Flags, AreFoundByEitherSpelling) {
     EXPECT_EQ(find_flag(none, Command::run), nullptr);
 }
 
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Ids of several options of one command.
+bool is_shared(FlagId id) {
+  return id == FlagId::unasked || id == FlagId::slurm_option || id == FlagId::pod_option;
+}
+
 constexpr std::array commands = {Command::torchrun, Command::run, Command::submit, Command::shell,
                                  Command::setup};
 
@@ -52,13 +61,73 @@ TEST(Flags, AVerbsOwnAreReadByItOnly) {
   }
 }
 
-TEST(Flags, RivalsAreKeys) {
+TEST(Flags, RivalsAreOtherKeysOfACommandThatKnowsTheOption) {
   for (const Flag& flag : all_flags()) {
     for (const std::string_view key : words(flag.rivals)) {
-      const bool is_known = std::ranges::any_of(
-          commands, [&](Command command) { return find_flag(fmt::format("--{}", key), command); });
-      EXPECT_TRUE(is_known) << key;
+      const bool is_known = std::ranges::any_of(commands, [&](Command command) {
+        const Flag* const rival = find_flag(fmt::format("--{}", key), command);
+        return knows(command, flag) && rival != nullptr && rival != &flag;
+      });
+      EXPECT_TRUE(is_known) << flag.name << ": " << key;
     }
+  }
+}
+
+// A name that can be a key of toprun.toml, and, without its dashes, the name of a variable.
+TEST(Flags, NamesAreOfSmallLettersAndDashes) {
+  for (const Flag& flag : all_flags()) {
+    EXPECT_TRUE(flag.letter == 0 || is_letter(flag.letter)) << flag.letter;
+    if (flag.name.empty()) {
+      EXPECT_EQ(flag.id, FlagId::help_short);
+      continue;
+    }
+    EXPECT_TRUE(flag.name.starts_with("--")) << flag.name;
+    const std::string key = key_of(flag);
+    EXPECT_TRUE(!key.empty() && key.front() != '-' && key.back() != '-') << flag.name;
+    const auto is_of_keys = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
+    EXPECT_TRUE(std::ranges::all_of(key, is_of_keys)) << flag.name;
+  }
+}
+
+TEST(Flags, ACommandKnowsEachAndFindsItByItsId) {
+  for (const Flag& flag : all_flags()) {
+    bool is_known = false;
+    for (const CommandLine& line : command_lines()) {
+      if (!knows(line.command, flag)) continue;
+      is_known = true;
+      if (is_shared(flag.id)) continue;
+      EXPECT_EQ(&flag_of(flag.id, line.command), &flag) << line.name << ' ' << flag.name;
+    }
+    EXPECT_TRUE(is_known) << flag.name;
+  }
+}
+
+TEST(Flags, HelpIsWithoutAFullStopAndNamesADefaultOnce) {
+  for (const Flag& flag : all_flags()) {
+    for (const std::string_view text : {flag.help, flag.default_value}) {
+      EXPECT_FALSE(text.ends_with('.') || text.ends_with(' ') || text.starts_with(' ')) << text;
+      EXPECT_FALSE(text.contains("  ") || text.contains('\n')) << text;
+      EXPECT_EQ(std::ranges::count(text, '('), std::ranges::count(text, ')')) << text;
+    }
+    EXPECT_FALSE(flag.help.empty()) << flag.name;
+    if (!flag.default_value.empty()) EXPECT_FALSE(flag.help.contains("(default")) << flag.name;
+  }
+}
+
+TEST(Flags, ASwitchIsGivenOnce) {
+  for (const Flag& flag : all_flags()) {
+    if (flag.is_switch()) EXPECT_FALSE(flag.value_optional || flag.repeatable) << flag.name;
+  }
+}
+
+// A row that forgets its group would be a general one, and one that forgets its setter would have
+// no effect.
+TEST(Flags, ALaunchStoresWhatIsNotGeneral) {
+  for (const Flag& flag : all_flags()) {
+    const bool is_general = flag.group == Group::general;
+    if (is_general) EXPECT_NE(flag.id, FlagId::unasked) << flag.name;
+    if (is_general || !knows(Command::run, flag) || flag.name == "--use-env") continue;
+    EXPECT_NE(flag.set, nullptr) << flag.name;
   }
 }
 

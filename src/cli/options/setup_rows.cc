@@ -5,48 +5,70 @@
 namespace toprun::options {
 namespace {
 
-constexpr std::array setup_flags = {
-    only(of(Command::setup),
-         ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::building,
-              "Build a virtual environment in DIR, for the option --venv of the other verbs")),
-    repeatable(only(of(Command::setup),
-                    ours(FlagId::requirement, "--requirement", 'r', "FILE", "", Group::building,
-                         "Install what this requirements file lists, as `pip install -r` does"))),
-    repeatable(only(of(Command::setup),
-                    ours(FlagId::import_test, "--import", 0, "NAME,...", "", Group::building,
-                         "Python modules that the finished environment must be able to import",
-                         "the modules of the requested packages"))),
-    only(
-        of(Command::setup),
-        ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
-             "Python that creates the environment",
-             "after --modules are loaded, the first existing Python of the list \"Which Python\"")),
-    only(of(Command::setup),
-         ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "", Group::building,
-              "Let the environment see the packages that are installed for the Python that creates "
-              "the environment")),
-    only(of(Command::setup),
-         ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
-              "Upgrade pip, setuptools and wheel before anything else is installed")),
-    only(of(Command::setup),
-         optional_value(ours(FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
-                             "Build Horovod after all other packages, for the installed torch: "
-                             "with NCCL for GPUs, or only with Gloo or MPI"))),
-    only(of(Command::setup), ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
-                                  "Folder of NCCL for Horovod, if the compiler does not find it")),
-    only(of(Command::setup),
-         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
-              "Build this image from the image of --from, for the option --container of the other "
-              "verbs. Apptainer builds a .sif, enroot a .sqsh. The enroot command follows "
-              "enroot's manual, but it has never been run")),
-    of_one_call(
-        only(of(Command::setup),
-             ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
-                  "Source of the image: docker://NAME:TAG, or a .tar file of docker save"))),
-    of_one_call(only(of(Command::setup), ours(FlagId::force, "--force", 0, "", "", Group::building,
-                                              "Build again, and replace the environment or image "
-                                              "that `toprun setup` has built at this path"))),
+constexpr Flag of_setup(Flag flag) {
+  flag.group = Group::building;
+  return ours(flag, of(Command::setup));
+}
 
+constexpr std::array setup_flags = {
+    of_setup({.name = "--venv",
+              .value = "DIR",
+              .variable = "TOPRUN_VENV",
+              .id = FlagId::venv,
+              .help = "Build a virtual environment in DIR, for the option --venv of the other "
+                      "verbs"}),
+    of_setup({.name = "--requirement",
+              .letter = 'r',
+              .value = "FILE",
+              .id = FlagId::requirement,
+              .repeatable = true,
+              .help = "Install what this requirements file lists, as `pip install -r` does"}),
+    of_setup({.name = "--import",
+              .value = "NAME,...",
+              .id = FlagId::import_test,
+              .repeatable = true,
+              .help = "Python modules that the finished environment must be able to import",
+              .default_value = "the modules of the requested packages"}),
+    of_setup({.name = "--python",
+              .value = "FILE",
+              .id = FlagId::base_python,
+              .help = "Python that creates the environment",
+              .default_value = "after --modules are loaded, the first existing Python of the "
+                               "list \"Which Python\""}),
+    of_setup({.name = "--system-site-packages",
+              .id = FlagId::system_site_packages,
+              .help = "Let the environment see the packages that are installed for the Python "
+                      "that creates the environment"}),
+    of_setup({.name = "--upgrade-pip",
+              .id = FlagId::upgrade_pip,
+              .help = "Upgrade pip, setuptools and wheel before anything else is installed"}),
+    of_setup({.name = "--horovod",
+              .value = "nccl|gloo|mpi",
+              .id = FlagId::horovod,
+              .value_optional = true,
+              .help = "Build Horovod after all other packages, for the installed torch: with "
+                      "NCCL for GPUs, or only with Gloo or MPI"}),
+    of_setup({.name = "--nccl-home",
+              .value = "DIR",
+              .id = FlagId::nccl_home,
+              .help = "Folder of NCCL for Horovod, if the compiler does not find it"}),
+    of_setup({.name = "--container",
+              .value = "FILE",
+              .variable = "TOPRUN_CONTAINER",
+              .id = FlagId::container,
+              .help = "Build this image from the image of --from, for the option --container of "
+                      "the other verbs. Apptainer builds a .sif, enroot a .sqsh. The enroot "
+                      "command follows enroot's manual, but it has never been run"}),
+    of_setup({.name = "--from",
+              .value = "IMAGE",
+              .id = FlagId::image_from,
+              .of_one_call = true,
+              .help = "Source of the image: docker://NAME:TAG, or a .tar file of docker save"}),
+    of_setup({.name = "--force",
+              .id = FlagId::force,
+              .of_one_call = true,
+              .help = "Build again, and replace the environment or image that `toprun setup` "
+                      "has built at this path"}),
 };
 
 }  // namespace
