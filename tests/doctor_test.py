@@ -123,7 +123,7 @@ class Doctor(support.TestCase):
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")
         self.assertEqual(finished.out, "")
-        self.assertIn("found no problem that toprun knows a command for", finished.err)
+        self.assertIn("found no problem that a known command could fix", finished.err)
 
     def test_all_shows_every_check(self):
         told = self.there(net_test.empty, "--all").out

@@ -385,13 +385,15 @@ const std::vector<CommandLine>& lines_about_toprun() {
         {"toprun man -o ~/.local/share/man/man1",
          "after this, `man toprun` and `man toprun-submit` show the pages"}},
        {{"VERB", Count::any, "",
-         "A verb; after topo, net, bench or config, also one of the verbs of that verb"}}},
+         "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
+         "order"}}},
       {Command::help,
        "help",
        "Shows the help of toprun or of one of its verbs.",
        {{"toprun help submit", "the same as toprun submit --help"}, {"toprun help topo order", ""}},
        {{"VERB", Count::any, "",
-         "A verb; after topo, net, bench or config, also one of the verbs of that verb"}}},
+         "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
+         "order"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

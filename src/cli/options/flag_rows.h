@@ -35,8 +35,8 @@ std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();
 std::span<const Flag> verb_rows();
 
-// Each row of the table names its fields. Functions set what several rows share: their group, and
-// the usual commands, which know the option if the row names no commands.
+// Each row of the table names its fields. These functions set fields that several rows share. A row
+// without `known_to` is an option of the `usual` commands.
 constexpr Flag ours(Flag flag, Commands usual = launches) {
   if (flag.known_to == 0) flag.known_to = usual;
   return flag;

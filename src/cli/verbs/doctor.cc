@@ -84,7 +84,7 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
 }
 
 int print_fixes(const std::string& fixes) {
-  if (fixes.empty()) say("found no problem that toprun knows a command for");
+  if (fixes.empty()) say("found no problem that a known command could fix");
   return print_bytes(fixes);
 }
 

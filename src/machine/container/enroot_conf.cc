@@ -36,7 +36,7 @@ class Expansion {
         continue;
       }
       text.remove_prefix(1);
-      if (c == '`') return fail("`", "is not a form that toprun knows");
+      if (c == '`') return fail("`", "toprun cannot run commands in a value");
       if (c != '"' && c != '\'') out += c;
     }
     return out;
@@ -59,7 +59,8 @@ class Expansion {
       return braces(inner, depth);
     }
     const std::size_t length = name_length(text);
-    if (length == 0) return fail("$" + printable(text), "is not a form that toprun knows");
+    if (length == 0)
+      return fail("$" + printable(text), "toprun does not know this form of a variable");
     const auto value = environment_.get(text.substr(0, length));
     text.remove_prefix(length);
     return value.value_or("");
@@ -70,7 +71,8 @@ class Expansion {
     const std::string_view rest = inner.substr(name.size());
     const bool unless_empty = rest.starts_with(":-");
     if (name.empty() || !(rest.empty() || rest.starts_with('-') || unless_empty)) {
-      return fail(fmt::format("${{{}}}", printable(inner)), "is not a form that toprun knows");
+      return fail(fmt::format("${{{}}}", printable(inner)),
+                  "toprun does not know this form of a variable");
     }
     const auto value = unless_empty ? environment_.non_empty(name) : environment_.get(name);
     if (value || rest.empty()) return value.value_or("");
