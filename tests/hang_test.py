@@ -77,7 +77,7 @@ class Hangs(cluster.TestCase):
         self.assert_named("spins", "rank 3 on n1 runs", mark="spins")
 
     def test_a_child(self):
-        self.assert_named("child", "its child sleep sleeps", mark="waits for a child")
+        self.assert_named("child", "its child process 'sleep' sleeps", mark="waits for a child")
 
     def test_a_rank_that_is_missing_at_init(self):
         self.assert_named("init", mark="init")

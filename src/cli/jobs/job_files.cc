@@ -252,8 +252,8 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
   }
   return fail(fmt::format("cannot show the output of rank {} by itself", rank),
               "the job did not write one file per rank in " + files.folder,
-              "to have such files, submit the job with --redirects 3 or --tee 3; leave --rank out "
-              "to see all output");
+              "to have such files, submit the job with --redirects 3 or --tee 3 (in a job script "
+              "of your own, toprun also needs --log-dir); leave --rank out to see all output");
 }
 
 }  // namespace

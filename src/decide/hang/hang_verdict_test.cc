@@ -51,7 +51,7 @@ TEST(Verdict, ARankWithoutFramesAndItsChild) {
   shell.children = {Child{"sleep", Doing::waits, {}}};
   const Verdict verdict = judge({{in("all_reduce", 88), ranks(0, 3)}, {shell, {3}}}, {}, node_of);
   const std::string does(doing_text(shell.doing));
-  EXPECT_TRUE(verdict.what.starts_with("rank 3 on n0 " + does + "; its child sleep "))
+  EXPECT_TRUE(verdict.what.starts_with("rank 3 on n0 " + does + "; its child process 'sleep' "))
       << verdict.what;
 }
 

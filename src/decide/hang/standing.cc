@@ -294,7 +294,7 @@ std::string place_text(const Standing& standing) {
   std::string text = place_in(standing.doing, standing.frames);
   for (const Child& child : standing.children) {
     const std::string place = place_in(child.doing, child.frames);
-    text += fmt::format("{}its child {} {}{}{}", text.empty() ? "" : "; ", child.command,
+    text += fmt::format("{}its child process '{}' {}{}{}", text.empty() ? "" : "; ", child.command,
                         doing_text(child.doing), place.empty() ? "" : " ", place);
   }
   for (const OtherThread& thread : standing.threads) {

@@ -125,8 +125,9 @@ TEST(Standing, ShowsTheChildThatItWaitsFor) {
   program.threads.front().state = 'D';
   rank.children = {idle, idle_by_semaphore, stuck, stuck, program};
   EXPECT_EQ(place_text(standing_of(rank)),
-            "in poll, data.py:41 in load; its child python3 sleeps at data.py:7 in __getitem__; "
-            "its child ffmpeg hangs in the kernel");
+            "in poll, data.py:41 in load; its child process 'python3' sleeps at data.py:7 in "
+            "__getitem__; "
+            "its child process 'ffmpeg' hangs in the kernel");
   Process waiting = sleeping(in_all_reduce);
   waiting.children = {stuck};
   EXPECT_TRUE(standing_of(waiting).children.empty());

@@ -72,8 +72,12 @@ std::string advice_on_loss(const plan::Job& job, int attempt) {
     return fmt::format("a smaller MIN than {} in --nnodes lets the job go on with fewer {}",
                        job.min_nodes, nodes_word(job));
   }
+  if (job.nnodes == 1) {
+    return "look for what ended toprun there, such as the out-of-memory killer (dmesg) or the "
+           "scheduler";
+  }
   const std::string fewer = fmt::format("--nnodes {}:{} lets the job go on with fewer {}",
-                                        std::max(1, job.nnodes - 1), job.nnodes, nodes_word(job));
+                                        job.nnodes - 1, job.nnodes, nodes_word(job));
   if (!job.each_node_comes_once()) {
     return fmt::format(
         "{}; --max-restarts N lets the job wait for a node that replaces the lost node", fewer);

@@ -207,6 +207,9 @@ std::string advice_on_absent(const std::string& script) {
     return "an option before it may have lost its dashes or its value: `toprun -h` and `toprun "
            "submit -h` show the usage";
   }
+  if (std::error_code error; fs::is_regular_file(script + ".py", error)) {
+    return fmt::format("did you mean {}.py?", script);
+  }
   if (const auto meant =
           did_you_mean(fs::path(script).filename().string(), scripts_beside(script))) {
     return fmt::format("did you mean {}?", (fs::path(script).parent_path() / *meant).string());

@@ -106,6 +106,14 @@ bool has_unknown(const Frame& frame) {
       frame.inside, [](const Frame& inside) { return !inside.name || has_unknown(inside); });
 }
 
+std::optional<std::size_t> outermost_crossed(const Sketch& sketch) {
+  std::optional<std::size_t> level;
+  for (const Step& step : sketch.steps) {
+    if (step.crosses) level = std::min(*step.crosses, level.value_or(*step.crosses));
+  }
+  return level;
+}
+
 // The step from the last box to the first leaves no domain of the outermost level.
 bool closes_around_a_domain(const Sketch& sketch) {
   return !sketch.levels.empty() && std::ranges::any_of(sketch.steps, [&](const Step& step) {
@@ -169,11 +177,11 @@ std::string about(const Sketch& sketch, const Unit& unit) {
 
 std::vector<std::string> notes_of(const Sketch& sketch) {
   std::vector<std::string> notes;
-  if (sketch.levels.size() > 1) {
+  if (const auto level = outermost_crossed(sketch); level && *level + 1 < sketch.levels.size()) {
     notes.push_back(fmt::format(
         "A step that leaves its {0} also leaves the smaller domains in it; its line has the colour "
         "of the {0}.",
-        level_words(sketch, 0)));
+        level_words(sketch, *level)));
   }
   if (closes_around_a_domain(sketch)) {
     notes.push_back(fmt::format(

@@ -256,15 +256,9 @@ std::string advice_for_mismatch(const model::Cause& cause) {
          "before it runs, and shows the shapes and types of both calls";
 }
 
-std::string stopped_text(const Others& others) {
-  std::string text =
-      fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were");
-  if (others.stopped_with_other == 0) return text;
-  const std::string who = others.stopped == 1 ? "it"
-                          : others.stopped == others.stopped_with_other
-                              ? "all"
-                              : fmt::to_string(others.stopped_with_other);
-  return fmt::format("{} ({} had shown another exception before)", text, who);
+// "3 were stopped (rank 2: KeyError: 'label')".
+std::string with_exceptions(std::string text, const std::vector<std::string>& say) {
+  return say.empty() ? text : fmt::format("{} ({})", text, join(say, "; "));
 }
 
 std::string others_text(const Others& others) {
@@ -274,8 +268,15 @@ std::string others_text(const Others& others) {
     parts.push_back(fmt::format("{} failed as a consequence", others.victims));
   }
   if (others.failed > 0) parts.push_back(fmt::format("{} failed too", others.failed));
-  if (others.other > 0) parts.push_back(fmt::format("{} failed with another error", others.other));
-  if (others.stopped > 0) parts.push_back(stopped_text(others));
+  if (others.other > 0) {
+    parts.push_back(with_exceptions(fmt::format("{} failed with another error", others.other),
+                                    others.others_say));
+  }
+  if (others.stopped > 0) {
+    parts.push_back(with_exceptions(
+        fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were"),
+        others.stopped_say));
+  }
   if (others.ended > 0) parts.push_back(fmt::format("{} had ended with 0", others.ended));
   return join(parts, ", ");
 }
@@ -460,12 +461,25 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
     return model::tells_only_of_a_lost_peer(exit) ? &Others::victims : &Others::failed;
   };
   Others others;
+  std::size_t more_others = 0;
+  std::size_t more_stopped = 0;
+  const auto say = [](const model::WorkerExit& exit, std::vector<std::string>& lines,
+                      std::size_t& more) {
+    if (lines.size() == most_exceptions_shown) {
+      ++more;
+    } else {
+      lines.push_back(fmt::format("rank {}: {}", exit.rank, printable(first_line(exit.exception))));
+    }
+  };
   for (const model::WorkerExit& exit : exits) {
     if (&exit == cause) continue;
     const auto fate = fate_of(exit);
     ++(others.*fate);
-    if (fate == &Others::stopped && has_another(exit)) ++others.stopped_with_other;
+    if (fate == &Others::other) say(exit, others.others_say, more_others);
+    if (fate == &Others::stopped && has_another(exit)) say(exit, others.stopped_say, more_stopped);
   }
+  if (more_others > 0) others.others_say.push_back(fmt::format("{} more", more_others));
+  if (more_stopped > 0) others.stopped_say.push_back(fmt::format("{} more", more_stopped));
   return others;
 }
 

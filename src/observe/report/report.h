@@ -20,10 +20,14 @@ struct Others {
   int alike = 0;    // failed with the same exception as the cause
   int other = 0;    // failed by themselves, with an exception that differs from the cause's and
                     // does not report a lost peer
-  int stopped_with_other = 0;  // stopped by toprun, after they had printed an exception as in
-                               // `other`
-  int victims = 0;             // failed by themselves after the cause, because they had lost a peer
+  int victims = 0;  // failed by themselves after the cause, because they had lost a peer
+  // Of the ranks in `other`, and of the stopped ranks that printed such an exception too: the rank
+  // and its exception's first line, "rank 2: KeyError: 'label'"; at most most_exceptions_shown,
+  // then a count.
+  std::vector<std::string> others_say = {};
+  std::vector<std::string> stopped_say = {};
 };
+inline constexpr std::size_t most_exceptions_shown = 3;
 
 // Counts how the ranks in `exits` except `cause` ended. `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);

@@ -508,6 +508,7 @@ TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
                                 : report.substr(start + 12, report.find('\n', start) - start - 12);
   };
   std::vector<model::WorkerExit> exits(5, failed_exit());
+  for (int rank = 0; rank < 5; ++rank) exits[static_cast<std::size_t>(rank)].rank = rank;
   exits[0].exception = "FileNotFoundError: /data/0";
   exits[1].exception = "FileNotFoundError: /data/1";
   exits[2].exception = "RuntimeError: Connection closed by peer";
@@ -516,13 +517,13 @@ TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
   exits[4].exception = exits[2].exception;
   exits[4].ours = true;
   EXPECT_EQ(others_of(exits),
-            "1 failed as a consequence, 1 failed with another error, 2 were stopped (1 had shown "
-            "another exception before)");
+            "1 failed as a consequence, 1 failed with another error (rank 1: FileNotFoundError: "
+            "/data/1), 2 were stopped (rank 3: FileNotFoundError: /data/3)");
   exits.erase(exits.begin() + 1, exits.begin() + 3);
-  EXPECT_EQ(others_of({exits[0], exits[1]}),
-            "1 was stopped (it had shown another exception before)");
-  EXPECT_EQ(others_of({exits[0], exits[1], exits[1]}),
-            "2 were stopped (all had shown another exception before)");
+  EXPECT_EQ(others_of({exits[0], exits[1]}), "1 was stopped (rank 3: FileNotFoundError: /data/3)");
+  EXPECT_EQ(
+      others_of({exits[0], exits[1], exits[1]}),
+      "2 were stopped (rank 3: FileNotFoundError: /data/3; rank 3: FileNotFoundError: /data/3)");
   EXPECT_EQ(others_of({exits[0], exits[2]}), "1 was stopped");
 }
 
@@ -780,14 +781,19 @@ TEST(Report, JsonOfRanksThatFailedToo) {
   add(6, 1, "").ours = true;
   add(7, 0, "").signal = 11;
   add(8, 0, "").signal = 15;
+  model::WorkerExit& stopped = add(9, 0, "KeyError: 'label'");
+  stopped.signal = 9;
+  stopped.ours = true;
   model::RunRecord run = two_nodes();
   run.attempts[0].failed_too = model::failed_too(exits, 0, 15);
   const nlohmann::json report = model::report_json(run);
   EXPECT_EQ(report["attempts"][0]["failed_too"], nlohmann::json::parse(R"([
-    {"ranks": "1,3", "exit_code": 5, "signal": null, "lost_peer": false, "message": "ValueError: no data"},
-    {"ranks": "4-5", "exit_code": 1, "signal": null, "lost_peer": true,
+    {"ranks": "1,3", "exit_code": 5, "signal": null, "lost_peer": false, "stopped": false, "message": "ValueError: no data"},
+    {"ranks": "4-5", "exit_code": 1, "signal": null, "lost_peer": true, "stopped": false,
      "message": "RuntimeError: Connection closed by peer [127.0.0.1]:1"},
-    {"ranks": "7", "exit_code": null, "signal": 11, "lost_peer": false, "message": null}])"));
+    {"ranks": "7", "exit_code": null, "signal": 11, "lost_peer": false, "stopped": false, "message": null},
+    {"ranks": "9", "exit_code": null, "signal": 9, "lost_peer": false, "stopped": true,
+     "message": "KeyError: 'label'"}])"));
   const model::RunRecord read = model::record_in(report);
   EXPECT_EQ(model::report_json(read)["attempts"][0]["failed_too"],
             report["attempts"][0]["failed_too"]);

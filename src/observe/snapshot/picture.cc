@@ -257,6 +257,7 @@ void mark_the_failed(const model::AttemptRecord& last, Picture& picture) {
   }
   if (!cause) return;
   for (const model::FailedToo& some : last.failed_too) {
+    if (some.stopped) continue;
     for (const int number : some.ranks) {
       Picture::Rank& rank = rank_at(picture, number);
       rank.state = RankState::failed;

@@ -225,7 +225,7 @@ TEST(Picture, OfAReportNamesOnlyWhatItTells) {
   EXPECT_EQ(picture.ranks[3].code, 7);
   EXPECT_EQ(picture.ranks[3].line.raw(), "boom");
   EXPECT_EQ(picture.nodes[1].first_rank, 2u);
-  last.failed_too = {{{1, 99}, 5, std::nullopt, false, "ValueError: x"}};
+  last.failed_too = {{{1, 99}, 5, std::nullopt, false, false, "ValueError: x"}};
   EXPECT_EQ(states(), "kfkf");
   EXPECT_EQ(last_picture(run, "17").ranks[1].code, 5);
   last.failed_too = {};

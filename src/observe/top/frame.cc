@@ -366,7 +366,7 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   const std::size_t width = size.columns;
   if (width < least_size.columns || size.rows < least_size.rows) {
     const std::string text =
-        fmt::format("at least {} x {} characters", least_size.columns, least_size.rows);
+        fmt::format("top needs {} x {} characters", least_size.columns, least_size.rows);
     return {{both_ends(text, width)}, std::move(state)};
   }
   Layout parts = layout(picture, size, style);

@@ -596,7 +596,7 @@ TEST(Frame, FitsIntoEveryTerminal) {
     }
   }
   EXPECT_EQ(frame(job(1, 1), {}, {.columns = 30, .rows = 9}, no_colours).lines,
-            Lines{"at least 40 x 10 characters"});
+            Lines{"top needs 40 x 10 characters"});
 }
 
 TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {

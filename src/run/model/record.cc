@@ -80,6 +80,7 @@ FailedToo failed_too_in(const json& object) {
   some.exit_code = int_at(object, "exit_code");
   some.signal = int_at(object, "signal");
   some.lost_peer = member(object, "lost_peer") == true;
+  some.stopped = member(object, "stopped") == true;
   some.message = text_at(object, "message");
   return some;
 }
@@ -87,7 +88,7 @@ FailedToo failed_too_in(const json& object) {
 // Ranks that lost a peer name its address in their exceptions, so these differ.
 bool is_alike(const FailedToo& some, const FailedToo& other) {
   return some.exit_code == other.exit_code && some.signal == other.signal &&
-         some.lost_peer == other.lost_peer &&
+         some.lost_peer == other.lost_peer && some.stopped == other.stopped &&
          (some.lost_peer || some.message.raw() == other.message.raw());
 }
 
@@ -172,6 +173,7 @@ json failed_too_json(const std::vector<FailedToo>& all) {
                     {"exit_code", or_null(some.exit_code)},
                     {"signal", or_null(some.signal)},
                     {"lost_peer", some.lost_peer},
+                    {"stopped", some.stopped},
                     {"message", or_null(some.message)}});
   }
   return list;
@@ -210,9 +212,11 @@ std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::opt
   std::vector<FailedToo> all;
   for (const WorkerExit& exit : exits) {
     const bool is_interrupted = interrupted_by != 0 && exit.code() == 128 + interrupted_by;
-    if (!exit.failed() || exit.ours || is_interrupted || exit.rank == cause) continue;
+    if (!exit.failed() || is_interrupted || exit.rank == cause) continue;
+    if (exit.ours && (exit.exception.empty() || tells_only_of_a_lost_peer(exit))) continue;
     FailedToo one;
     one.ranks = {exit.rank};
+    one.stopped = exit.ours;
     (exit.signal != 0 ? one.signal : one.exit_code) =
         exit.signal != 0 ? exit.signal : exit.exit_code;
     one.lost_peer = tells_only_of_a_lost_peer(exit);
@@ -223,7 +227,7 @@ std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::opt
       same->ranks.push_back(exit.rank);
     } else if (all.size() < most_failed_too) {
       all.push_back(std::move(one));
-    } else {
+    } else if (!one.stopped) {
       std::vector<int> ranks = std::move(all.back().ranks);
       ranks.push_back(exit.rank);
       all.back() = FailedToo{std::move(ranks), std::nullopt, std::nullopt};

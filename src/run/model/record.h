@@ -75,7 +75,8 @@ struct FailedToo {
   std::optional<int> exit_code;  // unset with `signal`: the ranks ended in different ways
   std::optional<int> signal;
   bool lost_peer = false;  // as a consequence: they report only the loss of a peer or of the store
-  Outside message = {};    // the first line of the first rank's exception; empty: none
+  bool stopped = false;  // toprun stopped them; they had printed an exception before or after that
+  Outside message = {};  // the first line of the first rank's exception; empty: none
 };
 inline constexpr std::size_t most_failed_too = 16;
 // A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. At most

@@ -245,9 +245,13 @@ std::string lost_text(const model::LostNode& lost) {
 // "ranks 1-3 failed too, with exit code 5: ValueError: …".
 std::string failed_too_text(const model::FailedToo& some) {
   constexpr std::size_t most_ranges = 8;
-  std::string text = fmt::format("{} {} failed {}", some.ranks.size() == 1 ? "rank" : "ranks",
-                                 ranges_text(some.ranks, most_ranges),
-                                 some.lost_peer ? "as a consequence" : "too");
+  const bool is_one = some.ranks.size() == 1;
+  const std::string who =
+      fmt::format("{} {}", is_one ? "rank" : "ranks", ranges_text(some.ranks, most_ranges));
+  if (some.stopped) {
+    return fmt::format("{} {} stopped and printed {}", who, is_one ? "was" : "were", some.message);
+  }
+  std::string text = fmt::format("{} failed {}", who, some.lost_peer ? "as a consequence" : "too");
   if (some.exit_code) text += fmt::format(", exit code {}", *some.exit_code);
   if (some.signal) text += ", killed by " + signal_name(*some.signal);
   if (!some.message.empty()) text += fmt::format(": {}", some.message);

@@ -127,7 +127,7 @@ TEST(LinesFile, RefusesWithThePlace) {
       {"n0 /0\n", "t:1:4: '/0' does not name a domain"},
       {"  n0 /c/b/0 more\n", "t:1:13: 'more' is unexpected: the line has too many words"},
       {"n0 /c/b/0\nn1 /c/1\n",
-       "t:2:4: this path has 1 levels above the host, but the path in line 1 has 2"},
+       "t:2:4: this path has 1 level above the host, but the path in line 1 has 2"},
       {"n0 /c/b/0\n\nn0 /c/b/0\n", "t:3:1: host n0 appears twice, first at t:1"},
       {"n[0-1] /c/b/0\n n1 /c/b/0\n", "t:2:2: host n1 appears twice"},
       {"n[1- /c/b/0\n", "t:1:2: '[' is never closed"},

@@ -92,9 +92,10 @@ class LinesReader {
       if (*levels_ != path->size()) {
         return refuse(
             line, columns[1],
-            fmt::format("this path has {} levels above the host, but the path in line {} has {}",
-                        path->size(), first_path_line_, *levels_),
-            "leave an unknown level empty, as in /cluster//HOST");
+            fmt::format("this path has {} above the host, but the path in line {} has {}",
+                        counted(path->size(), "level"), first_path_line_, *levels_),
+            "leave an unknown level empty, as in /cluster//HOST; write - for a level that does not "
+            "exist, as in /cluster/-/HOST");
       }
       location.path = *std::move(path);
       written = columns[1];

@@ -57,7 +57,7 @@ class Model {
 
   // How a rank failed besides the cause's rank, as a report tells it.
   failureOf(rank) {
-    return (this.job?.attempts?.at(-1)?.failed_too ?? []).find(({ranks}) => ranksIn(ranks).includes(rank));
+    return (this.job?.attempts?.at(-1)?.failed_too ?? []).find(({ranks, stopped}) => !stopped && ranksIn(ranks).includes(rank));
   }
 
   // Where a rank stood when the last hang was noticed, as in a group of a hang.
@@ -169,8 +169,8 @@ class Model {
     }
     const suspects = last?.hang?.over ? [] : last?.hang?.suspects ?? [];
     for (const suspect of suspects) states[suspect.rank] = 'h';
-    for (const {ranks} of last?.failed_too ?? []) {
-      for (const rank of ranksIn(ranks)) if (rank < states.length) states[rank] = 'f';
+    for (const {ranks, stopped} of last?.failed_too ?? []) {
+      for (const rank of stopped ? [] : ranksIn(ranks)) if (rank < states.length) states[rank] = 'f';
     }
     const cause = last?.cause;
     if (cause && isNumber(cause.rank) && cause.kind !== 'hang') {
