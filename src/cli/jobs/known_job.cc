@@ -251,9 +251,11 @@ Result<std::string> latest_job_here(const Environment& environment) {
   }
   const std::string id = latest_of({submitted.begin(), submitted.end()});
   if (id.empty()) {
-    return fail("you have submitted no job from this folder, according to the files in it",
-                queue ? "" : queue.error().line(),
-                "give the job's id; toprun jobs lists your jobs");
+    constexpr std::string_view what =
+        "you have submitted no job from this folder, according to the files in it";
+    if (queue) return fail(what, {}, "give the job's id; toprun jobs lists your jobs");
+    return fail(what, queue.error()->why,
+                "run this where you submit jobs, or name the file of a job's --report");
   }
   say(fmt::format("job {}, your latest in this folder", id));
   return id;

@@ -225,21 +225,21 @@ std::unexpected<Error> does_not_run(const Asking& asking, const std::string& sta
               fmt::format("toprun status {} shows more", id));
 }
 
-Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::string& id,
-                                     const Asking& asking) {
-  auto found = jobs::jobs_of(queue, id);
-  if (found) return found;
-  const auto forgotten = jobs::forgotten_jobs(queue, id);
-  if (forgotten.empty()) return found;
-  return fail(asking.what, jobs::forgotten_text(forgotten.back(), &queue));
-}
-
 // A number may be a process id, which this host knows, or a job id, which the engine knows.
 std::unexpected<Error> found_nowhere(const std::string& id, const Asking& asking,
                                      const Error& from_engine) {
   if (!parse_int(id)) return std::unexpected(from_engine);
   return fail(asking.what, fmt::format("no job of yours on {} has the process id {}, and {}",
                                        hosts::host_name(), id, from_engine.line()));
+}
+
+Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::string& id,
+                                     const Asking& asking) {
+  auto found = jobs::jobs_of(queue, id);
+  if (found) return found;
+  const auto forgotten = jobs::forgotten_jobs(queue, id);
+  if (forgotten.empty()) return found_nowhere(id, asking, found.error());
+  return fail(asking.what, jobs::forgotten_text(forgotten.back(), &queue));
 }
 
 }  // namespace
@@ -321,9 +321,7 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
                                const Asking& asking, const std::vector<std::string>& words) {
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return found_nowhere(id, asking, queue.error());
-  const auto asked = jobs_to_ask(**queue, id, asking);
-  if (!asked) return found_nowhere(id, asking, asked.error());
-  const std::vector<Job>& found = *asked;
+  const std::vector<Job> found = TRY(jobs_to_ask(**queue, id, asking));
   const auto job = first_in(JobState::running, found);
   if (!job) {
     auto waits = waiting_lines(**queue, found);
