@@ -250,11 +250,6 @@ Picture::Rank& rank_at(Picture& picture, int rank) {
 
 void mark_the_failed(const model::AttemptRecord& last, Picture& picture) {
   const std::optional<model::Cause>& cause = last.cause;
-  if (last.hang && !last.hang->over) {
-    for (const int rank : last.hang->verdict.suspects) {
-      rank_at(picture, rank).state = RankState::suspect;
-    }
-  }
   if (!cause) return;
   for (const model::FailedToo& some : last.failed_too) {
     for (const int number : some.ranks) {

@@ -80,7 +80,8 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
 Result<Picture> picture_in(const nlohmann::json& object);
 
 // Returns the last state of a run that has ended, from the record in its --report file: which ranks
-// failed, which were lost, and which were in the hang. How each other rank ended is unknown.
+// failed and which were lost. How each other rank ended is unknown: a rank that hung counts as
+// stopped too.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

@@ -158,6 +158,22 @@ TEST(Frame, ACancelledJobsLastPictureHasNoRunningRank) {
       << text;
 }
 
+TEST(Frame, TheHangOfAnEndedJobIsPast) {
+  Picture picture = job(1, 2);
+  fail_with(picture, 0, "interrupted by SIGTERM");
+  hang_with(picture, "rank 0 on n0 sleeps");
+  picture.run.running_at.reset();
+  std::string text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("interrupted by SIGTERM; it had hung: rank 0 on n0 sleeps")) << text;
+  EXPECT_FALSE(text.contains("has made")) << text;
+  last_of(picture).cause->kind = model::CauseKind::hang;
+  text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("\nit had hung: rank 0 on n0 sleeps")) << text;
+  last_of(picture).cause.reset();
+  last_of(picture).hang->over = WallTime();
+  EXPECT_FALSE(text_of(frame(picture, {}, usual, no_colours)).contains("sleeps"));
+}
+
 TEST(Columns, AStateIsNeverCut) {
   Picture picture = job(2, 16);
   for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
