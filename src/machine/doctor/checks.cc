@@ -292,7 +292,8 @@ Findings memory(const Facts& facts) {
 Findings clock(const Facts& facts) {
   if (!facts.clock_is_synchronised || *facts.clock_is_synchronised) return {};
   return {found(Severity::note, "the kernel's clock is not synchronised",
-                "times in the logs of several hosts cannot be compared: run chrony or timesyncd")};
+                "run chrony or timesyncd: until then, times in the logs of several hosts cannot be "
+                "compared")};
 }
 
 Findings gpus(const Facts& facts) {
