@@ -587,6 +587,9 @@ class Report(web_cases.Windows):
         self.assertEqual(page.run("$('alert').dataset.kind"), "past")
         self.assertTrue(page.run("$('alert-output').hidden"))
         self.assertNotIn("train.py", page.text("facts"), "it is the title")
+        joining = {"stage": "gathering", "nnodes": [3, 3], "joined": 2, "here": ["n0", "n1"], "waits_until": "2026-11-28T05:48:00Z"}
+        self.assertRegex(page.run(f"panel.awaitedLines({json.dumps(joining)}).join(' ')"),
+                         r"^2 of 3 nodes have joined: n0, n1\. toprun waits until \d\d:48:00\.$")
         self.assertEqual(page.complaints(), [])
 
     def test_a_job_that_somebody_ended_has_not_failed(self):

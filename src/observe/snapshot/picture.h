@@ -52,6 +52,10 @@ struct Picture {
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
+  // While nodes join: the first that have joined, when the job begins without more nodes, and when
+  // it ends if too few have joined.
+  std::vector<Outside> here;
+  std::optional<WallTime> begins_at, waits_until;
   std::vector<Outside> missing;  // the names of the first missing nodes
   std::size_t missing_count = 0;
   std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places

@@ -139,9 +139,16 @@ std::string progress(const Picture& picture, std::size_t width) {
     const auto joined = static_cast<std::size_t>(std::max(0, picture.joined));
     std::string text =
         fmt::format("{} of {} have joined", joined, counted(picture.most_nodes, "node"));
-    if (picture.missing.empty()) return text;
-    text += fmt::format(", not {}", picture.missing.front());
-    if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
+    if (!picture.missing.empty()) {
+      text += fmt::format(", not {}", picture.missing.front());
+      if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
+    } else if (!picture.here.empty()) {
+      text += fmt::format(": {}", picture.here.front());
+      if (joined > 1) text += " and " + counted(joined - 1, "other");
+    }
+    const auto at = [&](WallTime time) { return moment_text(time, picture.now.value_or(time)); };
+    if (picture.begins_at) return text + "; the job begins at " + at(*picture.begins_at);
+    if (picture.waits_until) text += "; toprun waits until " + at(*picture.waits_until);
     return text;
   }
   const model::AttemptRecord& attempt = model::last_attempt(picture.run);
@@ -170,7 +177,7 @@ std::string hang_line(const model::Hang& hang, std::optional<WallTime> now, bool
   const auto since = model::if_known(model::since(hang));
   if (hang.alarm) return printable(model::headline(hang));
   const std::string what = printable(hang.verdict.what);
-  if (!since || !now) return what;
+  if (!since || !now || *now < *since) return what;
   return fmt::format("{} (no rank {} made progress for {})", what, is_past ? "had" : "has",
                      duration_text(*now - *since));
 }

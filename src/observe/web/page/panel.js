@@ -187,7 +187,9 @@ class Panel {
     if (job.stage === 'gathering' || missing.length > 0) {
       const count = job.missing_count ?? missing.length;
       const [least] = job.nnodes ?? [];
-      if (isNumber(least)) lines.push(`${job.joined} of ${least} nodes have joined.`);
+      if (isNumber(least)) lines.push(`${job.joined} of ${least} nodes have joined${namesIn(job.here, job.joined)}.`);
+      if (job.begins_at) lines.push(`The job begins at ${clock(job.begins_at)} without the missing nodes.`);
+      else if (job.waits_until) lines.push(`toprun waits until ${clock(job.waits_until)}.`);
       if (count > 0) {
         const more = count > missing.length ? ` and ${count - missing.length} more` : '';
         lines.push(`Awaited: ${missing.join(', ')}${more}.`);

@@ -48,6 +48,13 @@ function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+// ": n0, n1 and 3 more"; empty: no name is known.
+function namesIn(names, count) {
+  if (!names?.length) return '';
+  const more = count > names.length ? ` and ${(count - names.length).toLocaleString('en')} more` : '';
+  return `: ${names.join(', ')}${more}`;
+}
+
 // "0-3,7" has 2 and 7.
 function hasRank(ranks, rank) {
   return String(ranks).split(',').some((part) => {
