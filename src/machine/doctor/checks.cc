@@ -286,7 +286,7 @@ Findings memory(const Facts& facts) {
   return {found(Severity::warning,
                 fmt::format("{:.0f} of the cgroup's {:.0f} MiB of memory are in use",
                             used / (1 << 20), limit / (1 << 20)),
-                "the kernel will kill a process that needs more memory: raise the limit")};
+                "raise the limit: the kernel kills a process of this cgroup that needs more")};
 }
 
 Findings clock(const Facts& facts) {
@@ -299,7 +299,7 @@ Findings clock(const Facts& facts) {
 Findings gpus(const Facts& facts) {
   if (!facts.gpu_trouble.empty()) {
     return {found(Severity::error, "nvidia-smi does not answer: " + facts.gpu_trouble,
-                  "the driver or a GPU hangs: reset the GPU or restart the host")};
+                  "reset the GPU or restart the host: the driver or a GPU hangs")};
   }
   Findings all;
   for (const Gpu& gpu : facts.gpus) {
