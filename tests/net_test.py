@@ -466,7 +466,7 @@ class Machines(support.TestCase):
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
                 (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"
                     "toprun: unset NCCL_IB_HCA: toprun then leaves the variable unset ("),
-                (one_hca, [], {"NCCL_IB_HCA": "mlx5_9"}, "unset NCCL_IB_HCA: toprun then sets =mlx5_0:1 ("),
+                (one_hca, [], {"NCCL_IB_HCA": "mlx5_9"}, "unset NCCL_IB_HCA: toprun then leaves the variable unset (the only active port"),
                 (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
