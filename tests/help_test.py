@@ -183,6 +183,7 @@ class Manual(support.TestCase):
         folder = self.folder() / "share/man1"
         written = self.toprun("man", "-o", folder)
         self.assert_ok(written)
+        self.assertRegex(written.err, rf"\Atoprun: wrote \d+ manual pages to {folder}\n\Z")
         pages = {}
         for source in sorted(folder.iterdir()):
             with self.subTest(source.name):

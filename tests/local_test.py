@@ -118,6 +118,8 @@ class Environment(support.TestCase):
                           "before the script\n", finished.err)
         finished = self.toprun(script, "--", "--nnodes", "2", env=support.without_torch())
         self.assertNotIn("comes after", finished.err)
+        self.assert_one_line(self.toprun("--web", "8197", script, "--nnodes", "2"),
+                             r"script 8197 in .*: No such file or directory; if the page is to be at this port, write --web=8197")
 
     def test_a_variable_that_is_not_set_is_told(self):
         finished = self.toprun("-e", "NOPE_TOKEN", *SH, "true")

@@ -464,7 +464,9 @@ class Machines(support.TestCase):
                 (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
                 (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not contain chassis_asset_tag=OracleCloud.com"),
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
-                (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"),
+                (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"
+                    "toprun: unset NCCL_IB_HCA: toprun then leaves the variable unset ("),
+                (one_hca, [], {"NCCL_IB_HCA": "mlx5_9"}, "unset NCCL_IB_HCA: toprun then leaves the variable unset (the only active port"),
                 (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),

@@ -297,6 +297,18 @@ while not""", 1))
         for_programs = self.toprun("top", "--json", "999994", cwd=folder, env={"PATH": "/nowhere"})
         self.assertEqual((for_programs.code, for_programs.out), (1, ""), for_programs)
 
+    def test_a_job_that_ended_while_it_waited_for_nodes(self):
+        report = self.folder() / "report.json"
+        report.write_text(json.dumps(
+            {"schema": "toprun.report/1", "job": "hand", "root": {"host": "n0", "pid": 1}, "exit_code": 130,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 0,
+             "attempts": [{"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
+                           "nodes": [], "hang": None, "cause": {"kind": "interrupted", "what": "interrupted by SIGINT"}}]}))
+        shown = self.toprun("top", report)
+        self.assert_ok(shown)
+        self.assertRegex(shown.out, r"\Ahand \| ended with 130 .*\nattempt 0: interrupted by SIGINT\nthe job has ended: interrupted by SIGINT")
+        self.assertNotIn("RANKS", shown.out)
+
     def test_a_terminal_that_cannot(self):
         self.job()
         finished = self.run_to_end("script", "-qec", 

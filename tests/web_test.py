@@ -562,8 +562,35 @@ class Report(web_cases.Windows):
         self.assertEqual(page.text("alert-title"), "Hung: rank 1 on n0 sleeps; then interrupted by SIGTERM")
         self.assertIn("No rank had made progress for 30 s", page.text("alert-text"))
         self.assertEqual(page.text("alert-next"), "Next: look at rank 1")
+        with self.subTest("it hangs no more"):
+            self.assertEqual(page.text("legend"), "1 stopped" + "1 hung")
+            self.assertEqual(page.run("panel.stateText(1)"), "hung")
+        with self.subTest("a report has no figures to colour by"):
+            self.assertEqual(page.run("[...$('figure').options].map(({value}) => value)"), ["state"])
+            self.assertTrue(page.run("$('figure').parentElement.hidden"))
         page = self.shown_attempt("over", 2, cause=cause, hang={**hang, "over": "2026-11-28T05:38:50Z"})
         self.assertEqual(page.text("alert-title"), "interrupted by SIGTERM")
+
+    def test_a_hang_before_a_restart_that_went_well_is_past(self):
+        folder = self.folder()
+        node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": 2, "location": "", "logs": ""}
+        cause = {"kind": "hang", "what": "the job hung: rank 1 on n0 sleeps", "rank": 1, "node": "n0", "message": "", "last_output": ["x"]}
+        both = {"started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {}, "nodes": [node], "hang": None}
+        (folder / "report.json").write_text(json.dumps(
+            {"schema": "toprun.report/1", "job": "j", "program": "train.py", "root": {"host": "n0", "pid": 1}, "exit_code": 0,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 1,
+             "attempts": [{"attempt": 0, "cause": cause, **both}, {"attempt": 1, "cause": None, **both}]}))
+        self.assert_ok(self.toprun("report", folder / "report.json", "-o", folder / "page.html"))  # a page by its ending
+        page = self.shown(folder / "page.html")
+        self.assertEqual(page.text("stage"), "ended, all well")
+        self.assertEqual(page.text("alert-title"), "Attempt 0, then restarted: the job hung: rank 1 on n0 sleeps")
+        self.assertEqual(page.run("$('alert').dataset.kind"), "past")
+        self.assertTrue(page.run("$('alert-output').hidden"))
+        self.assertNotIn("train.py", page.text("facts"), "it is the title")
+        joining = {"stage": "gathering", "nnodes": [3, 3], "joined": 2, "here": ["n0", "n1"], "waits_until": "2026-11-28T05:48:00Z"}
+        self.assertRegex(page.run(f"panel.awaitedLines({json.dumps(joining)}).join(' ')"),
+                         r"^2 of 3 nodes have joined: n0, n1\. toprun waits until \d\d:48:00\.$")
+        self.assertEqual(page.complaints(), [])
 
     def test_a_job_that_somebody_ended_has_not_failed(self):
         """The page has the words of `status`, which the job's story and not its report has."""

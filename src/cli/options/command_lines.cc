@@ -155,8 +155,9 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::report,
        "report",
        "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
-       "the nodes in their order. Prints JSON or, with --html, one HTML page.",
-       {{"toprun report 17 --html -o 17.html", ""},
+       "the nodes in their order. Prints JSON or, with --html or "
+       "-o FILE.html, one HTML page.",
+       {{"toprun report 17 -o 17.html", "a page, by the ending of the file"},
         {"toprun report report.json --html > job.html", "from the file of --report"}},
        {{"JOB", Count::one, "ID|FILE", reported_job}}},
       {Command::top,

@@ -117,6 +117,27 @@ std::string with_host(const std::string& text, const Environment& environment) {
   return out;
 }
 
+// For each variable of the user that contradicts this machine: what toprun does without it.
+std::vector<std::string> remedies(const fabric::NodeFabric& node,
+                                  const std::vector<fabric::Setting>& settings) {
+  std::vector<std::string> said;
+  const std::size_t now = fabric::contradictions(node).size();
+  for (const fabric::Setting& setting : settings) {
+    if (now == 0 || setting.source != fabric::SettingSource::user) continue;
+    fabric::NodeFabric without = node;
+    without.environment.unset(setting.name);
+    if (fabric::contradictions(without).size() >= now) continue;
+    const auto others = fabric::decide(without);
+    const auto other = std::ranges::find(others, setting.name, &fabric::Setting::name);
+    if (other == others.end()) continue;
+    said.push_back(fmt::format(
+        "unset {}: toprun then {} ({})", setting.name,
+        other->value ? "sets " + *other->value : std::string("leaves the variable unset"),
+        other->reason));
+  }
+  return said;
+}
+
 }  // namespace
 
 Result<int> run_net_show(const Call& call) {
@@ -137,6 +158,7 @@ Result<int> run_net_env(const Call& call) {
   const auto node = TRY(node_of(call));
   const auto settings = fabric::decide(node);
   for (const std::string& sentence : fabric::contradictions(node)) say(sentence);
+  for (const std::string& remedy : remedies(node, settings)) say(remedy);
   if (call.has(FlagId::json)) return print_bytes(report::settings_json(node, settings));
   if (call.has(FlagId::shell)) return print_bytes(report::settings_shell(settings));
   return print(with_host(report::settings_text(node, settings), call.environment));

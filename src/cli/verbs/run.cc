@@ -110,10 +110,14 @@ std::string note_of_options_behind(const options::Split& split) {
 
 // What the command line probably did not mean.
 void say_doubts(const options::Split& split, const std::vector<std::string>& argv,
-                plan::Program program, const Environment& environment) {
+                plan::Program program, const std::string& script, const Environment& environment) {
+  std::error_code error;
   const std::string note =
       is_behind_dashes(split, argv) ? std::string() : note_of_options_behind(split);
-  if (!note.empty() && program != plan::Program::executable) say(note);
+  // Without the file, the option before it has lost its value: the error about the file says so.
+  const bool has_script = program != plan::Program::script || is_file(script) || script == "-" ||
+                          std::filesystem::is_directory(script, error);
+  if (!note.empty() && has_script && program != plan::Program::executable) say(note);
   for (const options::ParsedOption& option : split.options) {
     const bool is_name = option.flag->id == options::FlagId::env && !option.value.contains('=');
     if (!is_name || environment.has(option.value)) continue;
@@ -135,7 +139,7 @@ Result<int> launch(const options::Split& split, const std::vector<std::string>& 
   TRY(options::complete(parsed.options.container, whole.environment, parsed.notes));
   for (const std::string& note : parsed.notes) say(note);
   if (!is_one_of_several(environment))
-    say_doubts(whole.split, argv, parsed.options.program, whole.environment);
+    say_doubts(whole.split, argv, parsed.options.program, parsed.options.script, whole.environment);
   return launch::launch(parsed.options, whole.environment);
 }
 

@@ -286,19 +286,20 @@ Findings memory(const Facts& facts) {
   return {found(Severity::warning,
                 fmt::format("{:.0f} of the cgroup's {:.0f} MiB of memory are in use",
                             used / (1 << 20), limit / (1 << 20)),
-                "the kernel will kill a process that needs more memory: raise the limit")};
+                "raise the limit: the kernel kills a process of this cgroup that needs more")};
 }
 
 Findings clock(const Facts& facts) {
   if (!facts.clock_is_synchronised || *facts.clock_is_synchronised) return {};
   return {found(Severity::note, "the kernel's clock is not synchronised",
-                "times in the logs of several hosts cannot be compared: run chrony or timesyncd")};
+                "run chrony or timesyncd: until then, times in the logs of several hosts cannot be "
+                "compared")};
 }
 
 Findings gpus(const Facts& facts) {
   if (!facts.gpu_trouble.empty()) {
     return {found(Severity::error, "nvidia-smi does not answer: " + facts.gpu_trouble,
-                  "the driver or a GPU hangs: reset the GPU or restart the host")};
+                  "reset the GPU or restart the host: the driver or a GPU hangs")};
   }
   Findings all;
   for (const Gpu& gpu : facts.gpus) {

@@ -66,6 +66,23 @@ TEST(Compare, TellsAllChecksWhereTheyAreWanted) {
   EXPECT_FALSE(json_lines_of(all[0], WallTime{}).contains("nofile"));
 }
 
+TEST(Compare, TellsEveryComparisonWhereAllAreWanted) {
+  std::string text;
+  auto all = hosts(3);
+  all[2].traits[1].value = "5.10";
+  for (HostReport& report : all) report.traits.push_back({"addresses", "n1", "10.0.0.2"});
+  for (const auto& [hosts, finding] : compare(all, names(3), Checks::all)) {
+    text += fmt::format("{} {} {}: {}\n", join(hosts, " "), name_of(finding.severity), finding.id,
+                        finding.evidence);
+  }
+  EXPECT_EQ(text,
+            "n2 note kernel: the kernel is 5.10, and 6.1 on 2 hosts\n"
+            "n0 n1 n2 ok memory: the cgroup has memory left\n"
+            "n0 n1 n2 ok mtu: the MTU: 1500\n"
+            "n0 n1 n2 ok addresses: the address of 2 names: the same on each host\n"
+            "n0 n1 n2 ok clock-difference: each clock is within 2.0 s of the middle one\n");
+}
+
 TEST(Compare, NamesTheOddOneOut) {
   auto all = hosts(8);
   all[3].traits[0].value = "1400";

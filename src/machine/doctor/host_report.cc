@@ -141,12 +141,18 @@ std::string place_of(const std::vector<std::string>& hosts, const PlaceOfHost& p
   return std::ranges::all_of(hosts, is_same) ? first : "";
 }
 
-// How the hosts of a trait disagree.
+// How the hosts of a trait disagree in `all`, or in `same` the value that they share.
 void add_differences(const TraitRow& row, const std::string& subject, ValuesOfTrait trait,
-                     Shared& all) {
+                     Shared& all, Shared& same) {
   const auto groups = groups_by_value(std::move(trait.values));
-  if (groups.size() < 2) return;
   const std::string what = fmt::format(fmt::runtime(row.what), subject);
+  if (groups.size() < 2) {
+    if (groups.empty() || groups[0].hosts.size() < 2) return;
+    same.push_back(
+        {groups[0].hosts,
+         {std::string(row.id), Severity::ok, fmt::format("{}: {}", what, groups[0].value), {}}});
+    return;
+  }
   const auto finding = [&](std::string evidence) {
     return Finding{std::string(row.id), row.severity, std::move(evidence), std::string(row.fix)};
   };
@@ -178,7 +184,7 @@ void add_differences(const TraitRow& row, const std::string& subject, ValuesOfTr
   }
 }
 
-Shared odd_ones(std::span<const HostReport> reports) {
+Shared odd_ones(std::span<const HostReport> reports, Checks checks) {
   std::map<std::pair<std::string, std::string>, ValuesOfTrait> by_trait;
   for (const HostReport& report : reports) {
     for (const Trait& trait : report.traits) {
@@ -189,15 +195,25 @@ Shared odd_ones(std::span<const HostReport> reports) {
   }
   Shared all;
   for (const TraitRow& row : trait_rows()) {
+    Shared same;
     for (auto& [trait, values] : by_trait) {
-      if (trait.first == row.id) add_differences(row, trait.second, std::move(values), all);
+      if (trait.first == row.id) {
+        add_differences(row, trait.second, std::move(values), all, same);
+      }
     }
+    if (checks != Checks::all || same.empty()) continue;
+    if (same.size() > 1) {  // one line for the addresses of all names
+      const std::string subjects = fmt::format("{} names", same.size());
+      same[0].finding.evidence =
+          fmt::format(fmt::runtime(row.what), subjects) + ": the same on each host";
+    }
+    all.push_back(std::move(same[0]));
   }
   return all;
 }
 
 // Clocks are compared with the one in the middle: this machine may be the one that is wrong.
-Shared wrong_clocks(std::span<const HostReport> reports) {
+Shared wrong_clocks(std::span<const HostReport> reports, Checks checks) {
   if (reports.size() < 2) return {};
   std::vector<std::chrono::milliseconds> clocks;
   for (const HostReport& report : reports) clocks.push_back(report.clock_behind);
@@ -213,6 +229,16 @@ Shared wrong_clocks(std::span<const HostReport> reports) {
                                 behind.count() > 0 ? "behind" : "ahead of"),
                     "set the clock with NTP (chronyc makestep): until then, times in logs and "
                     "files are wrong"}});
+  }
+  if (all.empty() && checks == Checks::all) {
+    std::vector<std::string> hosts;
+    for (const HostReport& report : reports) hosts.push_back(report.host);
+    all.push_back(
+        {std::move(hosts),
+         {"clock-difference",
+          Severity::ok,
+          fmt::format("each clock is within {} of the middle one", duration_text(clock_tolerance)),
+          {}}});
   }
   return limited(std::move(all));
 }
@@ -319,7 +345,8 @@ std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values) {
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
                                    std::span<const std::string> expected, Checks checks) {
   Shared all = common_findings(reports, checks);
-  for (Shared more : {odd_ones(reports), wrong_clocks(reports), silent_hosts(reports, expected)}) {
+  for (Shared more : {odd_ones(reports, checks), wrong_clocks(reports, checks),
+                      silent_hosts(reports, expected)}) {
     std::ranges::move(more, std::back_inserter(all));
   }
   std::ranges::stable_sort(all, std::greater{},

@@ -70,7 +70,7 @@ std::string rdma(const Facts& facts) {
 
 constexpr std::array rows = {
     TraitRow{"rdma", "RDMA", Severity::warning,
-             "the slowest host slows down all hosts: run `toprun net show` on this host", rdma,
+             "run `toprun net show` on this host: the slowest host slows down all hosts", rdma,
              "nodes differ in RDMA: {}; the slowest node slows down all nodes (run `toprun net "
              "show` on it)"},
     TraitRow{"nccl", "NCCL's version", Severity::warning, "install the same version on all hosts",
@@ -92,7 +92,7 @@ constexpr std::array rows = {
              "set the same limit on all hosts (LimitNPROC=, limits.conf)",
              [](const Facts& facts) { return limit_text(facts.resources.processes); }},
     TraitRow{"gpu-count", "the number of GPUs", Severity::error,
-             "a GPU has fallen off the bus or is hidden from this host: check nvidia-smi and dmesg",
+             "check nvidia-smi and dmesg: a GPU has fallen off the bus or is hidden from this host",
              [](const Facts& facts) { return std::to_string(facts.gpu_functions); }},
     TraitRow{"nvidia-driver", "NVIDIA's driver", Severity::warning,
              "install the same version on all hosts",

@@ -169,7 +169,8 @@ TEST(Arrange, SaysWhyAnOrderIsImpossible) {
   options.order = Order::topology;
   const auto no_evidence = arrange({agent("a"), agent("b")}, options, {});
   ASSERT_FALSE(no_evidence.has_value());
-  EXPECT_NE(no_evidence.error().line().find("the positions of the nodes"), std::string::npos);
+  EXPECT_NE(no_evidence.error().line().find("where the nodes are in the network"),
+            std::string::npos);
   options.order = Order::scheduler;
   EXPECT_FALSE(arrange({agent("a"), agent("b")}, options, {}).has_value());
   EXPECT_FALSE(arrange({in_place("a", 0, 0), in_place("a", 0, 2)}, Options{}, {}).has_value());

@@ -177,9 +177,14 @@ std::string with_base_folder(const std::string& path) {
   return fmt::format("{} in {}", path, working_directory());
 }
 
-// `--warm torch train.py`: an option whose value may be left out takes one only behind its `=`.
+// `--warm torch train.py`, `--web 8080 train.py`: an option whose value may be left out takes one
+// only behind its `=`.
 std::optional<std::string> advice_on_modules(const Options& options) {
   const std::string& word = options.script;
+  const std::string port = word.substr(word.rfind(':') + 1);  // npos + 1 is 0
+  if (options.web && !options.arguments.empty() && parse_int(port)) {
+    return fmt::format("if the page is to be at this port, write --web={}", word);
+  }
   const char* const option = options.warm ? "--warm" : options.prefetch ? "--prefetch" : nullptr;
   const bool is_path = word.find('/') != std::string::npos || word.ends_with(".py");
   if (option == nullptr || is_path || options.arguments.empty()) return std::nullopt;

@@ -101,6 +101,12 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
   options.prefetch = {"torch"};
   EXPECT_EQ(advice("torch", {"train.py"}), "if --prefetch is to import it, write --prefetch=torch");
   options.prefetch.reset();
+  options.web = {"127.0.0.1", 0};
+  EXPECT_EQ(advice("8197", {"train.py"}), "if the page is to be at this port, write --web=8197");
+  EXPECT_EQ(advice("n0:8197", {"train.py"}),
+            "if the page is to be at this port, write --web=n0:8197");
+  EXPECT_EQ(advice("8197", {}), "`toprun -h` shows how to call toprun");
+  options.web.reset();
   EXPECT_TRUE(advice("nodes=2", {"train.py"}).contains("`toprun submit -h`"));
   EXPECT_EQ(advice("torch", {"train.py"}), "`toprun -h` shows how to call toprun");
 }

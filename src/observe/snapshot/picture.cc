@@ -153,6 +153,12 @@ void read_job(const json& job, Picture& picture) {
   picture.least_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[0]), 1));
   picture.most_nodes = static_cast<int>(std::max<std::size_t>(size_of(sizes[1]), 1));
   picture.joined = count_in(job, "joined");
+  picture.begins_at = moment_in(job, "begins_at");
+  picture.waits_until = moment_in(job, "waits_until");
+  const Column here(job, "here");
+  for (std::size_t i = 0; i < std::min(here.size(), most_missing); ++i) {
+    picture.here.push_back(here.text(i));
+  }
   const Column missing(job, "missing");
   for (std::size_t i = 0; i < std::min(missing.size(), most_missing); ++i) {
     picture.missing.push_back(missing.text(i));
@@ -250,11 +256,6 @@ Picture::Rank& rank_at(Picture& picture, int rank) {
 
 void mark_the_failed(const model::AttemptRecord& last, Picture& picture) {
   const std::optional<model::Cause>& cause = last.cause;
-  if (last.hang && !last.hang->over) {
-    for (const int rank : last.hang->verdict.suspects) {
-      rank_at(picture, rank).state = RankState::suspect;
-    }
-  }
   if (!cause) return;
   for (const model::FailedToo& some : last.failed_too) {
     if (some.stopped) continue;
@@ -288,7 +289,7 @@ Picture last_picture(const model::RunRecord& run, std::string_view id) {
   picture.run = run;
   picture.id = std::string(id);
   picture.stage = "over";
-  picture.now = run.ended;
+  picture.now = model::if_known(run.ended);
   picture.joined = static_cast<int>(last.nodes.size());
   for (const model::NodeRecord& node : last.nodes) {
     const std::size_t first = picture.ranks.size();

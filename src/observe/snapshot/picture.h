@@ -52,6 +52,10 @@ struct Picture {
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
+  // While nodes join: the first that have joined, when the job begins without more nodes, and when
+  // it ends if too few have joined.
+  std::vector<Outside> here;
+  std::optional<WallTime> begins_at, waits_until;
   std::vector<Outside> missing;  // the names of the first missing nodes
   std::size_t missing_count = 0;
   std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places
@@ -80,7 +84,8 @@ std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t f
 Result<Picture> picture_in(const nlohmann::json& object);
 
 // Returns the last state of a run that has ended, from the record in its --report file: which ranks
-// failed, which were lost, and which were in the hang. How each other rank ended is unknown.
+// failed and which were lost. How each other rank ended is unknown: a rank that hung counts as
+// stopped too.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

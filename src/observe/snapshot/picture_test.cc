@@ -63,6 +63,7 @@ Run pictured_run() {
        {0, 1}},
       {{hang::Doing::uninterruptible, "", {{"load", "/job/hang.py", 5}}, "", {}}, {2}}};
   run.record = {"a job", "n0", 4711, {}, 0, start, {}, {failed, now}, 1};
+  run.record.gathering = model::Gathering{{"n0", "n1"}, {"n2"}, 3, 3, {}, start + 10min};
   run.id = "17";
   run.record.title = "bigrun";
   run.record.program = "train.py";
@@ -121,6 +122,9 @@ TEST(Picture, ShowsTheRunAsItsRootKnowsIt) {
   EXPECT_EQ(read->joined, 2);
   EXPECT_EQ(read->missing, std::vector<Outside>{"n2"});
   EXPECT_EQ(read->missing_count, 1u);
+  EXPECT_EQ(read->here, (std::vector<Outside>{"n0", "n1"}));
+  EXPECT_EQ(read->waits_until, start + 10min);
+  EXPECT_EQ(read->begins_at, std::nullopt);
   EXPECT_EQ(last.phases.join, 41ms);
   EXPECT_EQ(last.phases.order, std::nullopt);
   EXPECT_EQ(last.phases.first_collective, 2s);
@@ -237,7 +241,7 @@ TEST(Picture, OfAReportNamesOnlyWhatItTells) {
   EXPECT_EQ(states(), "kkll");
   cause.kind = model::CauseKind::hang;
   last.hang.emplace().verdict.suspects = {1, -1, 4};
-  EXPECT_EQ(states(), "khkk");
+  EXPECT_EQ(states(), "kkkk");  // the run has ended, so no rank hangs any more
 }
 
 TEST(Picture, FindsWhoSpokeLast) {

@@ -158,6 +158,11 @@ json job_json(const Run& run, WallTime now) {
   const model::RunRecord& record = run.record;
   const model::AttemptRecord& last = model::last_attempt(record);
   const std::size_t named = std::min(run.missing.size(), most_missing);
+  const std::optional<model::Gathering>& gathering = record.gathering;
+  json here = json::array();
+  for (const Outside& node : gathering ? gathering->here : std::vector<Outside>()) {
+    if (here.size() < most_missing) here.push_back(node);
+  }
   const std::vector<std::string> missing(run.missing.begin(),
                                          run.missing.begin() + static_cast<std::ptrdiff_t>(named));
   return {{"name", record.job},
@@ -179,6 +184,9 @@ json job_json(const Run& run, WallTime now) {
           {"lost_spares", model::lost_spares_json(record)},
           {"world", ranks_of(last.nodes)},
           {"joined", run.joined},
+          {"here", std::move(here)},
+          {"begins_at", or_null(gathering ? gathering->begins_at : std::nullopt)},
+          {"waits_until", or_null(gathering ? model::if_known(gathering->ends_at) : std::nullopt)},
           {"missing", missing},
           {"missing_count", run.missing.size()},
           {"phases", model::phases_json(last.phases)},

@@ -24,7 +24,7 @@ struct Message {
   std::string text;  // one or more lines, as shown to the user
 };
 inline constexpr std::size_t most_messages = 100;
-inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing`
+inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing` and in `here`
 
 // The stage of a run whose ranks have been ordered to end, while some of them still run.
 inline constexpr std::string_view stopping_stage = "stopping";

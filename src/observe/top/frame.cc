@@ -139,9 +139,16 @@ std::string progress(const Picture& picture, std::size_t width) {
     const auto joined = static_cast<std::size_t>(std::max(0, picture.joined));
     std::string text =
         fmt::format("{} of {} have joined", joined, counted(picture.most_nodes, "node"));
-    if (picture.missing.empty()) return text;
-    text += fmt::format(", not {}", picture.missing.front());
-    if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
+    if (!picture.missing.empty()) {
+      text += fmt::format(", not {}", picture.missing.front());
+      if (picture.missing_count > 1) text += " and " + counted(picture.missing_count - 1, "other");
+    } else if (!picture.here.empty()) {
+      text += fmt::format(": {}", picture.here.front());
+      if (joined > 1) text += " and " + counted(joined - 1, "other");
+    }
+    const auto at = [&](WallTime time) { return moment_text(time, picture.now.value_or(time)); };
+    if (picture.begins_at) return text + "; the job begins at " + at(*picture.begins_at);
+    if (picture.waits_until) text += "; toprun waits until " + at(*picture.waits_until);
     return text;
   }
   const model::AttemptRecord& attempt = model::last_attempt(picture.run);
@@ -166,21 +173,28 @@ std::string last_failure(const Picture& picture) {
 }
 
 // The rank that keeps the others waiting comes first, so that no narrow screen cuts it off.
-std::string hang_line(const model::Hang& hang, std::optional<WallTime> now) {
+std::string hang_line(const model::Hang& hang, std::optional<WallTime> now, bool is_past) {
   const auto since = model::if_known(model::since(hang));
   if (hang.alarm) return printable(model::headline(hang));
   const std::string what = printable(hang.verdict.what);
-  if (!since || !now) return what;
-  return fmt::format("{} (no rank has made progress for {})", what, duration_text(*now - *since));
+  if (!since || !now || *now < *since) return what;
+  return fmt::format("{} (no rank {} made progress for {})", what, is_past ? "had" : "has",
+                     duration_text(*now - *since));
 }
 
-// What is wrong with the job, or which user ended it.
+// What is wrong with the job, or which user ended it. Of a job that has ended, its hang is past.
 std::string trouble(const Picture& picture) {
-  const std::optional<model::Hang>& hang = model::last_attempt(picture.run).hang;
-  if (picture.cancelled.empty())
-    return hang ? hang_line(*hang, picture.now) : last_failure(picture);
-  const std::string who = picture.cancelled.shown();
-  return hang ? fmt::format("{}; it had hung: {}", who, hang_line(*hang, picture.now)) : who;
+  const model::AttemptRecord& last = model::last_attempt(picture.run);
+  const model::Hang* const hang = last.hang && !last.hang->over ? &*last.hang : nullptr;
+  const bool is_past = !picture.cancelled.empty() || model::reported_code(picture.run);
+  if (hang != nullptr && !is_past) return hang_line(*hang, picture.now, false);
+  const bool is_hang = last.cause && last.cause->kind == model::CauseKind::hang;
+  std::string how = !picture.cancelled.empty()   ? picture.cancelled.shown()
+                    : hang != nullptr && is_hang ? std::string()
+                                                 : last_failure(picture);
+  if (hang == nullptr) return how;
+  if (!how.empty()) how += "; ";
+  return how + "it had hung: " + hang_line(*hang, picture.now, true);
 }
 
 std::string fitted(std::string_view text, std::size_t width) {
@@ -323,6 +337,8 @@ Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
 // What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
 Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style) {
   Lines lines = head(picture, {width, 0}, style);
+  // A job that ended before its nodes had joined.
+  if (picture.nodes.empty() && model::reported_code(picture.run)) return lines;
   const Columns columns(picture, width);
   lines.push_back(columns.heads());
   const Tree tree = tree_of(picture);

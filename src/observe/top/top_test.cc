@@ -158,6 +158,26 @@ TEST(Frame, ACancelledJobsLastPictureHasNoRunningRank) {
       << text;
 }
 
+TEST(Frame, TheHangOfAnEndedJobIsPast) {
+  Picture picture = job(1, 2);
+  fail_with(picture, 0, "interrupted by SIGTERM");
+  hang_with(picture, "rank 0 on n0 sleeps");
+  picture.run.running_at.reset();
+  std::string text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("interrupted by SIGTERM; it had hung: rank 0 on n0 sleeps")) << text;
+  EXPECT_FALSE(text.contains("has made")) << text;
+  last_of(picture).cause->kind = model::CauseKind::hang;
+  text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("\nit had hung: rank 0 on n0 sleeps")) << text;
+  last_of(picture).hang->noticed = WallTime() + std::chrono::hours(400'000);
+  picture.now = WallTime();  // of a report without its end
+  text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_FALSE(text.contains("progress for")) << text;
+  last_of(picture).cause.reset();
+  last_of(picture).hang->over = WallTime();
+  EXPECT_FALSE(text_of(frame(picture, {}, usual, no_colours)).contains("sleeps"));
+}
+
 TEST(Columns, AStateIsNeverCut) {
   Picture picture = job(2, 16);
   for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
@@ -610,6 +630,12 @@ TEST(Frame, WhoIsAwaitedAndWhatIsWrong) {
   picture.missing_count = 2;
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
             "2 of 4 nodes have joined, not n2 and 1 other");
+  picture.missing.clear();
+  picture.here = {"n0", "n1"};
+  picture.waits_until = WallTime() + std::chrono::hours(400'000);
+  EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
+            "2 of 4 nodes have joined: n0 and 1 other; toprun waits until " +
+                moment_text(*picture.waits_until, *picture.waits_until));
   picture = job(2, 1);
   last_of(picture).awaited = model::Awaited{true, 1, 2, 1, "n1"};
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],

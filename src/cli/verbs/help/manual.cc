@@ -184,6 +184,8 @@ Result<int> write_pages(const std::filesystem::path& folder) {
   for (const Verb& verb : all_verbs()) {
     TRY(replace_file(folder / (page_name(verb.command) + ".1"), manual_of(verb)));
   }
+  say(fmt::format("wrote {} manual pages to {}", all_verbs().size() + 1,
+                  printable(folder.string())));
   return 0;
 }
 

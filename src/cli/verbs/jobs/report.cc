@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
 
 #include "base/json/json_text.h"
 #include "cli/jobs/job_summary.h"
@@ -81,6 +82,11 @@ Result<json> find_report(const std::string& name, const Environment& environment
   return by_job(name, environment);
 }
 
+// As of `toprun topo draw`, a file's ending says what it is to hold.
+bool names_a_page(std::string_view file) {
+  return file.ends_with(".html") || file.ends_with(".htm");
+}
+
 std::string dumped(const json& report, int indent) {
   return json_text(report, indent);
 }
@@ -88,7 +94,7 @@ std::string dumped(const json& report, int indent) {
 }  // namespace
 
 Result<int> run_report(const options::Call& call) {
-  const bool is_page = call.has(FlagId::html);
+  const bool is_page = call.has(FlagId::html) || names_a_page(output_file(call).value_or(""));
   if (is_page && !call.has(FlagId::output) && ::isatty(STDOUT_FILENO) == 1) {
     return usage("standard output", "a terminal does not show a page (HTML)",
                  "give -o FILE, or -o - to print it anyway");

@@ -379,16 +379,12 @@ Result<int> print_last_state(const jobs::KnownJob& known, std::string_view name,
                            jobs::summary_of(known).words, name));
 }
 
-bool has_last_state(const model::RunRecord& run) {
-  return model::reported_code(run) && !model::last_attempt(run).nodes.empty();
-}
-
 // nullopt: the file is not a report of a run that has ended.
 std::optional<jobs::KnownJob> ended_job_of(const std::string& file) {
   std::error_code error;
   if (file.empty() || !std::filesystem::is_regular_file(file, error)) return std::nullopt;
   auto report = jobs::read_report(file);
-  if (!report || !*report || !has_last_state((*report)->run)) return std::nullopt;
+  if (!report || !*report || !model::reported_code((*report)->run)) return std::nullopt;
   jobs::KnownJob known;
   known.report = *std::move(report);
   return known;
@@ -404,7 +400,7 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
   const jobs::KnownJob& known = all->front();
   const model::RunRecord& run = known.report->run;
   const bool has_ended = !known.job || engines::has_ended(known.job->state);
-  if (!has_ended || !has_last_state(run)) return std::unexpected(std::move(why));
+  if (!has_ended || !model::reported_code(run)) return std::unexpected(std::move(why));
   return print_last_state(known, id, environment);
 }
 

@@ -158,6 +158,7 @@ snapshot::Run JobPicture::run() const {
   snapshot::Run run;
   run.record = record_of(job_, coordinator_.course());
   run.record.spares = coordinator_.spares();
+  run.record.gathering = coordinator_.gathering();
   run.id = engines::slurm::own_job_id(job_.environment).value_or(job_.place.job_id);
   run.limit = limit_;
   run.node_log = job_.options.node_log.value_or("");

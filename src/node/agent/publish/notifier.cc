@@ -86,9 +86,9 @@ std::vector<std::string> tell_all(const std::vector<std::string>& targets,
                                   const Environment& environment, const std::string& notice) {
   std::vector<std::string> complaints;
   for (const std::string& target : targets) {
-    const auto done = is_url(target)
-                          ? post(target, environment, notice)
-                          : process::tell({"sh", "-c", target}, environment, notify_limit, notice);
+    const auto done = is_url(target) ? post(target, environment, notice)
+                                     : process::tell({"sh", "-c", target}, environment,
+                                                     notify_limit, notice + '\n');
     if (done && done->code == 0) continue;
     complaints.push_back(fmt::format("--notify {}: {}", shown(target),
                                      done ? failure_of(*done) : done.error().line()));

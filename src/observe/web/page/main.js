@@ -14,8 +14,19 @@ function choose(rank, closely = false) {
   setText($('chosen'), rank < 0 ? '' : panel.lineOf(rank));
 }
 
+// Only what has figures can be chosen; a report has states alone.
+function offerFigures() {
+  const offered = FIGURES.filter((figure) => !figure.from || figure === picture.figure || model.hasFigure(...figure.from));
+  const ids = offered.map(({id}) => id);
+  if (fill($('figure'), ids, () => offered.map(({id, label}) => element('option', label, {value: id})))) {
+    $('figure').value = picture.figure.id;
+  }
+  $('figure').parentElement.hidden = offered.length === 1;
+}
+
 function refresh() {
   panel.show();
+  offerFigures();
   panel.showDetails(picture.chosen);
   table.show();
   const troubled = model.troubled().length;
@@ -93,8 +104,7 @@ $('trouble').addEventListener('click', nextInTrouble);
 $('in').addEventListener('click', () => picture.zoom(1.5));
 $('out').addEventListener('click', () => picture.zoom(1 / 1.5));
 $('fit').addEventListener('click', () => picture.fit());
-$('figure').append(...FIGURES.map((figure) => element('option', figure.label, {value: figure.id})));
-$('figure').addEventListener('change', () => picture.show(FIGURES[$('figure').selectedIndex]));
+$('figure').addEventListener('change', () => picture.show(FIGURES.find(({id}) => id === $('figure').value)));
 
 function pointOf(event) {
   const box = $('picture').getBoundingClientRect();

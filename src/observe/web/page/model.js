@@ -42,6 +42,16 @@ class Model {
     return state === 'd' && rank === this.early ? 'e' : state;
   }
 
+  // After the end of the job no rank hangs any more.
+  wordsOf(state) {
+    return state === 'h' && isNumber(this.job?.exit_code) ? 'hung' : STATES[state] ?? 'unknown';
+  }
+
+  // Whether any rank or node ('ranks', 'nodes') has this figure.
+  hasFigure(part, name) {
+    return (this.figures[part]?.[name] ?? []).some(isNumber);
+  }
+
   // The last line of a rank's output.
   lineOf(rank) {
     return this.figures.ranks.line?.[rank] ?? '';
@@ -109,7 +119,7 @@ class Model {
       const state = this.stateOf(first + i);
       counts[state] = (counts[state] ?? 0) + 1;
     }
-    return Object.entries(counts).map(([state, count]) => `${count} ${STATES[state] ?? state}`).join(', ');
+    return Object.entries(counts).map(([state, count]) => `${count} ${this.wordsOf(state)}`).join(', ');
   }
 
   // For each node whether it fits what is searched: a part of its name or place, one of its ranks,
@@ -199,22 +209,27 @@ function wasEnded(state, cause) {
   return state === 'cancelled' || ['interrupted', 'preempted', 'requeued'].includes(cause?.kind);
 }
 
-// What ranks can be coloured by. `of` gives a number or null, `most` the value of the darkest colour.
+// What ranks can be coloured by. `of` gives a number or null, `most` the value of the darkest colour,
+// `from` where the figures are.
 const FIGURES = [
   {id: 'state', label: 'State'},
-  {id: 'cpu', label: 'CPU of the rank', of: (m, rank) => m.figureOf('cpu', rank),
+  {id: 'cpu', from: ['ranks', 'cpu'], label: 'CPU of the rank', of: (m, rank) => m.figureOf('cpu', rank),
     text: (v) => `${rounded(v, 1)} CPUs`},
-  {id: 'memory', label: 'Memory of the rank', of: (m, rank) => m.figureOf('memory', rank), text: mebibytes},
-  {id: 'gpu', label: 'GPU', of: (m, rank) => m.figureOf('gpu', rank), most: 100, text: (v) => `${rounded(v, 0)} %`},
-  {id: 'gpu_memory', label: 'Memory of the GPU', of: (m, rank) => m.figureOf('gpu_memory', rank), text: mebibytes},
-  {id: 'silence', label: 'Time without output', of: (m, rank) => m.figureOf('output_age', rank), text: age},
-  {id: 'node_cpu', label: 'Host CPU', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
+  {id: 'memory', from: ['ranks', 'memory'], label: 'Memory of the rank', of: (m, rank) => m.figureOf('memory', rank),
+    text: mebibytes},
+  {id: 'gpu', from: ['ranks', 'gpu'], label: 'GPU', of: (m, rank) => m.figureOf('gpu', rank), most: 100,
     text: (v) => `${rounded(v, 0)} %`},
-  {id: 'node_memory', label: 'Host memory', most: 100, text: (v) => `${rounded(v, 0)} %`,
+  {id: 'gpu_memory', from: ['ranks', 'gpu_memory'], label: 'Memory of the GPU',
+    of: (m, rank) => m.figureOf('gpu_memory', rank), text: mebibytes},
+  {id: 'silence', from: ['ranks', 'output_age'], label: 'Time without output',
+    of: (m, rank) => m.figureOf('output_age', rank), text: age},
+  {id: 'node_cpu', from: ['nodes', 'cpu'], label: 'Host CPU', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
+    text: (v) => `${rounded(v, 0)} %`},
+  {id: 'node_memory', from: ['nodes', 'memory'], label: 'Host memory', most: 100, text: (v) => `${rounded(v, 0)} %`,
     of: (m, rank, node) => percent(m, 'memory', 'memory_total', node)},
-  {id: 'received', label: 'Network in', of: (m, rank, node) => m.nodeFigure('received', node),
+  {id: 'received', from: ['nodes', 'received'], label: 'Network in', of: (m, rank, node) => m.nodeFigure('received', node),
     text: (v) => `${rounded(v, 1)} MB/s`},
-  {id: 'sent', label: 'Network out', of: (m, rank, node) => m.nodeFigure('sent', node),
+  {id: 'sent', from: ['nodes', 'sent'], label: 'Network out', of: (m, rank, node) => m.nodeFigure('sent', node),
     text: (v) => `${rounded(v, 1)} MB/s`},
 ];
 

@@ -71,7 +71,7 @@ class Panel {
     if (!job) return;
     const facts = [];
     if (job.id && job.id !== job.name) facts.push(`job ${job.id}`);
-    if (job.program && job.program !== job.name) facts.push(job.program);
+    if (job.program && job.program !== job.name && job.program !== titleOf(job)) facts.push(job.program);
     if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
     const seconds = Math.max(0, this.elapsed());
     if (job.started) facts.push(`started ${dateTime(job.started)}`);
@@ -136,12 +136,14 @@ class Panel {
 
   showFailure(last, job) {
     const {cause} = last;
-    const isOver = this.hasEnded() || last.attempt === job.attempt;
+    // After it, another attempt goes on or has ended well.
+    const isOver = last.attempt === job.attempt || (this.hasEnded() && job.exit_code !== 0);
     $('alert').dataset.kind = isOver ? 'bad' : 'past';
     const hang = hangBeforeEnd(last, job);
     const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : cause.what;
-    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${what}`);
-    // While the next attempt runs, one line: the rest is among the attempts.
+    const attempt = `Attempt ${last.attempt}${this.hasEnded() ? ', then restarted' : ''}: `;
+    setText($('alert-title'), `${isOver ? '' : attempt}${what}`);
+    // One line: the rest is among the attempts.
     if (!isOver) {
       setText($('alert-text'), '');
       this.hideFailure();
@@ -162,14 +164,16 @@ class Panel {
     const isLaunching = !this.hasEnded() && !isNumber(times.first_collective);
     $('launch').dataset.launch = isLaunching ? 'goes on' : 'over';
     $('launch').hidden = reached.length === 0 && !isLaunching;
-    const next = PHASES.findIndex(([key], i) => !isNumber(times[key]) &&
-        !PHASES.slice(i + 1).some(([later]) => isNumber(times[later])));
-    // What was left out (no files to copy) is not shown once a later phase is over.
-    const shown = PHASES.filter(([key], i) => isNumber(times[key]) || (isLaunching && next >= 0 && i >= next));
+    // Most jobs copy no files.
+    const phases = PHASES.filter(([key]) => key !== 'stage' || isNumber(times.stage));
+    const next = phases.findIndex(([key], i) => !isNumber(times[key]) &&
+        !phases.slice(i + 1).some(([later]) => isNumber(times[later])));
+    // What was left out is not shown once a later phase is over.
+    const shown = phases.filter(([key], i) => isNumber(times[key]) || (isLaunching && next >= 0 && i >= next));
     fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
       const isDone = isNumber(times[key]);
       const item = element('li', words);
-      item.dataset.phase = isDone ? 'done' : PHASES[next]?.[0] === key ? 'now' : 'later';
+      item.dataset.phase = isDone ? 'done' : phases[next]?.[0] === key ? 'now' : 'later';
       item.append(element('b', isDone ? `after ${duration(times[key] / 1000)}` : item.dataset.phase === 'now' ? 'awaited' : ''));
       if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
       return item;
@@ -183,7 +187,9 @@ class Panel {
     if (job.stage === 'gathering' || missing.length > 0) {
       const count = job.missing_count ?? missing.length;
       const [least] = job.nnodes ?? [];
-      if (isNumber(least)) lines.push(`${job.joined} of ${least} nodes have joined.`);
+      if (isNumber(least)) lines.push(`${job.joined} of ${least} nodes have joined${namesIn(job.here, job.joined)}.`);
+      if (job.begins_at) lines.push(`The job begins at ${clock(job.begins_at)} without the missing nodes.`);
+      else if (job.waits_until) lines.push(`toprun waits until ${clock(job.waits_until)}.`);
       if (count > 0) {
         const more = count > missing.length ? ` and ${count - missing.length} more` : '';
         lines.push(`Awaited: ${missing.join(', ')}${more}.`);
@@ -300,8 +306,8 @@ class Panel {
     if (model.nodes.output?.[node]) facts.push(['Output of its node', model.nodes.output[node]]);
     const standing = model.standingOf(rank);
     if (standing) {
-      const when = job.hang.noticed ? `In the hang at ${clock(job.hang.noticed)}` : 'In the hang';
-      facts.push([when, standing.text ?? standing.place ?? standing.doing]);
+      const when = job.hang.noticed ? ` (at ${clock(job.hang.noticed)})` : '';
+      facts.push(['In the hang', `${standing.text ?? standing.place ?? standing.doing}${when}`]);
       const stack = (standing.frames ?? []).map((frame) => `${frame.function} (${frame.file}:${frame.line})`);
       if (stack.length > 0) facts.push(['Stack', stack.join('\n')]);
     }
@@ -315,7 +321,7 @@ class Panel {
     const failure = cause?.rank === rank ? cause : model.failureOf(rank);
     const code = model.figureOf('code', rank) ?? (failure?.signal === null ? failure.exit_code : null);
     const state = model.stateOf(rank);
-    return `${STATES[state] ?? 'unknown'}${state === 'f' && isNumber(code) ? `, exit code ${code}` : ''}`;
+    return `${model.wordsOf(state)}${state === 'f' && isNumber(code) ? `, exit code ${code}` : ''}`;
   }
 
   showDetails(rank) {
@@ -323,36 +329,41 @@ class Panel {
     if (rank < 0) return;
     setText($('details-title'), `Rank ${rank}`);
     fill($('details-list'), [rank, this.factsOf(rank)], () =>
-      this.factsOf(rank).flatMap(([word, text]) => [element('dt', word), element('dd', text)]));
+      this.factsOf(rank).flatMap(([word, text]) => [element('dt', word),
+        element('dd', text, {className: MONOSPACED.includes(word) ? 'lines' : ''})]));
   }
 
   // In a line, for the hint at the mouse and for who listens.
   lineOf(rank) {
     const node = this.model.nodeOfRank[rank];
-    return `rank ${rank} on ${this.model.nodes.name[node]}, ${STATES[this.model.stateOf(rank)] ?? 'unknown'}`;
+    return `rank ${rank} on ${this.model.nodes.name[node]}, ${this.model.wordsOf(this.model.stateOf(rank))}`;
+  }
+
+  legendOf(counts, states) {
+    return states.filter((state) => counts[state]).map((state) => {
+      const item = element('span');
+      const swatch = element('i');
+      swatch.style.background = `var(--state-${state})`;
+      item.append(swatch, `${counts[state].toLocaleString('en')} ${this.model.wordsOf(state)}`);
+      return item;
+    });
   }
 
   showLegend(picture) {
     const {figure} = picture;
+    const counts = this.model.counts();
     if (figure.id === 'state') {
-      const counts = this.model.counts();
-      fill($('legend'), counts, () => Object.entries(STATES).filter(([state]) => counts[state]).map(([state, words]) => {
-        const item = element('span');
-        const swatch = element('i');
-        swatch.style.background = `var(--state-${state})`;
-        item.append(swatch, `${counts[state].toLocaleString('en')} ${words}`);
-        return item;
-      }));
+      fill($('legend'), [counts, this.hasEnded()], () => this.legendOf(counts, Object.keys(STATES)));
       return;
     }
-    fill($('legend'), [figure.id, picture.most], () => {
+    fill($('legend'), [figure.id, picture.most, counts, this.hasEnded()], () => {
       const item = element('span', '0 ');
       const unknown = element('span');
       const swatch = element('i');
       swatch.style.background = 'var(--unknown)';
       unknown.append(swatch, 'unknown');
       item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
-      return [item, unknown];
+      return [item, unknown, ...this.legendOf(counts, [...KEPT_STATES])];
     });
   }
 }

@@ -254,7 +254,7 @@ class Picture {
 
   colourOf(rank, node) {
     const state = this.model.stateOf(rank);
-    const isShown = this.figure.id === 'state' || TROUBLE.includes(state) || state === 'k';
+    const isShown = this.figure.id === 'state' || KEPT_STATES.includes(state);
     let colour = this.stateColours[state] ?? this.unknown;
     if (!isShown) {
       const value = this.figure.of(this.model, rank, node);

@@ -7,9 +7,12 @@ const STATES = {
   e: 'ended early',
 };
 const TROUBLE = 'flhe';
+const KEPT_STATES = `${TROUBLE}k`;  // keep their colours when the others show a figure
+const MONOSPACED = ['Last lines', 'Last line', 'Stack'];
 
 // The letter of a state by any usual form of its word: "hang", "hangs", "in a hang".
 function stateCalled(text) {
+  if (text === 'hung') return 'h';  // as after the end of the job
   const stem = text.replace(/(s|ing|ed|ure)$/, '');
   return Object.keys(STATES).find((letter) => STATES[letter] === text ||
     (stem.length >= 3 && STATES[letter].split(' ').some((word) => word.startsWith(stem))));
@@ -43,6 +46,13 @@ function titleOf(job) {
 
 function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+// ": n0, n1 and 3 more"; empty: no name is known.
+function namesIn(names, count) {
+  if (!names?.length) return '';
+  const more = count > names.length ? ` and ${(count - names.length).toLocaleString('en')} more` : '';
+  return `: ${names.join(', ')}${more}`;
 }
 
 // "0-3,7" has 2 and 7.
