@@ -106,7 +106,7 @@ class Pairs(cluster.SlurmCase):
         done = self.pairs("--exclude-bad", str(bad))
         self.assert_found(done)
         # Of 7 pairs, or, where at first only the one in its rack was clearly slow, of those measured again.
-        self.assertRegex(done.out, r"\An3: .* in (\d of 7|3 of 3) pairs, both directions\n  inside a rack .*\n.*\n\Z")
+        self.assertRegex(done.out, r"\An3: .* in (\d of 7|3 of 3 compared) pairs, both directions\n  inside a rack .*\n.*\n\Z")
         self.assertEqual(bad.read_text(), "n3\n")
 
     def test_a_slow_uplink(self):

@@ -79,11 +79,14 @@ Result<Library> Library::open(std::string_view file, const std::vector<std::stri
   }
   const char* const reason = ::dlerror();
   const std::string looked = folders.empty() ? "" : join(folders, ", ") + " and ";
+  const std::string none = folders.empty() ? " only, because LD_LIBRARY_PATH is empty and there is "
+                                             "no Python environment with packages"
+                                           : "";
   if (path != file) return fail("opening " + path, reason == nullptr ? "" : reason);
-  return fail(fmt::format("{} was not found", file),
-              fmt::format("looked for in {}the system's libraries", looked),
-              "add the library's folder to LD_LIBRARY_PATH, or choose the Python environment that "
-              "contains the library with --venv DIR");
+  return usage(fmt::format("{} was not found", file),
+               fmt::format("looked for in {}the system's libraries{}", looked, none),
+               "add the library's folder to LD_LIBRARY_PATH, or choose the Python environment that "
+               "contains the library with --venv DIR");
 }
 
 void* Library::find(const char* name) const {

@@ -46,5 +46,24 @@ TEST(PairLoad, SmallAndManyTransfers) {
   EXPECT_LT(many.times, 100u);
 }
 
+// 2.5 MB whose last three quarters lay in the socket's buffer: 0.15 ms instead of 0.4 s.
+TEST(TransferTime, WhatLayInABufferIsNotTheNetworksPace) {
+  const PairLoad slow{512 << 10, 5};
+  EXPECT_EQ(skipped_of(slow), 1u);
+  EXPECT_DOUBLE_EQ(transfer_us(slow, {400'000, 150, 1}), 80'000);
+  EXPECT_DOUBLE_EQ(transfer_us(slow, {1'000'000, 960'000, 1}), 240'000);
+}
+
+TEST(TransferTime, ALargeLoadLeavesOutItsBeginning) {
+  const PairLoad large{8 << 20, 8};
+  EXPECT_EQ(skipped_of(large), 2u);
+  EXPECT_DOUBLE_EQ(transfer_us(large, {100'000, 60'000, 2}), 10'000);
+}
+
+TEST(TransferTime, OfAProbe) {
+  EXPECT_EQ(skipped_of({64 << 10, 0}), 0u);
+  EXPECT_DOUBLE_EQ(transfer_us({64 << 10, 0}, {70, 70, 0}), 70);
+}
+
 }  // namespace
 }  // namespace toprun::measure

@@ -18,6 +18,9 @@ constexpr double telling_us = 20'000;
 constexpr double most_us = 1'000'000;              // of a measurement
 constexpr std::uint64_t least_bytes = 16u << 10;   // of a slow pair's transfer
 constexpr std::uint64_t most_that_last = 100'000;  // of tiny transfers
+// More than the buffers of both sockets hold: Linux limits each by net.ipv4.tcp_rmem and tcp_wmem,
+// to 6 and 4 MiB unless an administrator raised them.
+constexpr std::uint64_t more_than_buffers = 24u << 20;
 
 using pairs::Measured;
 using pairs::Pair;
@@ -85,6 +88,17 @@ PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us
   return {bytes, std::clamp<std::uint64_t>(all / bytes, 1, terms.transfers)};
 }
 
+std::size_t skipped_of(const PairLoad& load) {
+  return load.times > 1 ? std::max<std::size_t>(1, load.times / 4) : 0;
+}
+
+double transfer_us(const PairLoad& load, const PairArrival& arrival) {
+  const std::uint64_t times = std::max<std::uint64_t>(load.times, 1);
+  const double late = arrival.late_us / static_cast<double>(times - arrival.skipped);
+  const double all = arrival.all_us / static_cast<double>(times);
+  return load.bytes * times < more_than_buffers ? std::max(late, all) : late;
+}
+
 // One rank's connection to its partner.
 class PairPlay::Partner {
  public:
@@ -104,21 +118,23 @@ class PairPlay::Partner {
     return transfer(std::span(&lane, 1), nullptr, 1, limit_);
   }
 
-  // Both sides send the message so many times and receive as much: how long receiving one took, in
-  // µs. Of several the first quarter does not count: the other side may begin later, and what it
-  // sent before this one began has come in at once.
-  Result<double> exchange(std::span<std::byte> out, std::span<std::byte> in,
-                          std::size_t times) const {
+  // Both sides send the transfers of the load, each from and into the same memory. The partner
+  // cannot send before `began`.
+  Result<PairArrival> exchange(std::span<std::byte> out, std::span<std::byte> in,
+                               const PairLoad& load, steady_clock::time_point began) const {
+    const std::size_t times = std::max<std::uint64_t>(load.times, 1);
     Lane lane = blank_;
-    lane.out.assign(times, {out.data(), out.size()});
-    lane.in.assign(times, {in.data(), nullptr, in.size()});
-    const std::size_t skipped = times > 1 ? std::max<std::size_t>(1, times / 4) : 0;
-    Arrival arrival{skipped * in.size(), {}, {}};
-    const auto began = steady_clock::now();
+    lane.out.assign(times, {out.data(), load.bytes});
+    lane.in.assign(times, {in.data(), nullptr, load.bytes});
+    const std::size_t skipped = skipped_of(load);
+    Arrival arrival{skipped * load.bytes, {}, {}};
     TRY(transfer(std::span(&lane, 1), nullptr, 1, limit_, &arrival));
+    const auto all = arrival.all.value_or(began);
     const auto from = skipped > 0 ? arrival.mark.value_or(began) : began;
-    return std::chrono::duration<double, std::micro>(arrival.all.value_or(began) - from).count() /
-           static_cast<double>(times - skipped);
+    const auto microseconds = [&](auto since) {
+      return std::chrono::duration<double, std::micro>(all - since).count();
+    };
+    return PairArrival{microseconds(began), microseconds(from), skipped};
   }
 
   // Half of the median time of a byte that goes there and back, in µs; the partner reflects until
@@ -240,13 +256,26 @@ Measured PairPlay::meet(const Pair& pair) {
   return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? State::hung : State::failed};
 }
 
+// Returns a time before which the partner sends nothing of what follows.
+Result<steady_clock::time_point> PairPlay::meet_partner(const Partner& partner,
+                                                        bool is_first) const {
+  std::byte ready{1};
+  const std::span one(&ready, 1);
+  if (!is_first) TRY(partner.receive(one));
+  const auto began = steady_clock::now();
+  TRY(partner.send(one));
+  if (is_first) TRY(partner.receive(one));
+  return began;
+}
+
 // Probes, and says the load of the measurement. Rank b tells a how long it received, because each
 // knows one direction only, and a decides.
 Result<PairLoad> PairPlay::agree_on_load(const Partner& partner, bool is_first,
                                          std::span<std::byte> out, std::span<std::byte> in) const {
   PairLoad load = first_load(terms_);
   while (load.is_probe()) {
-    const auto took = TRY(partner.exchange(out.first(load.bytes), in.first(load.bytes), 1));
+    const auto arrival = TRY(partner.exchange(out, in, load, steady_clock::now()));
+    const double took = arrival.all_us;
     double slowest_us = took;
     const auto reported = std::as_writable_bytes(std::span(&slowest_us, 1));
     TRY(is_first ? partner.receive(reported) : partner.send(reported));
@@ -268,9 +297,9 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   std::vector<std::byte> in(terms_.bytes);
   const auto latency = TRY(is_first ? partner.latency() : partner.reflect());
   const auto load = TRY(agree_on_load(partner, is_first, out, in));
-  const std::span sent = std::span(out).first(load.bytes);
-  const auto took = TRY(partner.exchange(sent, std::span(in).first(load.bytes), load.times));
-  double own = gbps(load.bytes, took);
+  const auto began = TRY(meet_partner(partner, is_first));
+  const auto arrival = TRY(partner.exchange(out, in, load, began));
+  double own = gbps(load.bytes, transfer_us(load, arrival));
   double others = 0;
   TRY(is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
                : partner.send(std::as_bytes(std::span(&own, 1))));

@@ -37,6 +37,19 @@ PairLoad first_load(const PairTerms& terms);
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
                    std::chrono::milliseconds lasts);
 
+// How one direction of a measurement arrived.
+struct PairArrival {
+  double all_us = 0;   // from before the partner could send until all transfers had arrived
+  double late_us = 0;  // the arrival of the transfers that follow `skipped`
+  std::size_t skipped = 0;
+};
+// Returns the first transfers whose arrival does not count: the partner may begin late.
+std::size_t skipped_of(const PairLoad& load);
+// Returns the time of one transfer. Sockets' buffers hold a small load: its receiver may find
+// several transfers in them at once, faster than the network delivered them. So a small load has
+// no better rate than all its bytes had over the whole time.
+double transfer_us(const PairLoad& load, const PairArrival& arrival);
+
 // Measures rounds of pairs together with the other ranks. A sequence of rounds is a pass. A node in
 // a pair is a rank number here. Rank 0 gets a round's results; on other ranks they are empty.
 // States of a rank:
@@ -71,6 +84,8 @@ class PairPlay {
   class Partner;
   pairs::Measured meet(const pairs::Pair& pair);
   Result<pairs::Measured> exchange(const pairs::Pair& pair);
+  Result<std::chrono::steady_clock::time_point> meet_partner(const Partner& partner,
+                                                             bool is_first) const;
   Result<PairLoad> agree_on_load(const Partner& partner, bool is_first, std::span<std::byte> out,
                                  std::span<std::byte> in) const;
   Result<void> close_round(bool is_last);

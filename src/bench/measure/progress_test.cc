@@ -21,7 +21,8 @@ TEST(ProgressLines, ComeNowAndThenWithTheTimeLeft) {
 
 TEST(ProgressLines, SayNothingOnceAllIsDone) {
   ProgressLines lines(began);
-  EXPECT_EQ(lines.at({"all pairs, round 7 of 7", 7, 7}, began + seconds(20)), std::nullopt);
+  EXPECT_EQ(lines.at({"measuring all pairs: round 7 of 7", 7, 7}, began + seconds(20)),
+            std::nullopt);
   EXPECT_EQ(lines.at({"more than was expected", 8, 7}, began + seconds(30)), std::nullopt);
 }
 

@@ -213,7 +213,7 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
   return out;
 }
 
-std::vector<std::string> distance_lines(std::span<const Distance> distances) {
+std::vector<std::string> distance_lines(std::span<const Distance> distances, bool is_found) {
   std::size_t widest = 0;
   for (const Distance& distance : distances) widest = std::max(widest, distance.name.size());
   std::vector<std::string> lines;
@@ -221,7 +221,7 @@ std::vector<std::string> distance_lines(std::span<const Distance> distances) {
     lines.push_back(fmt::format("{:<{}}  {} ({})", distance.name, widest, range_text(distance),
                                 count_text(distance)));
   }
-  for (std::size_t i = 1; i < distances.size(); ++i) {
+  for (std::size_t i = 1; i < distances.size() && !is_found; ++i) {
     if (!is_open(distances[i - 1], distances[i])) continue;
     lines.push_back(
         fmt::format("with only two {} toprun cannot tell which uplink is slow, or whether both are "

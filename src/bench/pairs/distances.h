@@ -72,8 +72,8 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
 // If there are only two racks, and the network between the racks is slower than inside the racks,
-// another line says that the cause cannot be determined.
-std::vector<std::string> distance_lines(std::span<const Distance> distances);
+// another line says that the cause cannot be determined, unless the cause is already found.
+std::vector<std::string> distance_lines(std::span<const Distance> distances, bool is_found);
 
 // Formats a rate or a time with two significant digits: "98", "3.1", "0.038".
 std::string figure_text(double value);

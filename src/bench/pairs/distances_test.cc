@@ -16,8 +16,9 @@ Measured pair(std::size_t a, std::size_t b, std::size_t round, double there, dou
   return out;
 }
 
-std::string text(const Cluster& cluster, const std::vector<Measured>& measured) {
-  return fmt::format("{}", fmt::join(distance_lines(distances(cluster, measured)), "\n"));
+std::string text(const Cluster& cluster, const std::vector<Measured>& measured,
+                 bool is_found = false) {
+  return fmt::format("{}", fmt::join(distance_lines(distances(cluster, measured), is_found), "\n"));
 }
 
 const Cluster two_racks{{"n0", "n1", "n2", "n3"}, {{"r0"}, {"r0"}, {"r1"}, {"r1"}}, {}};
@@ -36,6 +37,11 @@ TEST(Distances, OfTwoRacksTheCulpritIsNotKnown) {
       "inside a rack  3.0 to 14 Gbps, median 10 (2 pairs, 2 at a time)\nbetween racks  0.040 Gbps "
       "(1 pair)\nwith only two racks toprun cannot tell which uplink is slow, or whether both are "
       "this slow by design");
+}
+
+TEST(Distances, OfTwoRacksWithAFindingNothingIsOpen) {
+  EXPECT_EQ(text(two_racks, {pair(0, 1, 0, 3, 14), pair(0, 2, 1, 0.04, 0.04)}, true),
+            "inside a rack  3.0 to 14 Gbps (1 pair)\nbetween racks  0.040 Gbps (1 pair)");
 }
 
 TEST(Distances, OfTwoRacksThatAreEquallyFastNothingIsOpen) {

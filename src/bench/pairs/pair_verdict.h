@@ -93,4 +93,9 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
 // must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
+// Returns whether the hosts from excluded() can be excluded. Several bad hosts may share a slow
+// uplink, or one of them may slow down the others' pairs; only known places tell that apart. A
+// single bad host is slow for all others, whatever the cause.
+bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
+
 }  // namespace toprun::pairs

@@ -79,8 +79,8 @@ TEST(Verdict, NamesWhatIsSlow) {
        [](Measured& m) {
          if (has(m, 0) || has(m, 1)) slow_down(m, 20);
        },
-       "n0: 20 Gbps beside 98 in 3 of 3 pairs, both directions\n"
-       "n1: 20 Gbps beside 98 in 2 of 2 pairs, both directions\n"},
+       "n0: 20 Gbps beside 98 in 3 of 3 compared pairs, both directions\n"
+       "n1: 20 Gbps beside 98 in 2 of 2 compared pairs, both directions\n"},
       {"a pair, one way", 8, 0,
        [](Measured& m) {
          if (m.a == 2 && m.b == 5) m.gbps_ba = 30;
@@ -165,7 +165,7 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (has(m, 20)) slow_down(m, 10);
          if (m.a == 0 && m.b == 5) slow_down(m, 12);
        },
-       "n20: 10 Gbps beside 98 in 7 of 7 pairs, both directions\n"
+       "n20: 10 Gbps beside 98 in 7 of 7 compared pairs, both directions\n"
        "uplink of rack r1: 15 Gbps beside 50 in 184 of 184 pairs, both directions\n"
        "n0 – n5: 12 Gbps beside 98, both directions\n"},
   };
@@ -254,6 +254,16 @@ TEST(Verdict, Refuses) {
     ASSERT_FALSE(verdict) << line;
     EXPECT_EQ(verdict.error().line(), line);
   }
+}
+
+TEST(PairVerdict, SeveralHostsWithoutPlacesAreNotCertain) {
+  const std::vector<std::string> one{"n3"};
+  const std::vector<std::string> two{"n1", "n3"};
+  const Cluster flat{{"n0", "n1", "n2", "n3"}, {{}, {}, {}, {}}, {}};
+  const Cluster racks{{"n0", "n1", "n2", "n3"}, {{"r0"}, {"r1"}, {"r0"}, {"r1"}}, {}};
+  EXPECT_TRUE(is_certain(flat, one));
+  EXPECT_FALSE(is_certain(flat, two));
+  EXPECT_TRUE(is_certain(racks, two));
 }
 
 }  // namespace

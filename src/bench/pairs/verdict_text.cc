@@ -44,9 +44,13 @@ std::string_view way_words(const Finding& finding) {
   return {};
 }
 
-std::string count_words(const Finding& finding) {
+// Of a node, some pairs may have nothing comparable, or only some were measured again.
+std::string count_words(const Cluster& cluster, const Finding& finding) {
   if (finding.kind == Kind::pair) return {};
-  return fmt::format(" in {} of {} pairs", finding.slow, finding.pairs);
+  const std::size_t all = cluster.names.size() - 1;
+  const bool are_some = finding.kind == Kind::node && finding.pairs < all;
+  return fmt::format(" in {} of {}{} pairs", finding.slow, finding.pairs,
+                     are_some ? " compared" : "");
 }
 
 // "; 3 hung, 1 failed"
@@ -66,13 +70,17 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
     if (finding.kind == Kind::pair) {
       return subject(cluster, finding) + (finding.hung > 0 ? ": hung" : ": failed");
     }
-    return fmt::format("{}: no result{}{}", subject(cluster, finding), count_words(finding),
-                       without_result(finding));
+    return fmt::format("{}: no result{}{}", subject(cluster, finding),
+                       count_words(cluster, finding), without_result(finding));
   }
   return fmt::format("{}: {} {} beside {}{}, {}{}", subject(cluster, finding),
                      figure_text(finding.reached), figure == Figure::rate ? "Gbps" : "µs",
-                     figure_text(finding.usual), count_words(finding), way_words(finding),
+                     figure_text(finding.usual), count_words(cluster, finding), way_words(finding),
                      without_result(finding));
+}
+
+bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts) {
+  return bad_hosts.size() < 2 || !std::ranges::all_of(cluster.places, &DomainPath::empty);
 }
 
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings) {

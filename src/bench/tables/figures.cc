@@ -207,7 +207,7 @@ std::vector<std::string> remarks(const Series& series, double sharding_limit_gbp
   const Side& side = *side_of(plateau->row);
   std::vector<std::string> out;
   if (series.ranks == 1 && bus_factor(series.collective, series.ranks) == 0) {
-    out.emplace_back("with 1 rank no data moves between ranks, so busbw is 0: use algbw");
+    out.emplace_back("with 1 rank no data moves between ranks, so there is no busbw");
   }
   if (series.collective == Collective::all_reduce && series.ranks == 2) {
     out.emplace_back("with 2 ranks busbw equals algbw: the factor 2(n-1)/n is 1");

@@ -155,7 +155,7 @@ TEST(Figures, Remarks) {
     std::vector<std::string> expected;
   } rows[] = {
       {1, 2, 1687.1, {}, {}, {"with 2 ranks busbw equals algbw: the factor 2(n-1)/n is 1"}},
-      {1, 1, 10, {}, {}, {"with 1 rank no data moves between ranks, so busbw is 0: use algbw"}},
+      {1, 1, 10, {}, {}, {"with 1 rank no data moves between ranks, so there is no busbw"}},
       {2,
        8,
        681.2,

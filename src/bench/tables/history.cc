@@ -102,18 +102,19 @@ std::vector<Kind> kinds_of(std::span<const Report> reports) {
 
 std::string history_text(std::span<const Kind> kinds, std::size_t most) {
   std::string out;
+  constexpr std::size_t minutes = 16, seconds = 19;  // letters of 2026-11-29T10:00:00Z
+  const bool is_dense = std::ranges::any_of(kinds, [](const Kind& kind) {
+    return std::ranges::adjacent_find(kind.moments, [](const Moment& a, const Moment& b) {
+             return a.time.substr(0, minutes) == b.time.substr(0, minutes);
+           }) != kind.moments.end();
+  });
   for (const Kind& kind : kinds) {
     out += fmt::format("{}{}: busbw\n", out.empty() ? "" : "\n", kind.name);
     const std::size_t count = kind.moments.size();
-    constexpr std::size_t minutes = 16, seconds = 19;  // letters of 2026-11-29T10:00:00Z
-    const bool is_dense =
-        std::ranges::adjacent_find(kind.moments, [](const Moment& a, const Moment& b) {
-          return a.time.substr(0, minutes) == b.time.substr(0, minutes);
-        }) != kind.moments.end();
     for (std::size_t i = count > most ? count - most : 0; i < count; ++i) {
       const Moment& moment = kind.moments[i];
       out +=
-          fmt::format("  {}  {:>9} GB/s{}\n", moment.time.substr(0, is_dense ? seconds : minutes),
+          fmt::format("  {}Z  {:>9} GB/s{}\n", moment.time.substr(0, is_dense ? seconds : minutes),
                       rate_text(moment.busbw), difference(moment.beside_earlier));
     }
   }

@@ -60,20 +60,24 @@ TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
   ASSERT_EQ(kinds.size(), 2u);
   EXPECT_EQ(history_text(kinds, 2),
             "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology: busbw\n"
-            "  2026-11-21T22:00     110.00 GB/s     +10.0 %\n"
-            "  2026-11-22T10:00      90.00 GB/s     -14.3 %\n"
+            "  2026-11-21T22:00Z     110.00 GB/s     +10.0 %\n"
+            "  2026-11-22T10:00Z      90.00 GB/s     -14.3 %\n"
             "\n"
             "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology: busbw\n"
-            "  2026-11-21T10:00       7.00 GB/s\n");
+            "  2026-11-21T10:00Z       7.00 GB/s\n");
   EXPECT_DOUBLE_EQ(kinds[0].moments[1].days, 1.5);
 }
 
 TEST(History, TimesOfOneMinuteHaveSeconds) {
-  const Kind kind{"k", {{"2026-11-21T10:00:05Z", 0, 7, {}}, {"2026-11-21T10:00:09Z", 0.1, 7, {}}}};
-  EXPECT_EQ(history_text(std::span(&kind, 1), 2),
+  const Kind kinds[] = {
+      {"k", {{"2026-11-21T10:00:05Z", 0, 7, {}}, {"2026-11-21T10:00:09Z", 0.1, 7, {}}}},
+      {"sparse", {{"2026-11-21T12:00:00Z", 0.2, 7, {}}}}};
+  EXPECT_EQ(history_text(kinds, 2),
             "k: busbw\n"
-            "  2026-11-21T10:00:05       7.00 GB/s\n"
-            "  2026-11-21T10:00:09       7.00 GB/s\n");
+            "  2026-11-21T10:00:05Z       7.00 GB/s\n"
+            "  2026-11-21T10:00:09Z       7.00 GB/s\n"
+            "\nsparse: busbw\n"
+            "  2026-11-21T12:00:00Z       7.00 GB/s\n");
 }
 
 TEST(History, OfNothing) {

@@ -29,8 +29,9 @@ std::string share_text(std::optional<double> share) {
   return share ? fmt::format("{:.0f} %", 100 * *share) : "-";
 }
 
-std::string placement_text(const std::optional<Side>& side) {
+std::string placement_text(const std::optional<Side>& side, std::uint64_t bytes) {
   if (!side) return fmt::format(side_columns, "-", "-", "-");
+  if (bytes == 0) return fmt::format(side_columns, time_text(side->times.mean_us), "-", "-");
   return fmt::format(side_columns, time_text(side->times.mean_us), rate_text(side->algbw),
                      busbw_text(*side));
 }
@@ -96,9 +97,9 @@ std::string live_row(const Series& series, const Row& row, const TableColumns& c
   std::string out =
       fmt::format(first_columns, size_text(row.bytes), kind_columns(row, columns.kinds));
   if (columns.in_place) {
-    out += placement_text(row.out_of_place) + placement_text(row.in_place);
+    out += placement_text(row.out_of_place, row.bytes) + placement_text(row.in_place, row.bytes);
   } else {
-    out += placement_text(side == nullptr ? std::nullopt : std::optional(*side));
+    out += placement_text(side == nullptr ? std::nullopt : std::optional(*side), row.bytes);
   }
   if (columns.wire) {
     out += fmt::format(wire_column,

@@ -161,6 +161,13 @@ bool differ(const SeriesList& list, std::string Series::*name) {
 
 // The names in which the series of one table differ, so that a table of one kind has plain
 // headings.
+// " over nccl", if all are measured so and this is known.
+std::string backend_words(const SeriesList& list) {
+  const std::string& backend = list.front()->backend;
+  if (backend.empty() || differ(list, &Series::backend)) return {};
+  return " over " + printable(backend);
+}
+
 class Columns {
  public:
   explicit Columns(const SeriesList& list) {
@@ -256,7 +263,9 @@ std::string table(const Columns& columns, const ShownList& list) {
         continue;
       }
       const Side& side = *side_of(*cell->second);
-      out += fmt::format(" {} | {} |", busbw_text(side), rate_text(side.algbw));
+      const bool has_rate = bytes > 0;
+      out += fmt::format(" {} | {} |", has_rate ? busbw_text(side) : "-",
+                         has_rate ? rate_text(side.algbw) : "-");
     }
     out += '\n';
   }
@@ -340,8 +349,8 @@ std::string markdown(std::span<const Report> reports) {
     const ShownList shown = shown_of(list);
     const std::string size =
         have_one_size(shown) ? " of " + size_text(shown.front().row->bytes) : "";
-    out += fmt::format("{}{}{}, GB/s\n\n{}", out.empty() ? "" : "\n", facts.name, size,
-                       table(Columns(list), shown));
+    out += fmt::format("{}{}{}{}, GB/s\n\n{}", out.empty() ? "" : "\n", facts.name, size,
+                       backend_words(list), table(Columns(list), shown));
   }
   return out;
 }

@@ -52,6 +52,25 @@ TEST(Markdown, OneKindHasPlainHeadings) {
             "| - | 4 | 314.01 | 209.34 |\n");
 }
 
+TEST(Markdown, TheTitleNamesTheBackend) {
+  Report report;
+  report.series = {series_of("", 1, 4, 8)};
+  report.series[0].backend = "gloo";
+  EXPECT_TRUE(markdown(std::span(&report, 1)).starts_with("all_reduce of 3.73 GiB over gloo, GB/s"))
+      << markdown(std::span(&report, 1));
+}
+
+TEST(Markdown, ABarrierHasNoRates) {
+  Report report;
+  report.series = {series_of("", 1, 4, 8)};
+  Series& barrier = report.series[0];
+  barrier.collective = Collective::barrier;
+  barrier.rows[0].bytes = 0;
+  barrier.rows[0].out_of_place->algbw = barrier.rows[0].out_of_place->busbw = 0;
+  EXPECT_TRUE(markdown(std::span(&report, 1)).ends_with("| 1 | 4 | - | - |\n"))
+      << markdown(std::span(&report, 1));
+}
+
 TEST(Markdown, SizesThatDifferHaveAColumn) {
   Report report;
   report.series = {series_of("", 1, 4, 8), series_of("", 2, 8, 0.04)};

@@ -215,9 +215,16 @@ std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size
 Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
-  if (!said.bad_hosts.empty() && std::ranges::all_of(cluster.places, &pairs::DomainPath::empty)) {
-    say("no racks are known, and nodes behind a slow or shared uplink look like slow nodes: before "
-        "you exclude a node, give --topology FILE, which names the racks, and measure again");
+  const bool is_certain = pairs::is_certain(cluster, said.bad_hosts);
+  if (!is_certain) {
+    say(
+        fmt::format("no racks are known, and nodes behind a slow or shared uplink look like slow "
+                    "nodes, so toprun cannot tell which of {} are slow{}: give --topology FILE, "
+                    "which names the racks, and measure again",
+                    hosts::compress_hostlist(said.bad_hosts),
+                    requested.exclude_bad
+                        ? fmt::format(" and writes none of them to {}", *requested.exclude_bad)
+                        : ""));
   }
   const auto missed = static_cast<std::size_t>(
       std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
@@ -227,7 +234,8 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
         "{} not measured, because a rank of the pair was still busy with an earlier pair",
         counted(missed, "pair")));
   }
-  for (const std::string& line : pairs::distance_lines(pairs::distances(cluster, measured))) {
+  for (const std::string& line :
+       pairs::distance_lines(pairs::distances(cluster, measured), !said.findings.empty())) {
     print("  " + line + "\n");
   }
   if (requested.save) {
@@ -235,7 +243,9 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
   }
   if (requested.exclude_bad) {
     std::string hosts;
-    for (const std::string& host : said.bad_hosts) hosts += host + "\n";
+    for (const std::string& host : said.bad_hosts) {
+      if (is_certain) hosts += host + "\n";
+    }
     TRY(write_and_say(*requested.exclude_bad, hosts));
   }
   if (requested.plot) {
@@ -249,9 +259,9 @@ struct Pass {
   std::string_view name;
   std::chrono::milliseconds lasts;  // each pair, at least about so long
 };
-constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
-constexpr Pass suspects{"what looked slow, again", std::chrono::milliseconds(200)};
-constexpr Pass still_suspected{"what still looks slow, again", suspects.lasts};
+constexpr Pass all_pairs{"measuring all pairs", std::chrono::milliseconds(20)};
+constexpr Pass suspects{"measuring the suspects again", std::chrono::milliseconds(200)};
+constexpr Pass still_suspected{"measuring the remaining suspects again", suspects.lasts};
 
 // What is suspected is measured again for at most so many times --stall-timeout: 300 s by default.
 constexpr int second_look_stalls = 30;
@@ -274,7 +284,7 @@ Result<Played> played(measure::PairPlay& play, std::vector<pairs::Round> own, bo
     for (Measured& one : measured) one.round = i;
     all.insert(all.end(), measured.begin(), measured.end());
     const measure::Progress progress{
-        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds.size()),
+        fmt::format("{}: round {} of {}", pass.name, i + 1, rounds.size()),
         static_cast<double>(i + 1), static_cast<double>(rounds.size())};
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);

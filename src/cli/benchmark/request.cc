@@ -152,6 +152,15 @@ Result<double> positive(const Argument& argument) {
   return usage(argument.label(), "it must be a number above 0");
 }
 
+std::optional<std::string> unused_size(const Call& call, bench::Collective collective) {
+  if (collective != bench::Collective::barrier) return std::nullopt;
+  for (const FlagId id : {FlagId::min_bytes, FlagId::max_bytes}) {
+    const auto given = call.argument(id);
+    if (given) return "a barrier does not transfer data, so toprun ignores " + given->label();
+  }
+  return std::nullopt;
+}
+
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;
   Request& measured = request.measured;

@@ -84,6 +84,8 @@ struct BenchRequest {
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
 // Parses the options before anything is started. Error (exit_usage): an invalid value.
+// Returns a sentence about given sizes that the collective does not use, or nothing.
+std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

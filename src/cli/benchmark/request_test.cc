@@ -37,6 +37,20 @@ Result<BenchRequest> read(std::vector<std::string> words) {
   return bench_request({Command::bench, *std::move(split), {}, std::move(words)});
 }
 
+std::optional<std::string> unused(std::vector<std::string> words, bench::Collective collective) {
+  auto split = options::split_verb(words, Command::bench);
+  if (!split) return split.error().line();
+  return unused_size({Command::bench, *std::move(split), {}, std::move(words)}, collective);
+}
+
+TEST(BenchRequest, ABarrierHasNoSize) {
+  using bench::Collective;
+  EXPECT_EQ(unused({"barrier", "-b", "1M"}, Collective::barrier),
+            "a barrier does not transfer data, so toprun ignores --minbytes 1M");
+  EXPECT_EQ(unused({"barrier"}, Collective::barrier), std::nullopt);
+  EXPECT_EQ(unused({"all_reduce", "-b", "1M"}, Collective::all_reduce), std::nullopt);
+}
+
 // One size unless a range is asked for, as in nccl-tests; the other end follows the one given.
 TEST(BenchRequest, Sizes) {
   constexpr std::uint64_t usual = 32u << 20;

@@ -355,6 +355,9 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
                                                 : Result<int>(0);
   }
   if (is_pairs) return run_pairs(call, group);
+  if (group.self.rank == 0) {
+    if (const auto unused = unused_size(call, request.measured.collective)) say(*unused);
+  }
   if (request.bisect) return run_bisect(argv, request, group, environment);
   const auto opened = open_backends(request, backends, group, environment);
   if (!opened && !is_first_to_say(group, opened.error())) return 0;

@@ -289,8 +289,9 @@ const std::vector<CommandLine>& lines_about_networks() {
          "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
          "barrier",
          "One of these"}},
-       {"Long options may be written with underscores. Besides the options of the measurement, the "
-        "options of a launch work too, but only by their long names.",
+       {"Long options may be written with underscores. The options of a launch work too; a letter "
+        "that both have, such as -r, is the measurement's. toprun starts one rank for each GPU, so "
+        "-g of nccl-tests does not exist, and -t is short for --tee.",
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
@@ -302,8 +303,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},
-       {"Long options may be written with underscores. Besides the options of the measurement, the "
-        "options of a launch work too, but only by their long names.",
+       {"Long options may be written with underscores. The options of a launch work too.",
         file_grammar},
        {"--minbytes", "--iters", "--rounds", "--exclude-bad", "--nproc-per-node", "--nnodes",
         "--hosts"}},

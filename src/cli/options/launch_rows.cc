@@ -231,9 +231,9 @@ constexpr std::array launch_flags = {
           .known_to = scripts,
           .value_optional = true,
           .set = put<&Options::warm, parse_imports>,
-          .help = "Import MODULES (default: torch) and the modules in the script's first import "
-                  "statements once per node, in one Python process, and start and restart ranks as "
-                  "forks of this process",
+          .help = "Import MODULES (torch if none are named) and the modules in the script's first "
+                  "import statements once per node, in one Python process, and start and restart "
+                  "ranks as forks of this process",
           .default_value = "off"}),
     ours({.name = "--prefetch",
           .value = "off|MODULES",

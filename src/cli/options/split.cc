@@ -157,13 +157,22 @@ constexpr std::pair<std::string_view, std::string_view> ways_elsewhere[] = {
     {"--multi-gpu", "leave it out: toprun starts a rank for each GPU"},
 };
 
+// "-g" or "-g2".
+bool is_letter(std::string_view word, char letter) {
+  if (!word.starts_with('-') || !word.substr(1).starts_with(letter)) return false;
+  return word.size() == 2 || is_digits(word.substr(2));
+}
+
 // Empty: no such option, or the command does not have it.
 std::string instead_of_others(std::string_view name, Command command) {
   std::string word(name.substr(0, name.find('=')));
   std::ranges::replace(word, '_', '-');
+  // The number of GPUs of each thread of nccl-tests.
+  if ((of(command) & of(Command::bench, Command::bench_pairs)) != 0 && is_letter(word, 'g')) {
+    return "toprun starts one rank for each GPU: give --nproc-per-node";
+  }
   if ((of(command) & starting) != 0) {
-    const bool is_short = word == "-n" || (word.starts_with("-n") && is_digits(word.substr(2)));
-    if (is_short || word == "--num-processes" || word == "--ntasks" ||
+    if (is_letter(word, 'n') || word == "--num-processes" || word == "--ntasks" ||
         word == "--ntasks-per-node") {
       return "toprun counts the ranks of one node: give --nproc-per-node";
     }
