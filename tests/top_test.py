@@ -306,7 +306,7 @@ while not""", 1))
                            "nodes": [], "hang": None, "cause": {"kind": "interrupted", "what": "interrupted by SIGINT"}}]}))
         shown = self.toprun("top", report)
         self.assert_ok(shown)
-        self.assertRegex(shown.out, r"\Ahand \| ended with 130 .*\nattempt 0: interrupted by SIGINT\nthe job has ended: interrupted by SIGINT")
+        self.assertRegex(shown.out, r"\Ahand \| ended with 130.*\nattempt 0: interrupted by SIGINT\nthe job has ended: interrupted by SIGINT")
         self.assertNotIn("RANKS", shown.out)
 
     def test_a_terminal_that_cannot(self):

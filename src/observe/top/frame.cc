@@ -68,6 +68,7 @@ std::string name_of(const Picture& picture) {
   const std::string name = !picture.run.title.empty()     ? picture.run.title.shown()
                            : !picture.run.program.empty() ? base_name(picture.run.program)
                                                           : picture.run.job.shown();
+  if (name.empty()) return fmt::format("job {}", picture.id);
   const bool has_id = !picture.id.empty() && picture.id != picture.run.job;
   return has_id ? fmt::format("{} ({})", name, picture.id) : name;
 }
