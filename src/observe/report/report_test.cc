@@ -804,6 +804,11 @@ TEST(Report, JsonOfRanksThatFailedToo) {
   ASSERT_EQ(many.size(), model::most_failed_too);
   EXPECT_EQ(many.back().ranks, (std::vector<int>{15, 16, 17, 18, 19}));
   EXPECT_EQ(many.back().exit_code, std::nullopt);
+
+  exits[3].ours = true;
+  const auto without_the_stopped = model::failed_too(exits, std::nullopt, 0);
+  EXPECT_EQ(without_the_stopped.back().ranks, (std::vector<int>{16, 17, 18, 19}));
+  EXPECT_FALSE(without_the_stopped.back().stopped);
 }
 
 TEST(Report, JsonOfARunThatGoesOn) {

@@ -210,10 +210,7 @@ json attempt_json(const AttemptRecord& attempt) {
 std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
                                   int interrupted_by) {
   std::vector<FailedToo> all;
-  for (const WorkerExit& exit : exits) {
-    const bool is_interrupted = interrupted_by != 0 && exit.code() == 128 + interrupted_by;
-    if (!exit.failed() || is_interrupted || exit.rank == cause) continue;
-    if (exit.ours && (exit.exception.empty() || tells_only_of_a_lost_peer(exit))) continue;
+  const auto add = [&](const WorkerExit& exit) {
     FailedToo one;
     one.ranks = {exit.rank};
     one.stopped = exit.ours;
@@ -232,6 +229,18 @@ std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::opt
       ranks.push_back(exit.rank);
       all.back() = FailedToo{std::move(ranks), std::nullopt, std::nullopt};
     }
+  };
+  const auto counts = [&](const WorkerExit& exit, bool stopped) {
+    const bool is_interrupted = interrupted_by != 0 && exit.code() == 128 + interrupted_by;
+    return exit.failed() && !is_interrupted && exit.rank != cause && exit.ours == stopped;
+  };
+  for (const WorkerExit& exit : exits) {
+    if (counts(exit, false)) add(exit);
+  }
+  // The last group joins ranks of different kinds, so stopped ranks come after all that failed.
+  for (const WorkerExit& exit : exits) {
+    const bool said_why = !exit.exception.empty() && !tells_only_of_a_lost_peer(exit);
+    if (counts(exit, true) && said_why) add(exit);
   }
   for (FailedToo& some : all) std::ranges::sort(some.ranks);
   return all;

@@ -80,7 +80,7 @@ struct FailedToo {
 };
 inline constexpr std::size_t most_failed_too = 16;
 // A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. At most
-// most_failed_too elements: the last one then has all other ranks.
+// most_failed_too elements: the last one then has all other ranks that failed by themselves.
 std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
                                   int interrupted_by);
 
