@@ -63,17 +63,21 @@ std::string Logs::filtered_log(int attempt, bool is_err) const {
 
 Result<WorkerFiles> Logs::worker(int attempt, int local_rank) const {
   if (folder_.empty()) return WorkerFiles{};
-  const std::string folder = fmt::format("{}/attempt_{}/{}", folder_, attempt, local_rank);
+  // Temporary files of all workers share one folder: each folder more costs every launch twice.
+  const std::string attempt_folder = fmt::format("{}/attempt_{}", folder_, attempt);
+  const std::string folder =
+      kept_ ? fmt::format("{}/{}", attempt_folder, local_rank) : attempt_folder;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) {
     return fail("cannot make the log folder " + folder, failed.message(),
                 "choose a folder that can be written, with --log-dir");
   }
-  WorkerFiles files{.error_json = folder + "/error.json", .nccl_log = folder + "/nccl.log"};
+  const std::string stem = kept_ ? folder + "/" : fmt::format("{}/{}_", folder, local_rank);
+  WorkerFiles files{.error_json = stem + "error.json", .nccl_log = stem + "nccl.log"};
   if (kept_) {
-    files.stdout_log = folder + "/stdout.log";
-    files.stderr_log = folder + "/stderr.log";
+    files.stdout_log = stem + "stdout.log";
+    files.stderr_log = stem + "stderr.log";
   }
   return files;
 }

@@ -20,9 +20,9 @@ struct WorkerFiles {
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run creates its own private folder and in it one folder per attempt, so earlier files never
-// change. Without a log_dir, the files are in a temporary folder with the same layout, which is
-// only for error files and NCCL's log lines. The object removes the temporary folder; if the agent
-// is killed, the keeper removes it.
+// change. Without a log_dir, a temporary folder holds only error files and NCCL's log lines:
+//   <temporary folder>/attempt_<n>/<local rank>_{error.json,nccl.log}
+// The object removes the temporary folder; if the agent is killed, the keeper removes it.
 class Logs {
  public:
   // Creates `log_dir` and its parents if they are missing. `environment` determines the temporary
@@ -35,7 +35,7 @@ class Logs {
   Logs& operator=(Logs&& other) = delete;
   ~Logs();
 
-  // Creates the folder of one worker's files and returns their paths.
+  // Creates the folder for one worker's files and returns their paths.
   Result<WorkerFiles> worker(int attempt, int local_rank) const;
   // Returns the path of the file with the lines that a filter selects from the output of all
   // workers in an attempt. Empty if no files are kept.

@@ -59,7 +59,11 @@ TEST_F(LogsTest, TemporaryOnesAreForErrorFilesAndGo) {
     ASSERT_TRUE(files);
     EXPECT_EQ(files->stdout_log, "");
     EXPECT_EQ(logs->filtered_log(0, false), "");
-    EXPECT_TRUE(files->error_json.starts_with(root_.string()));
+    EXPECT_EQ(files->error_json, logs->folder() + "/attempt_0/0_error.json");
+    const auto next = logs->worker(0, 1);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->nccl_log, logs->folder() + "/attempt_0/1_nccl.log");
+    EXPECT_TRUE(fs::is_empty(logs->folder() + "/attempt_0"));
     EXPECT_EQ(entries(), 1u);
   }
   EXPECT_EQ(entries(), 0u);
