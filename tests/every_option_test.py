@@ -199,7 +199,7 @@ HANDED = {("shell", "--chdir"): "--chdir=below", "--slurm-arg": "--nice=7", "--l
 # Told instead of done, in words that name it.
 REFUSED = {
     "submit": {"--hosts": "it lists hosts for ssh", "--hostfile": "it lists hosts for ssh",
-               "--node-rank": "the same command runs on every node", "--interactive": "Slurm has no jobs of sleeping pods",
+               "--node-rank": "every node runs the same command", "--interactive": "Slurm has no jobs of sleeping pods",
                "--logs-specs": "toprun does not load Python code"}}
 # For pods: values that are right there, what goes along with them, and what is told instead of done.
 SUITED = {"--operator": "jobset", "--scheduler": "volcano", "--node-selector": "run.ai/type=a", "--pvc": "a:/a", "--annotation": "a=b",

@@ -256,7 +256,7 @@ class Commands(RunaiCase):
         self.assertEqual(list(self.jobs_folder.iterdir()), [])
         without = self.toprun("submit", "--on", "runai", "--dry-run", *WITHOUT_GPUS, "--container", "docker://r.example/a", "train.py",
                               env={"PATH": "/usr/bin:/bin"})
-        self.assert_one_line(without, "there is no runai in PATH: this is the command for runai v2; --runai-cli v1 .*")
+        self.assert_one_line(without, "runai is not in PATH, so toprun shows the command for runai v2; --runai-cli v1 .*")
 
 
 class Recipe(RunaiCase):

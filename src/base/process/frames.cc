@@ -117,7 +117,7 @@ Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat) {
   if (bytes.size() > largest_frame_bytes) {
-    return fail("the arguments and environment of a rank",
+    return fail("cannot pass the arguments and environment to a rank",
                 fmt::format("they are {} bytes long", bytes.size()),
                 fmt::format("shorten them to at most {} bytes", largest_frame_bytes));
   }

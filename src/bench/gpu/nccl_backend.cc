@@ -350,7 +350,8 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
     const auto lines = split(value, '\n');
     RankInfo& reported = all.emplace_back();
     if (lines.size() != 4)
-      return fail("a rank's GPU", "the rank was started by a different toprun build");
+      return fail("the ranks' GPUs are not known",
+                  "a rank was started by a different toprun build");
     reported.version = lines[0];
     reported.device = {std::string(lines[1]), std::string(lines[2]),
                        static_cast<int>(parse_int(lines[3]).value_or(0))};

@@ -65,7 +65,7 @@ Result<Peer> peer_from(std::size_t rank, std::string_view reported) {
   const auto number = [&](std::size_t line) { return parse_int(lines[line]).value_or(0); };
   if (lines.size() != 6) {
     return fail(fmt::format("rank {} of the measurement", rank),
-                "the rank was started by a different toprun build");
+                "a rank was started by a different toprun build");
   }
   return Peer{rank,
               static_cast<std::size_t>(number(0)),

@@ -86,8 +86,7 @@ Result<void> check(const Request& request) {
   if (request.stable_cv &&
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
                 request.backends.size(), request.fabrics.size()}) > 1) {
-    return usage("--until-cv",
-                 "this option repeats one measurement, and cannot repeat a comparison",
+    return usage("--until-cv", "it repeats one measurement, so it cannot be used with a comparison",
                  "leave --orders, --nodes and --ranks out, and name one --backend");
   }
   TRY(measure::sizes(request));
@@ -229,7 +228,8 @@ Result<BenchRequest> bench_request(const Call& call) {
             .take(FlagId::fail_below, expected.fail_below, positive)
             .done());
     if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
-      return usage("--expect-busbw usual", "the published results are for 1 GiB and more",
+      return usage("--expect-busbw usual",
+                   "usual values are known only for messages of 1 GiB and more",
                    "add --minbytes 1G");
     }
   }

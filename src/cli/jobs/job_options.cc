@@ -154,7 +154,7 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   } else if (argument->value->find('?') != std::string::npos) {
     return usage(
         "--after and --dependency",
-        "--after requires all of its jobs, but --dependency with ? requires only one of its jobs",
+        "--after requires all of its jobs, but a ? in --dependency requires only one of its jobs",
         "put all jobs into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
@@ -196,7 +196,8 @@ std::optional<std::int64_t> most_nodes(const JobRequest& request) {
 // One script runs on every node of the job: what tells one node from another has no place in it.
 Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   if (run.node_rank.is_set()) {
-    return usage("--node-rank", "the same command runs on every node of the job",
+    return usage("--node-rank",
+                 "a batch job cannot use it, because every node runs the same command",
                  "leave it out: Slurm sets the node ranks");
   }
   for (const plan::Setting<std::string>* hosts : {&run.hosts, &run.host_file}) {

@@ -72,7 +72,8 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--slurm-arg=-N2", "a.py"}, "--slurm-arg=-N2: toprun has an option for this; use --nodes"},
       {{"--slurm-arg=--wrap=id", "a.py"},
        "--slurm-arg=--wrap=id: toprun itself writes the batch script"},
-      {{"--node-rank", "0", "a.py"}, "--node-rank: the same command runs on every node"},
+      {{"--node-rank", "0", "a.py"},
+       "--node-rank: a batch job cannot use it, because every node runs the same command"},
       {{"--nodes", "2", "--hosts", "n0,n1", "a.py"},
        "--hosts n0,n1: it lists hosts for ssh, but Slurm chooses the nodes of this job; leave it "
        "out, or choose nodes with --nodelist"},

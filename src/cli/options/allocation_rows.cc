@@ -38,7 +38,7 @@ constexpr std::array allocation_flags = {
     slurm({.name = "--cpus-per-task",
            .letter = 'c',
            .value = "N",
-           .help = "CPUs on each node (Slurm runs one task per node, toprun's agent)"}),
+           .help = "CPUs on each node (Slurm starts one task per node: toprun's agent)"}),
     slurm({.name = "--mem",
            .value = "SIZE",
            .variable = "SBATCH_MEM_PER_NODE",
@@ -111,8 +111,8 @@ constexpr std::array allocation_flags = {
     slurm({.name = "--dependency",
            .letter = 'd',
            .value = "TYPE:ID,...",
-           .help = "Start the job only after other jobs have started or ended, in the format of "
-                   "sbatch's option; the option --after has a simpler format"}),
+           .help = "Start the job only after other jobs have started or ended; the format is "
+                   "sbatch's, and --after has a simpler one"}),
     slurm({.name = "--mail-type",
            .value = "EVENT,...",
            .help = "Events about which Slurm sends mail, such as END,FAIL; possible values: "
@@ -183,17 +183,18 @@ constexpr std::array allocation_flags = {
           .known_to = of(Command::setup),
           .help = "Build the environment or image in a Slurm job, or at once on this machine",
           .default_value = "slurm if sbatch is installed, else local"}),
-    ours({.name = "--after",
-          .value = "ID[:ok|any|notok]",
-          .id = FlagId::after,
-          .group = Group::submission,
-          .known_to = batch,
-          .repeatable = true,
-          .of_one_call = true,
-          .help = "Start this job after the job ID has ended with exit code 0 (:ok, the "
-                  "default), with any exit code (:any), or with a nonzero exit code (:notok). "
-                  "The word `setup` as ID means the job of `toprun setup` that builds the "
-                  "folder of --venv or the image of --container"}),
+    ours(
+        {.name = "--after",
+         .value = "ID[:ok|any|notok]",
+         .id = FlagId::after,
+         .group = Group::submission,
+         .known_to = batch,
+         .repeatable = true,
+         .of_one_call = true,
+         .help =
+             "Start this job after the job ID has ended with exit code 0 (:ok, the default), with "
+             "any exit code (:any), or with a nonzero exit code (:notok). The ID `setup` means the "
+             "job of `toprun setup` that builds the folder of --venv or the image of --container"}),
     ours({.name = "--wait",
           .letter = 'W',
           .id = FlagId::wait,

@@ -30,20 +30,19 @@ constexpr std::array bench_flags = {
               .letter = 'i',
               .value = "SIZE",
               .id = FlagId::step_bytes,
-              .help = "Number of bytes by which each size is larger than the size before it",
+              .help = "Bytes to add to a size to get the next size",
               .default_value = "1M"}),
     of_bench({.name = "--stepfactor",
               .letter = 'f',
               .value = "FACTOR",
               .id = FlagId::step_factor,
-              .help = "Factor by which each size is larger than the size before it; overrides "
-                      "--stepbytes"}),
+              .help = "Multiply each size by FACTOR to get the next size; overrides --stepbytes"}),
     of_bench({.name = "--iters",
               .letter = 'n',
               .value = "N",
               .id = FlagId::iterations,
               .help = "Number of timed iterations for each message size",
-              .default_value = "20, or as many as take 50 ms"}),
+              .default_value = "20, or more if 20 take less than 50 ms"}),
     of_bench({.name = "--warmup-iters",
               .letter = 'w',
               .value = "N",
@@ -84,8 +83,8 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--fabrics",
               .value = "rdma,tcp",
               .id = FlagId::fabrics,
-              .help = "Measure NCCL over each of these networks alternately: rdma is the "
-                      "network that NCCL itself chooses, tcp is TCP sockets"}),
+              .help = "Measure NCCL over each of these networks alternately: rdma leaves the "
+                      "choice to NCCL, tcp forces TCP sockets"}),
     of_bench({.name = "--preset",
               .value = "all_reduce_bench",
               .id = FlagId::preset,
@@ -122,8 +121,8 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--orders",
               .value = "topology,hostname,worst",
               .id = FlagId::compared_orders,
-              .help = "Measure with the ranks in each of these orders alternately; topology is "
-                      "toprun's own order"}),
+              .help = "Measure with the ranks in these orders alternately: toprun's own order, the "
+                      "order of the host names, the worst order for the network"}),
     of_bench({.name = "--nodes",
               .value = "N,...",
               .id = FlagId::compared_nodes,
@@ -138,12 +137,12 @@ constexpr std::array bench_flags = {
               .help = "Bandwidth of one node's network in each direction, in Gbit/s; the column "
                       "`wire` shows the share of this bandwidth that was used",
               .default_value = "the rate that the kernel reports for rank 0's adapters"}),
-    of_bench({.name = "--uplink-gbps",
-              .value = "GBPS",
-              .id = FlagId::uplink_gbps,
-              .help = "Bandwidth of the uplink of one domain of the lowest level, such as a "
-                      "rack, in each direction, in Gbit/s; with this option or --link-gbps the "
-                      "table shows the maximum busbw that the links allow"}),
+    of_bench(
+        {.name = "--uplink-gbps",
+         .value = "GBPS",
+         .id = FlagId::uplink_gbps,
+         .help = "Bandwidth of one rack's uplink in each direction, in Gbit/s; with this option or "
+                 "--link-gbps the table shows the maximum busbw that the links allow"}),
     of_bench({.name = "--stall-timeout",
               .letter = 'T',
               .value = "SECONDS",
@@ -174,8 +173,8 @@ constexpr std::array bench_flags = {
               .id = FlagId::plot,
               .known_to = of(Command::bench, Command::bench_pairs, Command::bench_import,
                              Command::bench_history),
-              .help = "Draw the results to FILE, a .svg file, or a .png file if rsvg-convert is "
-                      "installed; `toprun bench pairs` draws a matrix of all nodes by all nodes"}),
+              .help = "Draw the results to FILE: .svg, or .png if rsvg-convert is installed; "
+                      "`toprun bench pairs` draws a matrix of all nodes by all nodes"}),
     of_bench({.name = "--history",
               .id = FlagId::history,
               .help = "Add the results of the largest message size to the file that `toprun "

@@ -27,9 +27,9 @@ constexpr std::string_view script_grammar =
     "option. Everything after SCRIPT goes to the script unchanged. If the script has the name of a "
     "verb, such as topo, write ./topo or -- topo.";
 constexpr std::string_view file_grammar =
-    "All other options come from toprun.toml: first from the file in this folder or in the nearest "
-    "folder above it, then from the user's file, then from the system's file. `toprun config show` "
-    "shows their values.";
+    "An option that is not set elsewhere comes from the first toprun.toml that sets it: the file "
+    "in this folder or in the nearest folder above it, the user's file, the system's file. `toprun "
+    "config show` shows the options that are set, and where.";
 constexpr std::string_view launch_grammar =
     "An option that is not on the command line comes from the variable in brackets, else from "
     "toprun.toml. `--topology -` reads the topology from standard input.";
@@ -97,8 +97,8 @@ const std::vector<CommandLine>& lines_of_launchers() {
         "--dry-run"}},
       {Command::setup,
        "setup",
-       "Builds a virtual environment or an image in a job, on the same kind of node that will use "
-       "it.",
+       "Builds a virtual environment or an image in a job, on the kind of node that will use the "
+       "result.",
        {{"toprun setup -C a100 --modules python/3.11.2,cuda/12.4 --venv env torch",
          "in a job on a node with an A100, with these modules"},
         {"toprun submit --after setup --venv env -N 4 train.py",
@@ -132,8 +132,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
          "submitted last from this folder)"}}},
       {Command::logs,
        "logs",
-       "Shows what a job has printed: each host's file, then the lines that only the engine's "
-       "output file contains.",
+       "Shows what a job has printed: each host's file, then the lines that are only in Slurm's "
+       "output file or the pods' logs.",
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
        {{"ID", Count::at_most_one, "ID",
@@ -147,30 +147,30 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "stack share one entry. The job does not stop or change.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
         {"toprun stacks report.json", "any other job, by the file of the job's --report"},
-        {"toprun stacks", "the only job of yours whose root agent is on this host"},
+        {"toprun stacks", "your only job whose first node is this host"},
         {"toprun stacks --dumps ~/.cache/torch", "which ranks were behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
-         "job's toprun on its first node ($! in the shell that started it with &)"}}},
+         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of toprun "
+         "on the job's first node ($! in the shell after `toprun ... &`)"}}},
       {Command::report,
        "report",
        "Shows what happened in a job, from its report: every attempt, the ranks that failed, and "
        "the nodes in their order. Prints JSON or, with --html or "
        "-o FILE.html, one HTML page.",
-       {{"toprun report 17 -o 17.html", "a page, by the ending of the file"},
-        {"toprun report report.json --html > job.html", "from the file of --report"}},
+       {{"toprun report 17 -o 17.html", "an HTML page, because the name ends in .html"},
+        {"toprun report report.json --html > job.html", "from a report file"}},
        {{"JOB", Count::one, "ID|FILE", reported_job}}},
       {Command::top,
        "top",
        "Shows a running job live on the terminal: its ranks by rack and node, the resources that "
        "they use, the nodes that have not arrived yet, and failures when they happen.",
        {{"toprun top 17", "a Slurm job, by its id"},
-        {"toprun top", "the only job of yours whose root agent is on this host"},
+        {"toprun top", "your only job whose first node is this host"},
         {"toprun top --json 17 | head -1", "one snapshot, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
-         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of the "
-         "job's toprun on its first node ($! in the shell that started it with &)"}},
-       {"The key ? lists the keys. Without a terminal, `toprun top` prints one snapshot and "
+         "Job id as in `toprun jobs`, the file of the job's --report, or the process id of toprun "
+         "on the job's first node ($! in the shell after `toprun ... &`)"}},
+       {"Press ? to list the keys. Without a terminal, `toprun top` prints one snapshot and "
         "exits."}},
       {Command::eta,
        "eta",
@@ -200,7 +200,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "Shows Slurm's partitions, or the node pools of Kubernetes or Run:AI, and their free nodes. "
        "It also shows queues and projects, the largest sets of idle nodes that are close to each "
        "other in the network, and file systems with their free space.",
-       {{"toprun cluster", ""}, {"toprun cluster --on runai", "also its projects"}},
+       {{"toprun cluster", ""}, {"toprun cluster --on runai", "also Run:AI's projects"}},
        {},
        {launch_grammar}},
   };
@@ -212,7 +212,7 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::topo,
        "topo",
        "Shows the network, the order in which toprun numbers the nodes, and what that order costs.",
-       {{"toprun topo show --topology racks.txt", "the domains of a file"}},
+       {{"toprun topo show --topology racks.txt", "the domains in this file"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::topo_show,
        "topo show",
@@ -277,7 +277,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        "bench",
        "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
        "busbw as nccl-tests defines them. The job starts like any other job. With --backend tcp, "
-       "the ranks use TCP connections of their own, in a ring if the collective has one. See "
+       "the ranks use TCP connections of their own, in a ring if the collective can use one. See "
        "`toprun help bench pairs` to find a slow node, and `toprun help bench compare`, `toprun "
        "help bench import` and `toprun help bench history` to work with files of results.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
@@ -289,9 +289,9 @@ const std::vector<CommandLine>& lines_about_networks() {
          "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
          "barrier",
          "One of these"}},
-       {"Long options may be written with underscores. The options of a launch work too; a letter "
-        "that both have, such as -r, is the measurement's. toprun starts one rank for each GPU, so "
-        "-g of nccl-tests does not exist, and -t is short for --tee.",
+       {"Long options may be written with underscores. The options of `toprun run` work too; a "
+        "letter with two meanings, such as -r, has bench's meaning here. toprun starts one rank "
+        "for each GPU, so nccl-tests' -g does not exist, and -t is short for --tee.",
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
@@ -337,7 +337,7 @@ const std::vector<CommandLine>& lines_about_networks() {
        "Finds problems of this machine, or of a job's hosts, that affect distributed training: "
        "RDMA ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
        "traffic. It also compares the hosts and names each host that differs from the others.",
-       {{"toprun doctor", "this machine, or all nodes of the allocation around it"},
+       {{"toprun doctor", "this machine, or in an allocation all of its nodes"},
         {"toprun doctor --hosts 'n[0-511]'", "these hosts, by ssh"},
         {"toprun doctor --fix", "prints the commands that fix the problems"}}},
   };
@@ -349,7 +349,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
       {Command::config,
        "config",
        "Shows or writes the settings in toprun.toml.",
-       {{"toprun config show submit", "what files and variables set for submit"}},
+       {{"toprun config show submit", "submit's settings in files and variables"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::config_show,
        "config show",
@@ -381,7 +381,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
       {Command::man,
        "man",
        "Shows the manual page of toprun or of one of its verbs. If the output is not a terminal, "
-       "prints the page in the macros of man(7).",
+       "prints the page's man(7) source.",
        {{"toprun man submit", "read it"},
         {"toprun man -o ~/.local/share/man/man1",
          "after this, `man toprun` and `man toprun-submit` show the pages"}},

@@ -18,25 +18,26 @@ constexpr Flag container(Flag flag) {
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array launch_flags = {
-    torchrun({.name = "--nnodes",
-              .value = "N|MIN:MAX",
-              .variable = "PET_NNODES",
-              .id = FlagId::nnodes,
-              .group = Group::placement,
-              .set = set_nodes,
-              .help = "Number of nodes; with MIN:MAX the job starts with at least MIN nodes and "
-                      "grows to at most MAX",
-              .default_value = "all nodes of the job step or allocation, all pods of the job, "
-                               "else 1"}),
-    torchrun({.name = "--nproc-per-node",
-              .value = "N|cpu|gpu|auto",
-              .variable = "PET_NPROC_PER_NODE",
-              .id = FlagId::nproc_per_node,
-              .group = Group::placement,
-              .set = put<&Options::nproc_per_node, parse_processes_per_node>,
-              .help = "Processes per node; auto: one per GPU, or one per CPU if there is no GPU",
-              .default_value = "the number of GPUs or tasks that the job has on the node, else "
-                               "the number of visible GPUs, else 1"}),
+    torchrun(
+        {.name = "--nnodes",
+         .value = "N|MIN:MAX",
+         .variable = "PET_NNODES",
+         .id = FlagId::nnodes,
+         .group = Group::placement,
+         .set = set_nodes,
+         .help = "Number of nodes; with MIN:MAX the job starts with at least MIN nodes and "
+                 "grows to at most MAX",
+         .default_value = "all nodes of the Slurm job or all pods of the job; 1 outside a job"}),
+    torchrun(
+        {.name = "--nproc-per-node",
+         .value = "N|cpu|gpu|auto",
+         .variable = "PET_NPROC_PER_NODE",
+         .id = FlagId::nproc_per_node,
+         .group = Group::placement,
+         .set = put<&Options::nproc_per_node, parse_processes_per_node>,
+         .help = "Processes per node; auto: one per GPU, or one per CPU if the node has no GPU",
+         .default_value = "the number of GPUs that the job has on the node, else of its tasks "
+                          "there, else of visible GPUs, else 1"}),
     torchrun({.name = "--nproc-per-node",
               .value = "N",
               .variable = "PET_NPROC_PER_NODE",
@@ -174,8 +175,9 @@ constexpr std::array launch_flags = {
           .known_to = launches | costs,
           .rivals = "order segment",
           .set = put<&PlanOptions::parallel, not_empty>,
-          .help = "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): toprun "
-                  "orders the nodes so that the costliest traffic takes the shortest paths"}),
+          .help = "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp); order=tp-cp-ep-dp-pp "
+                  "sets their order. toprun orders the nodes so that the costliest traffic takes "
+                  "the shortest paths"}),
     ours({.name = "--model",
           .value = "PARAMETERS",
           .variable = "TOPRUN_MODEL",
@@ -192,8 +194,8 @@ constexpr std::array launch_flags = {
           .group = Group::placement,
           .known_to = launches | costs,
           .set = put<&PlanOptions::traffic, not_empty>,
-          .help = "Bytes that each rank sends per step, such as dp=2G,tp=512M; overrides "
-                  "--model"}),
+          .help = "Bytes that each rank sends per step in a kind of parallel group, such as "
+                  "dp=2G,tp=512M; overrides --model"}),
     ours({.name = "--link",
           .value = "LEVEL=GBPS,...",
           .variable = "TOPRUN_LINK",
@@ -202,28 +204,29 @@ constexpr std::array launch_flags = {
           .known_to = launches | costs,
           .repeatable = true,
           .set = add_links,
-          .help = "Bandwidth of one domain's uplink in each direction in Gbit/s, such as "
-                  "rack=400; rack=400:2 adds a latency of 2 microseconds; host=3200 is the "
-                  "bandwidth of all adapters of a node together"}),
+          .help = "Bandwidth of a rack's uplink in each direction in Gbit/s (rack=400), or with "
+                  "its latency in microseconds (rack=400:2); host=3200 is the bandwidth of all "
+                  "adapters of a node together"}),
     ours({.name = "--stable",
           .variable = "TOPRUN_STABLE",
           .group = Group::placement,
           .set = put<&Options::stable, parse_switch>,
-          .help = "After nodes are lost, the other nodes keep their ranks where possible; a new "
-                  "node gets free ranks whose neighbours are near the node in the network"}),
+          .help = "After nodes are lost, the other nodes keep their ranks where possible. A new "
+                  "node gets the free ranks that suit its position in the network best"}),
     torchrun({.name = "--virtual-local-rank",
               .variable = "PET_VIRTUAL_LOCAL_RANK",
               .group = Group::placement,
               .set = put<&Options::virtual_local_rank, parse_switch>,
               .help = "Give every worker LOCAL_RANK=0 and only one GPU, with "
                       "CUDA_VISIBLE_DEVICES"}),
-    torchrun({.name = "--numa-binding",
-              .value = "node|socket|exclusive|core-complex",
-              .group = Group::placement,
-              .set = put<&Options::numa_binding, parse_numa_binding>,
-              .help = "Bind worker I to CPUs near GPU I: to all CPUs of the GPU's NUMA node "
-                      "(node) or of the GPU's socket (socket), to its own part of the NUMA "
-                      "node's CPUs (exclusive), or to cores that share a cache (core-complex)"}),
+    torchrun(
+        {.name = "--numa-binding",
+         .value = "node|socket|exclusive|core-complex",
+         .group = Group::placement,
+         .set = put<&Options::numa_binding, parse_numa_binding>,
+         .help = "Bind each worker to CPUs near its GPU: to all CPUs of the GPU's NUMA node (node) "
+                 "or of the GPU's socket (socket), to a part of the NUMA node's CPUs for this "
+                 "worker only (exclusive), or to cores that share a cache (core-complex)"}),
     ours({.name = "--warm",
           .value = "off|MODULES",
           .variable = "TOPRUN_WARM",
@@ -231,9 +234,9 @@ constexpr std::array launch_flags = {
           .known_to = scripts,
           .value_optional = true,
           .set = put<&Options::warm, parse_imports>,
-          .help = "Import MODULES (torch if none are named) and the modules in the script's first "
-                  "import statements once per node, in one Python process, and start and restart "
-                  "ranks as forks of this process",
+          .help = "In one Python process per node, import MODULES (torch if none are named) and "
+                  "what the script's first import statements name; start and restart the ranks as "
+                  "forks of this process",
           .default_value = "off"}),
     ours({.name = "--prefetch",
           .value = "off|MODULES",
@@ -252,9 +255,9 @@ constexpr std::array launch_flags = {
           .group = Group::program,
           .known_to = scripts,
           .set = put<&Options::stage, not_empty>,
-          .help = "Copy this environment (a venv, a conda environment, any folder, an image "
-                  "file) from the root's node to the local disk or memory of the other nodes; "
-                  "nodes pass the copy on to each other, and ranks see the copy at the path DIR"}),
+          .help = "Copy this environment (a venv, a conda environment, any folder, an image file) "
+                  "from the first node to the local disk or memory of the other nodes. Nodes pass "
+                  "the copy on to each other, and ranks see it at the path DIR"}),
     ours({.name = "--stage-to",
           .value = "DIR",
           .variable = "TOPRUN_STAGE_TO",
@@ -270,10 +273,10 @@ constexpr std::array launch_flags = {
           .group = Group::placement,
           .known_to = scripts,
           .set = put<&Options::ranks_in_place, parse_switch>,
-          .help = "Start the script once, as one rank, because srun or mpirun has started one "
-                  "toprun per rank instead of one toprun per node. This option is the default "
-                  "in a Slurm step with more tasks than nodes. Outside a known engine, the "
-                  "variables RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR identify the rank"}),
+          .help = "Use this if srun or mpirun starts one toprun per rank, not one per node: each "
+                  "toprun then starts the script once, as one rank. This option is the default in "
+                  "a Slurm step with more tasks than nodes. Without Slurm or MPI, the variables "
+                  "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR identify the rank"}),
     ours({.name = "--via",
           .value = "mpirun",
           .variable = "TOPRUN_VIA",
@@ -328,7 +331,7 @@ constexpr std::array launch_flags = {
               .group = Group::rendezvous,
               .set = put<&Options::rdzv_backend, parse_backend>,
               .help = "torchrun's rendezvous backend; in toprun the backend only decides the "
-                      "default port (29400 for c10d) and which nodes can be the root",
+                      "default port (29400 for c10d) and which nodes can run the root agent",
               .default_value = "static"}),
     torchrun({.name = "--rdzv-id",
               .value = "NAME",
@@ -419,8 +422,8 @@ constexpr std::array launch_flags = {
           .group = Group::program,
           .known_to = starting,
           .set = put<&Activation::before, not_empty>,
-          .help = "Run COMMAND in bash on every node after --modules are loaded, such as "
-                  "'source /opt/site/env.sh', and start the ranks in the resulting environment"}),
+          .help = "Run COMMAND, such as 'source /opt/site/env.sh', in bash on every node after "
+                  "--modules are loaded, and start the ranks in the resulting environment"}),
     torchrun({.name = "--role",
               .value = "NAME",
               .variable = "PET_ROLE",
@@ -435,7 +438,7 @@ constexpr std::array launch_flags = {
               .group = Group::program,
               .known_to = scripts,
               .set = put<&RunDraft::run_path, parse_switch>,
-              .help = "SCRIPT is a path for Python to run, even with -m or --no-python"}),
+              .help = "SCRIPT is a Python file, even with -m or --no-python"}),
     ours({.name = "--no-preflight",
           .variable = "TOPRUN_NO_PREFLIGHT",
           .group = Group::program,
@@ -455,9 +458,9 @@ constexpr std::array launch_flags = {
                .variable = "TOPRUN_ENVIRONMENT",
                .id = FlagId::container_environment,
                .set = put<&Request::environment, not_empty>,
-               .help = "Run in the container that an environment definition file (EDF) of CSCS "
-                       "describes, with its mounts and variables; a NAME is looked up in "
-                       "$EDF_PATH, else in ~/.edf"}),
+               .help = "Run in the container that this environment definition file (EDF, a format "
+                       "of CSCS) describes, with the file's mounts and variables; a NAME is looked "
+                       "up in $EDF_PATH, else in ~/.edf"}),
     container({.name = "--container-runtime",
                .value = "auto|pyxis|enroot|apptainer|singularity|podman|docker",
                .variable = "TOPRUN_CONTAINER_RUNTIME",
@@ -465,7 +468,7 @@ constexpr std::array launch_flags = {
                .set = put<&Request::runtime, one_of>,
                .help = "Runtime of the container; auto selects the first installed runtime that "
                        "accepts the image. The commands for pyxis, enroot, singularity and docker "
-                       "were checked against their documented grammar but never run",
+                       "follow the manuals but were never run",
                .default_value = "auto"}),
     container({.name = "--bind",
                .value = "SRC[:DST[:ro|rw]],...",
@@ -553,9 +556,9 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_HANG_TIMEOUT",
           .group = Group::stopping,
           .set = set_hang_timeout,
-          .help = "The ranks count as hanging if no rank makes progress for this long while a rank "
-                  "waits for another rank; toprun then prints for which rank the others wait, and "
-                  "at which line of code that rank is",
+          .help = "The ranks count as hanging if no rank makes progress for SECONDS and a rank "
+                  "waits for another rank. toprun then prints for which rank the others wait, and "
+                  "the line of code that this rank executes",
           .default_value = "no limit"}),
     ours({.name = "--on-hang",
           .value = "report|restart|abort",
@@ -617,8 +620,8 @@ constexpr std::array launch_flags = {
               .id = FlagId::duplicate_stdout_filters,
               .group = Group::output,
               .set = put<&Options::duplicate_stdout_filters, parse_filters>,
-              .help = "Also write each line of --tee that contains one of these texts to one "
-                      "file for all ranks; two commas stand for one comma in a text"}),
+              .help = "Collect, in one file for all ranks, the lines of --tee that contain one of "
+                      "these texts; write a comma in a text as two commas"}),
     torchrun({.name = "--duplicate-stderr-filters",
               .value = "LIST",
               .variable = "PET_DUPLICATE_STDERR_FILTERS",
@@ -635,8 +638,8 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_FOLD",
           .group = Group::output,
           .set = put<&Options::fold, parse_switch>,
-          .help = "If several ranks print the same line, show the line once, after the numbers "
-                  "of these ranks"}),
+          .help = "If several ranks print the same line, show it once, with the ranks' numbers "
+                  "before it"}),
     ours({.name = "--no-progress",
           .variable = "TOPRUN_NO_PROGRESS",
           .group = Group::output,
@@ -675,9 +678,9 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_REPORT",
           .group = Group::output,
           .set = put<&Options::report, not_empty>,
-          .help = "Write a JSON report of the job to FILE; toprun updates it at every phase, "
-                  "and it is complete at the end of the job; in Run:AI's pods, the variable "
-                  "JOB_UUID replaces %j"}),
+          .help = "Write a JSON report of the job to FILE. toprun updates FILE during the job and "
+                  "completes it at the end. In Run:AI's pods, toprun replaces %j in FILE by the "
+                  "variable JOB_UUID"}),
     ours({.name = "--notify",
           .value = "CMD|URL",
           .variable = "TOPRUN_NOTIFY",
@@ -753,13 +756,13 @@ constexpr std::array launch_flags = {
               .help = "toprun always starts each worker as a separate program"}),
     torchrun({.name = "--use-env",
               .group = Group::without_effect,
-              .help = "toprun always passes LOCAL_RANK to the workers in the environment"}),
+              .help = "LOCAL_RANK is always in the workers' environment"}),
     torchrun({.name = "--event-log-handler",
               .value = "null|console",
               .variable = "PET_EVENT_LOG_HANDLER",
               .group = Group::without_effect,
               .set = check_event_log_handler,
-              .help = "toprun writes events to the file of --report instead",
+              .help = "the file of --report contains the events",
               .default_value = "null"}),
 
     torchrun({.name = "--logs-specs",

@@ -41,7 +41,7 @@ constexpr std::array pod_flags = {
     pod({.name = "--node-pool",
          .value = "NAME",
          .repeatable = true,
-         .help = "Use only nodes of this pool, or of a pool that another --node-pool names"}),
+         .help = "Use only nodes of the pools that this option names"}),
     pod({.name = "--node-selector",
          .value = "KEY=VALUE",
          .repeatable = true,

@@ -137,7 +137,9 @@ Result<void> check_accelerate(const Options& options) {
     return usage("--accelerate-config", "toprun cannot run accelerate inside the container", hint);
   }
   if (options.launcher.is_set()) {
-    return usage("--accelerate-config", "with --launcher, mpirun starts the ranks", hint);
+    return usage("--accelerate-config",
+                 "it cannot be used with --launcher: mpirun starts the ranks, not accelerate",
+                 hint);
   }
   return {};
 }
@@ -145,7 +147,7 @@ Result<void> check_accelerate(const Options& options) {
 Result<void> check_pods(const Options& options) {
   if (!options.in_job.is_set()) {
     if (!options.detach) return {};
-    return usage("--detach", "without --in the run's output would be lost",
+    return usage("--detach", "without --in, the run's output would be lost",
                  "give --in JOB, or use toprun submit");
   }
   const auto on_command_line = [](const std::string& source) { return source.starts_with('-'); };

@@ -431,9 +431,9 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
   EXPECT_EQ(parse("toprun --nnodes 1 --event-log-handler null --run-path s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --monitor-interval 0.5 s")->notes,
             Notes{"--monitor-interval 0.5 has no effect: toprun notices a worker's end at once"});
-  EXPECT_EQ(parse("torchrun --event-log-handler console s")->notes,
-            Notes{"--event-log-handler console has no effect: toprun writes events to the file "
-                  "of --report instead"});
+  EXPECT_EQ(
+      parse("torchrun --event-log-handler console s")->notes,
+      Notes{"--event-log-handler console has no effect: the file of --report contains the events"});
   EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
             Notes{"--rdzv-conf: rank has no effect; --node-rank gives the rank of this node"});
   EXPECT_EQ(parse("toprun --rdzv-conf timeout=5' --rdzv-backend c10d s")->notes,
@@ -447,8 +447,7 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "hang"});
   EXPECT_EQ(parse("toprun --on-hang restart --hang-timeout 9 --max-restarts 1 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
-            Notes{"--use-env has no effect: toprun always passes LOCAL_RANK to the workers "
-                  "in the environment"});
+            Notes{"--use-env has no effect: LOCAL_RANK is always in the workers' environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
             Notes{"PET_START_METHOD=fork has no effect: toprun always starts each worker as a "
                   "separate program"});
@@ -467,10 +466,10 @@ TEST(RunOptions, LogsThatNobodyWants) {
 TEST(RunOptions, PluginsAreRefusedByName) {
   EXPECT_EQ(error_of("torchrun --event-log-handler mine s"),
             "--event-log-handler mine: toprun does not load Python code as torchrun does; leave it "
-            "out: toprun writes events to the file of --report instead");
+            "out: the file of --report contains the events");
   EXPECT_EQ(error_of("toprun --logs_specs mine s"),
-            "--logs-specs mine: toprun does not load Python code as torchrun does; "
-            "leave it out: --log-dir, --tee and --redirects decide where the output goes");
+            "--logs-specs mine: toprun does not load Python code as torchrun does; leave it out: "
+            "--log-dir, --tee and --redirects decide where the output goes");
   EXPECT_EQ(error_of("toprun --rdzv-backend zeus s"),
             "--rdzv-backend zeus: toprun supports the backends static and c10d, but no rendezvous "
             "code in Python; "

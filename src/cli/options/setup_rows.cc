@@ -33,8 +33,8 @@ constexpr std::array setup_flags = {
               .value = "FILE",
               .id = FlagId::base_python,
               .help = "Python that creates the environment",
-              .default_value = "after --modules are loaded, the first existing Python of the "
-                               "list \"Which Python\""}),
+              .default_value = "the first Python of the list \"Which Python\" that exists once "
+                               "--modules are loaded"}),
     of_setup({.name = "--system-site-packages",
               .id = FlagId::system_site_packages,
               .help = "Let the environment see the packages that are installed for the Python "
@@ -56,8 +56,8 @@ constexpr std::array setup_flags = {
               .value = "FILE",
               .variable = "TOPRUN_CONTAINER",
               .id = FlagId::container,
-              .help = "Build this image from the image of --from, for the option --container of "
-                      "the other verbs. Apptainer builds a .sif, enroot a .sqsh. The enroot "
+              .help = "Build the image FILE from the image --from; other verbs run it with "
+                      "--container FILE. Apptainer builds a .sif, enroot a .sqsh. The enroot "
                       "command follows enroot's manual, but it has never been run"}),
     of_setup({.name = "--from",
               .value = "IMAGE",

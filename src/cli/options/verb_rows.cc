@@ -31,8 +31,9 @@ constexpr std::array verb_flags = {
              .known_to = of(Command::jobs),
              .help = "Show your last 20 jobs that have ended, and why they ended. toprun finds "
                      "these jobs in the engine's records and in the files of this folder"}),
-    json(Command::jobs, "Print one JSON object: toprun.jobs/1, or with --recent toprun.recent/1"),
-    json(Command::status, "Print one JSON object, toprun.status/1"),
+    json(Command::jobs,
+         "Print one JSON object (schema toprun.jobs/1, with --recent toprun.recent/1)"),
+    json(Command::status, "Print one JSON object (schema toprun.status/1)"),
     of_verb({.name = "--follow",
              .letter = 'f',
              .id = FlagId::follow,
@@ -53,7 +54,7 @@ constexpr std::array verb_flags = {
              .value = "N",
              .id = FlagId::last_lines,
              .known_to = of(Command::logs),
-             .help = "Show only the last N lines of each file; with -f, then new lines too"}),
+             .help = "Show only the last N lines of each file; with -f, new lines follow"}),
     of_verb({.name = "--dumps",
              .value = "DIR",
              .id = FlagId::dumps,
@@ -83,7 +84,7 @@ constexpr std::array verb_flags = {
     json(Command::top,
          "Print the job's state as one JSON object per line (format toprun.live/1) until the job "
          "ends"),
-    json(Command::eta, "Print one JSON object, toprun.eta/1"),
+    json(Command::eta, "Print one JSON object (schema toprun.eta/1)"),
     of_verb({.name = "--signal",
              .letter = 's',
              .value = "SIGNAL",
@@ -95,7 +96,7 @@ constexpr std::array verb_flags = {
              .known_to = of(Command::cancel),
              .help = "Print the command that would end or signal the job, without running the "
                      "command"}),
-    json(Command::cluster, "Print one JSON object, toprun.cluster/1"),
+    json(Command::cluster, "Print one JSON object (schema toprun.cluster/1)"),
 
     of_verb({.name = "--all",
              .id = FlagId::all,
@@ -205,7 +206,7 @@ constexpr std::array verb_flags = {
     of_verb({.name = "--all",
              .id = FlagId::all,
              .known_to = of(Command::doctor),
-             .help = "Also show the checks that found nothing"}),
+             .help = "Also show the checks that found no problem"}),
     of_verb({.name = "--here",
              .id = FlagId::here,
              .known_to = of(Command::doctor),
@@ -217,8 +218,8 @@ constexpr std::array verb_flags = {
                      "commands; a problem that no command fixes is printed as a comment that "
                      "says what to do"}),
     json(Command::doctor,
-         "Print one JSON object on one line: toprun.doctor/1 for one host, toprun.doctor_hosts/1 "
-         "for several hosts"),
+         "Print one JSON object on one line: schema toprun.doctor/1 for one host, "
+         "toprun.doctor_hosts/1 for several hosts"),
     of_verb({.name = "--json-lines",
              .id = FlagId::json_lines,
              .known_to = of(Command::doctor),

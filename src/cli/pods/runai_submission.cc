@@ -64,7 +64,7 @@ Result<runai::Client> client_of(const PodOptions& options, const Environment& en
     return fail("--on runai", "there is no runai in PATH",
                 "install runai, or print the command with --dry-run");
   }
-  say("there is no runai in PATH: this is the command for runai v2; --runai-cli v1 shows the "
+  say("runai is not in PATH, so toprun shows the command for runai v2; --runai-cli v1 shows the "
       "command for runai v1");
   return runai::Client{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
 }

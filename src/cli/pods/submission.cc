@@ -180,10 +180,10 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
     say("a PyTorchJob is not possible with restricted pods: its operator adds an init container "
         "that the restricted Pod Security level forbids");
   } else {
-    say("perhaps the workers' pods are refused: the training operator adds an init container to "
-        "them, and the `restricted` Pod Security level allows this container only if the template "
-        "in the operator's --pytorch-init-container-template-file gives it the security context "
-        "that the level requires; --operator jobset adds no init container");
+    say("perhaps the cluster refuses the workers' pods: the training operator adds an init "
+        "container to them, and the Pod Security level `restricted` requires a security context of "
+        "it. Use --operator jobset, or set that security context in the file of the operator's "
+        "--pytorch-init-container-template-file");
   }
 }
 

@@ -134,7 +134,8 @@ Result<std::string> expand(std::string_view text, const Lookup& lookup) {
     if (!value) return value;
     out += *value;
     if (out.size() > max_expanded_bytes)
-      return usage("a value with its variables expanded", "is longer than 1 MiB");
+      return usage("a value in the environment definition file",
+                   "is longer than 1 MiB after its variables are expanded");
     text.remove_prefix(end + 1);
   }
   return out;

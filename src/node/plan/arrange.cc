@@ -311,7 +311,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
   if (node_rank_is_a_hint(options)) warnings = drop_conflicting_ranks(nodes);
   const Choice choice = choose_order(options, nodes, map);
   if (choice.order == Order::scheduler && !all_have(nodes, &Node::index)) {
-    return fail("--order scheduler", "no engine gives these nodes an order",
+    return fail("--order scheduler", "no scheduler, such as Slurm, has given these nodes an order",
                 "use --order name, given or topology");
   }
   if (choice.order == Order::topology && map.source.empty()) {

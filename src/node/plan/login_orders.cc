@@ -29,7 +29,7 @@ Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
     pollfd poller{fd, POLLIN, 0};
     const int ready = ::poll(&poller, 1, static_cast<int>(std::max<long>(0, left.count())));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) return fail_errno("cannot read the launcher's orders");
+    if (ready < 0) return fail_errno("cannot read the launcher's instructions");
     if (ready == 0)
       return fail("no instructions from the launcher", "the launcher sent nothing in time");
     std::string bytes(count, '\0');
@@ -142,9 +142,9 @@ Result<LoginOrders> parse_login_orders(std::string_view text) {
     body.at("in_pod").get_to(orders.in_pod);
     body.at("kept_as").get_to(orders.kept_as);
     if (!orders.argv.empty()) return orders;
-    return fail("the launcher's orders", "the orders do not contain a command line");
+    return fail("the launcher's instructions", "they contain no command line");
   } catch (const json::exception& error) {
-    return fail("the launcher's orders cannot be read", error.what());
+    return fail("the launcher's instructions cannot be read", error.what());
   }
 }
 
@@ -163,7 +163,7 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
                          : std::nullopt;
   if (!bytes || *bytes < 0 || *bytes > static_cast<std::int64_t>(max_login_orders_bytes)) {
     return fail("no instructions from the launcher",
-                "the launcher's text does not begin like instructions",
+                "standard input does not begin with the line that the launcher writes first",
                 "unset TOPRUN_STEP: only toprun sets this variable");
   }
   const auto body =

@@ -46,7 +46,8 @@ TEST(LoginOrders, Malformed) {
         R"({"argv": ["toprun"], "directory": "/", "variables": {"A": 1}})"}) {
     const auto got = parse_login_orders(text);
     ASSERT_FALSE(got) << text;
-    EXPECT_TRUE(got.error().line().starts_with("the launcher's orders")) << got.error().line();
+    EXPECT_TRUE(got.error().line().starts_with("the launcher's instructions"))
+        << got.error().line();
   }
 }
 

@@ -126,7 +126,7 @@ Result<std::unique_ptr<Server>> Server::start(Fd listener, Clients clients, Limi
   if (!server) return server;
   (*server)->start_thread();
   if ((*server)->has_thread()) return server;
-  return fail("the store cannot start", "the system gives the store no thread",
+  return fail("the store cannot start", "the system cannot start a thread for the store",
               "raise the limits on processes (ulimit -u) and on memory (ulimit -v)");
 }
 

@@ -36,7 +36,7 @@ constexpr std::array headings = {
     Heading{options::Group::pods, "Pods of Kubernetes and Run:AI"},
     Heading{options::Group::placement, "Processes, nodes and their order"},
     Heading{options::Group::rendezvous,
-            "How the nodes meet (not needed with an engine such as Slurm)"},
+            "How the nodes find each other (not needed in Slurm or Kubernetes)"},
     Heading{options::Group::program, "What to run"},
     Heading{options::Group::container, "In a container"},
     Heading{options::Group::stopping, "Restarts, signals and the end"},
@@ -44,7 +44,7 @@ constexpr std::array headings = {
     Heading{options::Group::of_verb, "Options"},
     Heading{options::Group::general, "General"},
     Heading{options::Group::without_effect, "Accepted without effect"},
-    Heading{options::Group::plugins, "Refused options: they name Python code for the launcher"},
+    Heading{options::Group::plugins, "Refused, because they name Python code for the launcher"},
 };
 
 options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
@@ -61,11 +61,12 @@ options::CommandText::Option option_of(const options::Flag& flag, options::Comma
 }
 
 std::string with_default_and_variable(const options::Flag& flag, options::Command command) {
-  std::string out(flag.help);
+  std::string out(flag.group == options::Group::without_effect ? "Ignored: " : "");
+  out += flag.help;
   std::string_view default_value = flag.default_value;
   if (command == options::Command::torchrun && flag.id == options::FlagId::nproc_per_node)
     default_value = "1";
-  if (flag.repeatable) out += "; may be given several times";
+  if (flag.repeatable) out += ". May be given several times";
   if (!default_value.empty()) out += fmt::format(" (default: {})", default_value);
   if (!flag.older_variable.empty()) {
     out += fmt::format(" [{}, {}]", flag.variable, flag.older_variable);
@@ -119,8 +120,8 @@ const std::vector<Row>& pythons() {
   static const std::vector<Row> rows = {
       {"$PYTHON_EXEC", "this Python, if the variable is set"},
       {"python3, python",
-       "otherwise, the first of these programs in the folder of the toprun that was called, in "
-       "$VIRTUAL_ENV/bin, in $CONDA_PREFIX/bin or in $PATH"},
+       "otherwise, from the first folder that has one of these two: the folder of the called "
+       "toprun, $VIRTUAL_ENV/bin, $CONDA_PREFIX/bin, the folders of $PATH"},
   };
   return rows;
 }

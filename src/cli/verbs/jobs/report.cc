@@ -96,7 +96,7 @@ std::string dumped(const json& report, int indent) {
 Result<int> run_report(const options::Call& call) {
   const bool is_page = call.has(FlagId::html) || names_a_page(output_file(call).value_or(""));
   if (is_page && !call.has(FlagId::output) && ::isatty(STDOUT_FILENO) == 1) {
-    return usage("standard output", "a terminal does not show a page (HTML)",
+    return usage("standard output", "it is a terminal, which does not show HTML",
                  "give -o FILE, or -o - to print it anyway");
   }
   const auto report = TRY(find_report(call.operand(), call.environment));

@@ -257,7 +257,7 @@ Result<int> run_stacks(const options::Call& call) {
   const bool as_json = call.has(FlagId::json);
   if (const auto folder = call.text(FlagId::dumps)) {
     if (name.empty()) return show_dumps(*folder, as_json);
-    return usage("--dumps and a job", "both show where the ranks are", "give only one of them");
+    return usage("--dumps and a job", "only one of them can be read", "give only one of them");
   }
   const Asking asking{"stacks", cannot_tell(name)};
   const auto job = TRY(find_running_job(name, call.environment, asking));

@@ -169,7 +169,7 @@ std::string Manifest::encode() const {
 Result<Manifest> Manifest::decode(std::string_view bytes) {
   Reader reader(bytes);
   if (reader.text(head.size()) != head)
-    return fail("a manifest", "it does not begin like a manifest");
+    return fail("a manifest", "its first bytes are not those of a manifest");
   const auto count = reader.number<std::uint32_t>();
   if (count == 0 || count > most_entries) {
     return fail("a manifest", fmt::format("it has {} entries", count));
