@@ -58,7 +58,7 @@ class JsonWriter {
 
 inline constexpr int on_one_line = -1;  // a value for `indent`
 
-// Parses JSON. If `text` is not JSON, the result is a discarded value.
+// Parses JSON. If `text` is not JSON, is_discarded() is true for the result.
 nlohmann::json json_in(std::string_view text);
 
 // Returns the value as text. Never throws: bytes that are not UTF-8 become U+FFFD.
@@ -79,7 +79,7 @@ struct JsonLimits {
   std::size_t values = any;
 };
 
-// Like json_in(text). If the text exceeds the limits, the result is a discarded value too.
+// Like json_in(text). If the text exceeds the limits, is_discarded() is true too.
 nlohmann::json json_in(std::string_view text, const JsonLimits& limits);
 
 // The following functions read JSON from files and programs. A value that is missing or has another
@@ -98,7 +98,7 @@ std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_
 // numbers is an int too.
 std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
 
-// All functions or_null() return a JSON null for a value that is unset or empty.
+// Every or_null() returns a JSON null for a value that is unset or empty.
 template <class T>
 nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
@@ -114,7 +114,7 @@ inline nlohmann::json or_null(const std::optional<WallTime>& time) {
   return time ? nlohmann::json(rfc3339(*time)) : nlohmann::json(nullptr);
 }
 
-// Returns the duration as a number in the unit of its type.
+// Returns the duration as a number, in the unit of the duration's type.
 template <class Number, class Unit>
 nlohmann::json or_null(const std::optional<std::chrono::duration<Number, Unit>>& time) {
   return time ? nlohmann::json(time->count()) : nlohmann::json(nullptr);

@@ -1,10 +1,11 @@
 #pragma once
 
 // Includes toml++ 3.3 and switches off two of its assumptions, because malformed files violate
-// them. First, the library's assertions are off: the text `[.a]` would fail an assertion before the
-// parser reports the error. Second, branches in the library's Unicode tables are not marked as
-// unreachable: a letter such as ü outside of quotes reaches these branches. All files include this
-// header instead of the library's header. The library's functions are compiled once, in toml.cc.
+// them. First, the library's assertions are off, because the text `[.a]` would fail an assertion
+// before the parser reports the error. Second, branches in the library's Unicode tables are not
+// marked as unreachable, because a letter such as ü outside of quotes reaches them. All files
+// include this header instead of the library's header. The library's functions are compiled once,
+// in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 

@@ -51,8 +51,9 @@ Result<std::vector<LocalAddress>> local_addresses();
 // Returns the address from which the kernel would send to `remote`, but sends nothing. nullopt: the
 // kernel has no route.
 std::optional<Address> own_address_towards(const Address& remote);
-// Selects the addresses at which other hosts may reach this host, at most `most`. Addresses of the
-// loopback interface come last: a load balancer may have thousands of service addresses there.
+// Selects at most `most` addresses at which other hosts may reach this host. Addresses of the
+// loopback interface come last, because a load balancer may have thousands of service addresses on
+// that interface.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
 // Returns the result of gethostname(2).
@@ -75,8 +76,8 @@ struct Holder {
   std::int64_t pid = 0;
   std::string text() const;  // "python3 (pid 4711)"
 };
-// Returns the process that listens on the port. Unset if /proc does not show this process: other
-// users' descriptors are hidden.
+// Returns the process that listens on the port. Unset if /proc hides the process's descriptors, as
+// it does for other users' processes.
 std::optional<Holder> holder_of_port(int port);
 
 struct CannotListen {
@@ -85,8 +86,8 @@ struct CannotListen {
                                  // one, or the process is unknown
 };
 // Opens a listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the
-// kernel allows. Port 0: the kernel chooses a port. Error: another socket listens on the port on
-// one of the same addresses.
+// kernel allows. Port 0: the kernel chooses a port. Error: one of the addresses already has a
+// listener on this port.
 std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
 // Returns the port that the socket is bound to, or 0 if the socket is not bound.
 int port_of(const Fd& socket);
@@ -99,8 +100,9 @@ Fd begin_to_connect(const Address& address, int port);
 // connection is established.
 int connection_error(const Fd& socket);
 
-// Whether the host at one of these addresses is up: it accepts or refuses a TCP connection within
-// `limit`. False does not prove that the host is down: a firewall may drop the packets.
+// Whether a host answers at one of these addresses within `limit`. An answer is an accepted or
+// refused TCP connection. False does not prove that the host is down, because a firewall may drop
+// the packets.
 bool answers(std::span<const Address> addresses, int port, std::chrono::milliseconds limit);
 
 }  // namespace toprun::hosts

@@ -37,8 +37,8 @@ std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_vi
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
 // Returns a short list of these hosts in this order, for messages: "n[0-3,7],login". Adjacent names
-// that differ only in the last number of their first label share a bracket. expand_hostlist() turns
-// the text into `hosts` again, if no name contains commas, blanks, brackets or braces.
+// that differ only in the last number of their first label share a bracket. The inverse is
+// expand_hostlist(), if no name contains commas, blanks, brackets or braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
 // Returns a text for messages: the first 32 hosts in natural order, each once, and the number of

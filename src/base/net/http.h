@@ -6,7 +6,7 @@
 
 namespace toprun {
 
-// A Unix or TCP socket. There is one type for both, so that the same code reads from both.
+// A Unix or TCP socket. Code can read from both kinds, because they share this type.
 using HttpStream = boost::asio::generic::stream_protocol::socket;
 
 // Reads until the parser has a complete HTTP/1.1 message, or the peer closes the connection.

@@ -33,9 +33,9 @@ Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milli
 boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
     Pool& pool, std::string name, std::chrono::milliseconds timeout);
 
-// Whether peers can reach this host by `name`: the name has to resolve to at least one address in
-// `local`, and to no loopback address. (Gloo would bind and announce a loopback address such as
-// Debian's 127.0.1.1.)
+// Whether peers can reach this host by `name`. The name has to resolve to at least one address in
+// `local`. It must not resolve to a loopback address such as Debian's 127.0.1.1, because Gloo would
+// bind and announce that address.
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,
                         std::chrono::milliseconds timeout, const Resolver& resolver = {});
 

@@ -11,12 +11,12 @@
 namespace toprun {
 
 // Prints text for people to stdout, without terminal sequences (printable_lines() in
-// base/text/text.h). Returns the exit code: 0, 141 (128 + SIGPIPE) if the reader has closed the
-// pipe, or 1 on another error, after a line on stderr with the reason.
+// base/text/text.h). Returns the exit code: 0, or 141 (128 + SIGPIPE) if the reader has closed the
+// pipe. On another error, prints the reason on stderr and returns 1.
 int print(std::string_view text);
 
-// Like print(), but prints the bytes unchanged. For output that programs read, and for the output
-// of ranks.
+// Like print(), but prints the bytes unchanged. Use it for output that programs read, and for the
+// output of ranks.
 int print_bytes(std::string_view bytes);
 
 // Prints the error as one line on stderr and returns its exit code.
@@ -28,20 +28,20 @@ int give_up(const Error& error);
 void say_also_to(int fd);
 
 // Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
-// begins its next message on a new line. unfinished_in_copy() is the same flag for the copy that
-// say_also_to() writes. All other code that writes to stderr or to the copy has to set the flag.
+// begins its next message on a new line. For the copy that say_also_to() writes, the same flag is
+// unfinished_in_copy(). All other code that writes to stderr or to the copy has to set the flag.
 // Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
 // From now on, stores the flag for stderr in `shared`, which has to exist until this process ends.
-// `shared` is memory that another process uses too: that process continues to write to stderr after
-// this process has died.
+// `shared` is memory that another process uses too, because that process continues to write to
+// stderr after this process has died.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
-// The interface of a writer for toprun's own lines. With it, the event loop does not block on a
-// terminal or a disk. Any thread may call write() and flush(). A thread that ends the process may
-// also call flush().
+// The interface of a writer for toprun's own lines. With a LogSink, the event loop does not block
+// on a terminal or a disk. Any thread may call write() and flush(). A thread that ends the process
+// may also call flush().
 class LogSink {
  public:
   virtual ~LogSink() = default;
@@ -54,14 +54,14 @@ class LogSink {
 // directly.
 void set_log_sink(std::shared_ptr<LogSink> sink);
 
-// How long an ending process waits for a terminal or disk that accepts no data.
+// How long a process that ends waits for a terminal or disk that accepts no data.
 inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 
 // Waits until all lines are written. Returns false if the wait takes longer than last_words_limit.
 bool flush_said();
 
 // Prints "toprun: TEXT" on stderr. A single write(2) keeps the lines of several processes apart.
-// The line is lost without an error if stderr is closed. Any thread may call say(). say() blocks
+// The line is lost without an error if stderr is closed. Any thread may call say(). The call blocks
 // until the line is written, unless a LogSink writes the line.
 void say(std::string_view text);
 

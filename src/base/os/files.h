@@ -37,7 +37,8 @@ Result<std::string> read_file(const std::filesystem::path& path,
 Result<std::string> read_plain_file(const std::filesystem::path& path,
                                     std::size_t limit_bytes = default_file_limit_bytes);
 
-// Like read_file(), for a file that the caller has opened and checked; `path` names it in errors.
+// Like read_file(), for a file that the caller has opened and checked; `path` is the file's name in
+// errors.
 Result<std::string> read_open_file(const Fd& file, const std::filesystem::path& path,
                                    std::size_t limit_bytes);
 

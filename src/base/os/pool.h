@@ -32,8 +32,9 @@ std::optional<std::thread> quiet_thread(std::function<void()> body);
 // on the io_context's thread, the only thread that may call the pool. An exception in `work` ends
 // the process. If the system cannot start a thread, `work` runs on the io_context's thread.
 //
-//   queued --a thread is free--> working --it returns--> answered
-//   queued, working --the limit--> given up: `work` continues, its answer is dropped
+// The states of `work`:
+//   queued --a thread is free--> working --`work` returns--> answered
+//   queued, working --the limit passes--> given up (`work` continues, but its answer is dropped)
 class Pool {
  public:
   // Why there is no answer.
@@ -75,8 +76,8 @@ class Pool {
         });
   }
 
-  // Like run(), for a coroutine. `work` must be a named object: g++ 12 destroys temporaries in a
-  // co_await twice.
+  // Like run(), for a coroutine. `work` must be a named object, because g++ 12 destroys temporaries
+  // in a co_await twice.
   template <class T>
   boost::asio::awaitable<Answer<T>> answer(std::function<T()> work,
                                            std::chrono::milliseconds limit) {

@@ -15,8 +15,8 @@ struct Style {
   std::size_t columns = 0;  // longer lines are shortened; 0: no line is shortened
 };
 
-// Whether the user allows colours on a terminal: NO_COLOR is unset or empty (no-color.org) and TERM
-// is not "dumb".
+// Whether the user allows colours on a terminal. NO_COLOR must be unset or empty (no-color.org),
+// and TERM not "dumb".
 bool wants_colours(const Environment& environment);
 
 // The variable that marks an agent whose stderr another toprun forwards to a colour terminal.
@@ -26,7 +26,7 @@ Style style_of(int fd, const Environment& environment);
 // Returns the style of stderr, with colours if another toprun forwards stderr to a colour terminal.
 Style style_of_stderr(const Environment& environment);
 
-// The meaning of a colour. The text always says the same in words.
+// The meaning of a colour. The text also states this meaning in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Style& style);
 
@@ -37,11 +37,12 @@ struct TerminalSize {
 };
 TerminalSize terminal_size(int fd);
 
-// Returns the width of UTF-8 text in columns: East Asian wide characters take two, all others one.
+// Returns the width of UTF-8 text in columns. East Asian wide characters take two columns, others
+// one.
 std::size_t columns_of(std::string_view text);
 
 // Shortens a text to `columns` columns (0: unchanged). Removes the middle of a longer text and puts
-// "…" there: an error message begins with the problem and ends with the reason.
+// "…" there, because an error message begins with the problem and ends with the reason.
 std::string both_ends(std::string_view text, std::size_t columns);
 
 }  // namespace toprun

@@ -40,8 +40,8 @@ class StandIn {
   static void put(StandIn* stand_in);
 };
 
-// The machine's steady clock, or the clock of the StandIn. All drivers of a run use it for
-// timeouts.
+// The machine's steady clock, or the clock of the StandIn. All code that drives a run uses
+// SteadyClock for timeouts.
 struct SteadyClock {
   static SteadyTime now();
 };

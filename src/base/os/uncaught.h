@@ -6,7 +6,7 @@ namespace toprun {
 
 // From now on, an uncaught exception on any thread ends the process with one line and exit_failure.
 // Constructors of libraries and of std::thread can report missing resources only by exceptions.
-// Forked children inherit this behaviour. main() has to call this function first.
+// Forked children inherit this behaviour. Call this function first in main().
 void explain_uncaught_exceptions();
 
 // The completion handler for detached coroutines. Callers cannot catch the exceptions of a detached

@@ -23,7 +23,7 @@ struct Start {
   int in = -1;  // -1: inherited
   int out = -1;
   int err = -1;
-  // Which signals get their default action. all_default also unblocks all signals.
+  // Which signals get their default action. With all_default, all signals are also unblocked.
   enum class Signals { as_ours, terminals_default, all_default } signals = Signals::as_ours;
   bool own_group = false;
 };
@@ -47,8 +47,8 @@ class KeptByCommands {
   KeptByCommands& operator=(const KeptByCommands&) = delete;
 };
 
-// Calls fork(2) for a child that does not call exec. All signals stay blocked in the child: a
-// signal handler of ours would write to a pipe that the child shares with this process.
+// Calls fork(2) for a child that does not call exec. All signals stay blocked in the child, because
+// a signal handler of ours would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
 // Waits for the command's end and returns its status in the form of waitpid(2).
@@ -91,13 +91,13 @@ pid_t reap_any(int& status);
 int exit_code(int status);
 
 // If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
-// meant both processes. Perhaps this process has not received its signal yet.
+// meant both processes. This process may not have received the signal yet.
 void end_at_once(int exit_code);
 
 // signal_process() and signal_group() call kill(2) for one process or one process group. Both
-// refuse ids that kill(2) interprets as several groups or all processes (0, -1, and group 1). So an
-// id that was reset after its process was reaped signals nothing. False: the signal was not sent;
-// errno has the reason. toprun sends all signals through these two functions.
+// refuse ids that kill(2) interprets as several groups or all processes (0, -1, and group 1). So if
+// an id is reset after its process was reaped, no signal is sent. False: the signal was not sent;
+// errno has the reason. All signals from toprun are sent through these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 

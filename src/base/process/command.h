@@ -20,7 +20,7 @@ namespace toprun::process {
 // was stripped.
 std::string build_id();
 
-// Returns this digest of another program, for any kind of machine with 64 bits. `head`: the first
+// Returns the build_id() of another program, which may be for any 64-bit machine. `head`: the first
 // bytes of the program's file; linkers write the notes near the start. Empty if this is not an ELF
 // file, or if `head` does not contain the note. (Format: elf(5).)
 std::string build_id_in(std::string_view head);
@@ -32,9 +32,10 @@ std::string search_path(const Environment& environment);
 using IsExecutable = std::function<bool(const std::string& path)>;
 bool is_executable_file(const std::string& path);  // false for a folder
 
-// Finds the file that would run as `name`: `name` itself if it contains a slash, else the first
-// executable file with that name in the environment's PATH. An empty entry in PATH is the current
-// folder. All code uses this function, so the program that is checked is the one that runs.
+// Finds the file that would run as `name`. If `name` contains a slash, the file is `name` itself.
+// Otherwise the file is the first executable with this name in the environment's PATH. An empty
+// entry in PATH is the current folder. All code uses this function, so the program that is checked
+// is the one that runs.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
 
@@ -69,9 +70,9 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
 
 inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of each stream is kept
 
-// Runs a command for its effect, like run(). The output matters only if the command fails, so only
-// the beginning of each stream is kept. Processes that the command leaves running with its output
-// open do not delay the return.
+// Like run(), for a command whose output matters only if the command fails. So only the beginning
+// of each stream is kept. Processes that the command leaves running do not delay the return, even
+// if they keep its output open.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 
@@ -79,10 +80,10 @@ Result<Finished> tell(const std::vector<std::string>& argv, const Environment& e
 // the writer.
 Result<Fd> memory_file(std::string_view text, const char* name = "text");
 
-// Runs a command to its end without a time limit, in this process group, with an empty stdin. Its
-// stdout and stderr are the same pipe. Each line is passed to `on_line` at once, without its line
-// end. A line longer than 64 KiB is passed in parts. Returns the exit code, 128+n if signal n ended
-// it. Error: the program does not exist.
+// Runs a command to its end without a time limit, in this process group, with an empty stdin. The
+// command's stdout and stderr are the same pipe. Each line is passed to `on_line` at once, without
+// its line end. A line longer than 64 KiB is passed in parts. Returns the exit code, or 128+n if
+// signal n ended the command. Error: the program does not exist.
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line);
 

@@ -12,9 +12,9 @@
 
 namespace toprun::process {
 
-// The heartbeat callback. A blocking function calls it at least every beat_interval while the
-// function waits. The heartbeat shows the keeper, which watches the agent, that the agent is alive.
-// Without heartbeats, the keeper would give up after a while. Null: no heartbeat.
+// The heartbeat callback. While a function blocks, the function calls this callback at least every
+// beat_interval. The heartbeat tells the keeper, the process that watches the agent, that the agent
+// is alive. Without heartbeats, the keeper would give up after a while. Null: no heartbeat.
 using Beat = std::function<void()>;
 inline constexpr std::chrono::milliseconds beat_interval{200};
 
@@ -31,8 +31,9 @@ struct Frame {
 };
 
 // Sends a frame on a connected stream socket: a u32 length in network order, then the bytes. The
-// descriptors accompany the length (SCM_RIGHTS, unix(7)). send_frame() and receive_frame() block,
-// at most frame_limit between two bytes. While they block, they call `beat`. Errors name `peer`.
+// descriptors accompany the length (SCM_RIGHTS, unix(7)). The functions send_frame() and
+// receive_frame() block, at most frame_limit between two bytes. While they block, they call `beat`.
+// Errors name `peer`.
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat = {});

@@ -16,9 +16,9 @@ namespace toprun::process {
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
 // Classifies the signals that tell an agent to end the job: the first signal, further deliveries of
-// the same request, and impatient repeats. Pure. All code in an agent that receives signals to end
-// the job passes them to one object, whatever their source (direct, keeper or launcher) and number.
-// So signals are classified only by their time of arrival.
+// the same request, and impatient repeats. Pure. All code in an agent passes the signals that tell
+// it to end the job to one Impatience object, whatever their number and source (direct, keeper or
+// launcher). So signals are classified only by their time of arrival.
 class Impatience {
  public:
   enum class Signal {

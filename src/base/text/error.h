@@ -17,14 +17,14 @@ inline constexpr int exit_usage = 2;    // the command line, or a file named in 
 inline constexpr int exit_preempted =
     75;  // the engine took the nodes away; the job may be restarted
 
-// What a caller may decide on; every other error is only passed on.
+// The kinds of errors that callers distinguish. Callers only pass on errors of kind `other`.
 enum class ErrorKind : std::uint8_t {
   other,
   out_of_reach,  // this host is not set up for the service that was asked
 };
 
-// An error message for users. An Error has the size of one pointer: code passes results on at a
-// thousand places, and with three strings in each result the program would be 3 % larger.
+// An error message for users. An Error has the size of one pointer, because code passes results on
+// at a thousand places. With three strings in each result, the program would be 3 % larger.
 class Error {
  public:
   // All texts are whole phrases in the user's terms, without a trailing full stop; `why` and `fix`
@@ -91,8 +91,8 @@ auto taken_value(T&& result) {
   }
 }
 
-// Returns an error for a failed system call: `what`, with the text for errno (or for `code`) as the
-// reason.
+// Returns an error with this `what` for a failed system call. The reason is the text for errno (or
+// for `code`).
 std::unexpected<Error> fail_errno(std::string_view what, std::string_view fix = {});
 std::unexpected<Error> fail_errno(int code, std::string_view what, std::string_view fix = {});
 

@@ -12,8 +12,8 @@
 
 namespace toprun {
 
-// A text from another host, user or program. An Outside becomes toprun's own text only by
-// formatting. Formatting calls printable(), so the result is one line without terminal sequences.
+// A text from another host, user or program. Only formatting can insert an Outside into toprun's
+// own texts. Formatting calls printable(), so the result is one line without terminal sequences.
 class Outside {
  public:
   Outside() = default;

@@ -14,8 +14,8 @@ namespace toprun {
 // The text that replaces a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";
 
-// Whether a variable with this name contains a secret, whatever its value. Examples: HF_TOKEN,
-// DB_PASSWORD, all of AWS_* except names that are known to be harmless. Case does not matter.
+// Whether a variable with this name contains a secret, whatever its value. Examples are HF_TOKEN,
+// DB_PASSWORD, and all of AWS_* except names that are known to be harmless. Case does not matter.
 bool is_secret_name(std::string_view name);
 
 // Whether the text contains a secret that can be recognised by its form alone. Examples: a token

@@ -8,16 +8,16 @@
 namespace toprun {
 
 // Returns the last line in a program's output; blank lines do not count. This line usually explains
-// the program's failure. With `count`: the last `count` such lines, joined by " | ". Colours and
-// terminal sequences are removed. A line that begins with a colon belongs to the line before it.
-// Empty if the program wrote nothing.
+// the program's failure. With `count`, returns the last `count` such lines, joined by " | ".
+// Colours and terminal sequences are removed. A line that begins with a colon belongs to the line
+// before it. Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 
 // Extracts the error message for people from the stderr of a program that failed: at most `most`
 // lines, each once. Labels are removed ("error: ", "Error from server "), as are lines for
-// developers. kubectl and others write such lines in klog's form (`E1124 22:53:22.909201 25386
-// memcache.go:265] "Unhandled Error" err="…"`). If stderr has only lines for developers, returns
-// the errors in them. Terminal sequences are removed.
+// developers. Programs such as kubectl write such lines in klog's form (`E1124 22:53:22.909201
+// 25386 memcache.go:265] "Unhandled Error" err="…"`). If stderr has only lines for developers,
+// returns the errors in them. Terminal sequences are removed.
 std::vector<std::string> complaint(std::string_view stderr_text, std::size_t most);
 
 // Formats a line that a program printed, so that a report can show it. Only the text after the last

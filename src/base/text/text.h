@@ -19,9 +19,10 @@ std::string counted(Count count, std::string_view noun) {
 }
 
 // Formats ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends
-// with the number of the other numbers: "9 more".
+// with the count of the numbers that are left out: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
-// The inverse: the first `most` numbers of "0-2,4". Parts that are not such ranges are left out.
+// The inverse of ranges_text(): returns the first `most` numbers of a text such as "0-2,4". Parts
+// that are not ranges of numbers are left out.
 std::vector<int> numbers_of_ranges(std::string_view text, std::size_t most);
 
 // Formats bytes in a binary unit. The number has three significant digits, unless it is whole: "512
@@ -47,8 +48,8 @@ bool is_harmless(const Character& character);
 std::string printable_lines(std::string_view text);
 
 std::string_view trim(std::string_view text);
-// Returns the first line that is not blank, trimmed. For errors of several lines that are shown
-// where there is room for only one line.
+// Returns the first line that is not blank, trimmed. It is for errors of several lines where there
+// is room for only one line.
 std::string_view first_line(std::string_view text);
 // Returns the pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
@@ -75,8 +76,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 
-// Returns the text on one line without terminal sequences: \n, \t, and \xNN for other harmful
-// bytes.
+// Returns the text on one line. Line ends, tabs and other harmful bytes, as in terminal sequences,
+// become \n, \t or \xNN.
 std::string printable(std::string_view text);
 bool is_printable(std::string_view text);  // without ASCII control characters
 

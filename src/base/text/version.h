@@ -18,8 +18,8 @@ inline constexpr std::size_t most_features = 64;
 // All features that were added since the first version.
 extern const std::span<const Feature> features;
 
-// Whether agents of these versions may run one job: MAJOR is the same, and MINOR differs by at most
-// one. Versions that are not MAJOR.MINOR.PATCH must be equal.
+// Whether agents of these versions may run one job. MAJOR must be the same, and MINOR may differ by
+// at most one. Versions that are not MAJOR.MINOR.PATCH must be equal.
 bool work_together(std::string_view one, std::string_view other);
 
 }  // namespace toprun

@@ -26,7 +26,7 @@ namespace toprun::cost {
 // domain at a level have no uplink at that level.
 class Network {
  public:
-  // `domains`: made from `paths`, with one level for each of `links.levels`.
+  // `domains` must be made from `paths`, with one level for each of `links.levels`.
   Network(const Domains& domains, std::span<const topology::Path* const> paths, Links links);
 
   const Links& links() const { return links_; }
@@ -116,11 +116,10 @@ class Loads {
   std::vector<Link> adapters_;              // by node
 };
 
-// The cost of a collective over nodes in a given order: steps · α + (bytes on the worst link) /
-// (its rate). α is the latency between the two nodes that are furthest apart. All flows of the
+// The cost of a collective over nodes in one order: steps · α + (bytes on the worst link) / (its
+// rate). Here, α is the latency between the two nodes that are furthest apart. All flows of the
 // collective run at the same time, so the link with the longest transfer time determines the
-// duration. docs/concepts/placement.md has the formulas, and compares their results with
-// measurements.
+// duration. For the formulas and a comparison with measurements, see docs/concepts/placement.md.
 //
 // Assumptions:
 //   - There is one flow between two nodes, whatever the number of processes on each. The reason is
@@ -158,15 +157,15 @@ Cost cost_of(Collective collective, const Network& network, std::span<const std:
              double bytes);
 
 // Returns a lower bound: in every order of these nodes, the collective takes at least as long as
-// this bound. For the ring, this bound is the minimum: an order takes this time if the nodes of
+// this bound. For the ring, this bound is the minimum. An order reaches the minimum if the nodes of
 // each domain are consecutive, unless NVLink is slower than the adapters. All-to-all takes the same
 // time in every order. For the tree, perhaps no order is as fast as the bound.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
-// Returns, for each level, how many seconds one edge of the ring occupies a domain's uplink in an
-// all-reduce over this number of nodes. 0: the rate is unknown, or the level is NVLink's, which has
-// no uplink.
+// Returns, for each level, how many seconds one ring edge occupies a domain's uplink. The ring
+// performs one all-reduce over this number of nodes. 0: the rate is unknown, or the level is
+// NVLink's, which has no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::cost

@@ -16,20 +16,20 @@ class Domains {
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
   // Returns the number of the node's domain at a level. Two nodes have the same number if and only
-  // if they share the domain. A node with an unknown domain has a number of its own. Nodes without
-  // a domain at this level have the number of the domain around them, so a ring edge between them
-  // leaves no domain.
+  // if they share the domain. A node with an unknown domain has a number of its own. A node without
+  // a domain at this level has the number of the domain around it. A ring edge between equal
+  // numbers leaves no domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
-  // Returns the position of the node's domain among all domains of its level, in natural order,
-  // parents first. Nodes with an unknown domain and the same parent share one position in the
-  // order, after the known domains.
+  // Returns the position of the node's domain among all domains of its level. Domains are sorted by
+  // parent, then in natural order. Nodes with an unknown domain and the same parent share one
+  // position in the order, after the known domains.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
   // Whether this number stands for a domain of this level, which has an uplink. Otherwise the
-  // number stands for the domain around it.
+  // number stands for a domain of an outer level.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // Returns the number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }

@@ -54,9 +54,9 @@ struct Layout {
 };
 
 // Completes the user's sizes and order. Missing sizes are 1, except that dp takes the remaining
-// ranks and etp equals tp. If `order` lacks kinds, they come last. Errors (usage), as in Megatron:
-// the product of the sizes is not the number of ranks; the order lacks a kind whose size is above
-// 1; expert layers would have other pipeline stages than the other layers.
+// ranks and etp equals tp. Kinds that `order` lacks come last. Errors (usage), as in Megatron: the
+// product of the sizes is not the number of ranks; the order lacks a kind whose size is above 1;
+// expert layers would have other pipeline stages than the other layers.
 Result<Layout> layout_of(const Parallel& parallel, int world);
 
 // The groups of one kind. Group g has the ranks bases[g] + offsets[i], ascending.
@@ -68,8 +68,8 @@ struct Groups {
 };
 Groups groups_of(const Layout& layout, Kind kind);
 
-// Returns the kinds whose groups have more than one rank. etp is included only if its groups differ
-// from tp's. The other expert kinds are included only if ep is above 1.
+// Returns the kinds whose groups have more than one rank. The kind etp is included only if its
+// groups differ from tp's. The other expert kinds are included only if ep is above 1.
 std::vector<Kind> kinds_of(const Layout& layout);
 
 }  // namespace toprun::cost

@@ -32,12 +32,13 @@ struct Links {
   struct Level {
     std::string name;
     bool nvlink = false;
-    double gbps = 0;        // rate of a domain's uplink; if the uplinks of a level differ, the
-                            // lowest rate; 0: unknown, so not a bottleneck. Level nvlink: rate of
-                            // one host's NVLink, never 0
-    double latency_us = 0;  // level nvlink: latency of a message in the domain; else the latency
-                            // added to a message that leaves a domain
-    bool assumed = true;    // gbps is a default value
+    // The rate of a domain's uplink, or the lowest rate if the level's uplinks differ. 0: unknown,
+    // so not a bottleneck. At level nvlink, this is the rate of one host's NVLink, never 0.
+    double gbps = 0;
+    // At level nvlink: the latency of a message in the domain. At all other levels: the latency
+    // added to a message that leaves a domain.
+    double latency_us = 0;
+    bool assumed = true;  // gbps is a default value
     // The rates of the level's domains by name, 0 if unknown; empty: all domains have the rate
     // `gbps`.
     std::map<std::string, double> gbps_of_domain = {};
@@ -48,8 +49,8 @@ struct Links {
 
 // Determines the links of the map's levels. A value in `user_links` (from --link) has priority over
 // the map's value. The defaults are used last. `processes`: the highest number of processes on a
-// host, ≥ 1. Error (usage): `user_links` contains a level that is not in the map; the message lists
-// the levels.
+// host, ≥ 1. If `user_links` contains a level that is not in the map, the error (usage) lists the
+// map's levels.
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes);
 
 // Parses "rack=0.4", "host=400" or "rack=0.4:12". The first number is the rate of a level's links
@@ -59,8 +60,8 @@ Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text)
 
 // The domains as a tree, and the cost of a byte between two nodes. Nodes that share a domain share
 // all domains around it, even if an outer level is unknown. The cost is the time for which the byte
-// occupies links. The cost depends only on the innermost domain that the two nodes share. If two
-// nodes share only an outer domain, the cost is not lower.
+// occupies links. The cost depends only on the innermost domain that the two nodes share. Sharing
+// only an outer domain never costs less than sharing an inner domain.
 class Ways {
  public:
   // Each byte uses both hosts' adapters. On both sides, a byte also uses the uplinks of the domains

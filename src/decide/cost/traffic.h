@@ -40,25 +40,25 @@ Result<double> parse_model(std::string_view text);
 //   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
 //     h = 128·L, as in GPT-3's 96 layers of 12,288.
 //   - A step has 2²² tokens over all replicas, but each replica has at least one sequence of 4,096.
-//   - Activations have 2 bytes. Gradients are reduced in 4 bytes and parameters gathered in 2,
+//   - Activations have 2 bytes. Gradients are reduced in 4 bytes, and parameters are gathered in 2,
 //     as in Megatron's distributed optimizer.
-// With T tokens per replica and step, and a ring of n ranks that sends (n−1)/n of the reduced or
-// gathered bytes:
-//   tp   two all-reduces forward and two backward per layer, each of T/cp · h; one of the two
-//        is the attention's, the other the MLP's (the same bytes with sequence parallelism)
-//   cp   per layer, the keys and values of a rank's tokens go to all other ranks: once forward and,
-//        with their gradients, twice backward; one key-value head per eight query heads
-//   pp   T/(cp·tp) · h forward and the same backward
-//   dp   6 bytes for each of the rank's N/(tp·pp) parameters
-// With experts: eight per layer, two per token (Mixtral's values). So N is 17/3 of the dense model
-// that determines L and h, and 16/17 of N belong to the experts:
-//   ep   per layer, two copies of T/(cp·tp) · h out and back, forward and backward
-//   etp  the MLP's half of tp, for two copies of each token
-//   edp  like dp, for the rank's N·16/17/(etp·ep·pp) parameters
+// A replica has T tokens per step. A ring of n ranks sends (n−1)/n of the reduced or gathered
+// bytes. Traffic by kind:
+//   - tp: a layer has two all-reduces forward and two backward, each of T/cp · h. One is the
+//     attention's, the other the MLP's. Sequence parallelism does not change the bytes.
+//   - cp: per layer, the keys and values of a rank's tokens go to all other ranks, once forward
+//     and, with their gradients, twice backward. Eight query heads share one key-value head.
+//   - pp: each stage sends T/(cp·tp) · h forward and the same backward.
+//   - dp: there are 6 bytes for each of the rank's N/(tp·pp) parameters.
+// With experts, a layer has eight, and each token uses two (Mixtral's values). So N is 17/3 of the
+// dense model that determines L and h, and 16/17 of N belong to the experts:
+//   - ep: per layer, two copies of T/(cp·tp) · h go out and back, forward and backward.
+//   - etp: the traffic is the MLP's half of tp's, for two copies of each token.
+//   - edp: the traffic is like dp's, for the rank's N·16/17/(etp·ep·pp) parameters.
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 
 // The traffic between slots. A slot is a group of consecutive ranks that run on one node. An edge
-// has the sum of both directions, because every link has both.
+// contains the traffic of both directions, because every link has both.
 struct Graph {
   struct Edge {
     std::uint32_t to;

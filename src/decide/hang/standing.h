@@ -58,7 +58,7 @@ struct Standing {
 };
 
 Standing standing_of(const stacks::Process& process);
-// Returns the standing of a rank that has exited.
+// Returns the Standing of a rank that has exited.
 Standing standing_of_the_ended();
 
 // Returns the index of the innermost frame of the user's own code; frames.size(): there is none.
@@ -73,13 +73,14 @@ struct Group {
   std::vector<int> ranks;  // ascending
 };
 
-// Groups the ranks of many nodes by their standing; the cost depends on the number of groups.
+// Groups the ranks of many nodes by what their main threads do (Standing). The cost depends on the
+// number of groups.
 class Groups {
  public:
   void add(Standing standing, std::span<const int> ranks);
   bool some_communicate() const;
-  // Returns the groups, the largest first; among groups of equal size, the one with the lowest
-  // rank.
+  // Returns the groups, the largest first. Of two groups with equal size, the group with the lowest
+  // rank comes first.
   std::vector<Group> take() &&;
 
  private:

@@ -23,9 +23,10 @@ struct RankSample {
 // loop. If a rank shows more paths within the time limit, it makes progress.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
-// If a rank has made no progress for the whole time limit, a computation counts as progress only if
-// it lasts a tenth of the time limit, or longest_doubt if that is shorter. One busy sample in an
-// hour is not progress: the threads of a waiting rank wake up now and then too.
+// If a rank has made no progress for the whole time limit, a short computation does not count. To
+// count as progress, a computation has to last a tenth of the time limit, but at most
+// longest_doubt. One busy sample in an hour is not progress, because the threads of a waiting rank
+// wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
 struct Still {
@@ -48,12 +49,12 @@ class Stillness {
   // Takes the samples of all ranks, which have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
-  // Leaves out the last `time`, in which the job was suspended: it counts neither as a wait nor as
-  // progress.
+  // Leaves out the last `time`, in which the job was suspended. This time counts neither as a wait
+  // nor as progress.
   void leave_out(SteadyTime::duration time);
 
-  // Returns since when no live rank has made progress. nullopt before the first call of look(), and
-  // if all ranks have ended.
+  // Returns the time since which no live rank has made progress. nullopt before the first call of
+  // look(), and if all ranks have ended.
   std::optional<Still> still() const;
 
  private:

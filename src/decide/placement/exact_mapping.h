@@ -8,11 +8,11 @@
 
 namespace toprun::placement {
 
-// Nodes are equal if they have the same innermost domain and the same number of processes. Sibling
+// Two nodes are equal if they have the same innermost domain and number of processes. Two sibling
 // domains are equal if their contents are equal. Exchanging equal nodes or domains does not result
 // in a different assignment. If there are at most max_assignments different assignments, all are
-// searched. Otherwise the search ends after at most max_states partial assignments; perhaps the
-// search is complete before that limit.
+// searched. Otherwise the search ends after at most max_states partial assignments, or earlier if
+// it is complete.
 inline constexpr double max_assignments = 1 << 23;
 inline constexpr std::size_t max_states = 1 << 13;
 inline constexpr std::size_t max_exact_slots = 64;

@@ -16,17 +16,18 @@ struct GroupScore {
   cost::Kind kind = cost::Kind::tp;
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
-  std::size_t nodes = 0;              // highest number of nodes that a group of this kind uses
-  std::vector<std::size_t> spanning;  // by level: how many groups use several domains; a node in an
-                                      // unknown domain counts as a domain of its own
-  double cost = 0;                    // total time of all links per step, in seconds (mapping.h)
+  std::size_t nodes = 0;  // highest number of nodes that a group of this kind uses
+  // By level: how many groups use several domains. A node in an unknown domain counts as a domain
+  // of its own.
+  std::vector<std::size_t> spanning;
+  double cost = 0;  // total time of all links per step, in seconds (mapping.h)
 };
 
 // Returns one entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange
 // data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// Returns one line for each kind whose groups cannot all stay inside innermost domains: the reason.
+// Returns why groups cannot all stay inside innermost domains, one line for each such kind.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -53,8 +54,8 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
 // have; if this total is unknown, the row contains the lower bound.
 std::string groups_text(const GroupTable& table);
 
-// Returns a member for a JSON object: `"parallel": {orders: [{name, cost, groups: [{kind, size,
-// groups, spanning: {LEVEL: N}, cost}]}], bound, exact}`. Costs are in seconds, null if unknown.
+// Returns the member "parallel" of a JSON object: {orders: [{name, cost, groups: [{kind, size,
+// groups, spanning: {LEVEL: count}, cost}]}], bound, exact}. Costs are in seconds, null if unknown.
 std::string groups_json(const GroupTable& table);
 
 // Describes the quality of the mapping in one line: "links are busy …".
@@ -75,9 +76,9 @@ struct Teams {
                                      // by their first node
 };
 
-// Returns the teams of a kind. If `kind` is nullopt, selects a kind: kinds with several teams have
-// priority over kinds with a single team, and among equals the kind with the most traffic. Returns
-// nullopt if no group of this kind (or of any kind, if none is given) is on two nodes.
+// Returns the teams of a kind. If `kind` is nullopt, selects the kind with the most traffic among
+// the kinds with several teams, or else among the kinds with a single team. Returns nullopt if no
+// group of this kind (without `kind`: of any kind) is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

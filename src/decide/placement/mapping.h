@@ -29,8 +29,8 @@ double cost_of(const cost::Graph& graph, const cost::Ways& ways,
 // at most m − 1 other slots. So at most the slot's m − 1 largest flows stay inside the domain.
 double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
-// The input for map_slots(). Slot s has processes[n] ranks, where n is its node in the plain order.
-// So two nodes can be exchanged only if they have equal numbers of processes.
+// The input for map_slots(). Slot s has as many ranks as node plain[s] has processes. So two nodes
+// can be exchanged only if they have equal numbers of processes.
 struct Slots {
   const cost::Graph& graph;
   // The grid's dimensions, innermost first; their product is the number of slots.
@@ -42,11 +42,12 @@ struct Slots {
 };
 
 // Returns the best of these candidates:
-//   - the plain order;
-//   - orders from the grid: each dimension is split into prime factors, which are nested in any
-//     sequence. The slots then follow the plain order, or an order whose domains contain whole
-//     segments. The length of a segment is the product of the first factors;
-//   - an improvement of the best of these orders, by exchanges of pairs of nodes.
+//   - The plain order, which is the topology order.
+//   - Orders from the grid. Each dimension is split into prime factors, and all prime factors are
+//     nested in any sequence. The slots in this sequence get the nodes in plain order, or in an
+//     order whose domains contain whole segments. The length of a segment is the product of the
+//     first factors.
+//   - The best of these orders, improved by exchanges of pairs of nodes.
 // If there are at most max_assignments different assignments (see exact_mapping.h), all are
 // compared and the result is exact. The result is also exact if its cost equals the bound. The
 // plain order is returned if no candidate is cheaper. All limits are numbers of steps, not times,

@@ -14,7 +14,7 @@
 
 namespace toprun::placement {
 
-// A node of the job. Hosts are in the order in which they were given.
+// A node of the job. Hosts are in the caller's order.
 struct Host {
   std::string name;
   int nproc = 1;  // number of processes, ≥ 0
@@ -51,8 +51,8 @@ struct Placement {
   std::vector<std::string> spare;     // hosts that are not used, in the given order
   std::vector<std::string> warnings;
   std::vector<std::string> notes = {};  // from the map: the source of each of its facts
-  std::optional<Mapping> mapping = {};  // for a job with a plan: the quality of the order; its
-                                        // `nodes` are empty
+  // For a job with a plan: the quality of the order; Mapping::nodes is empty here.
+  std::optional<Mapping> mapping = {};
   // Filled only on request (explain.h): each function that makes a decision adds the reason.
   std::vector<std::string> explanation = {};  // for the order as a whole
   std::vector<std::string> node_explanations =
@@ -83,12 +83,12 @@ struct Constraints {
 // Orders the hosts. Order::topology sorts the domains of a level by the natural order of their
 // names (in a torus or ring, by Path::seat()). After these domains come the nodes without a domain
 // at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes are in
-// natural order of their names. Nodes whose place is unknown come last, in the given order.
+// natural order of their names. Nodes whose place is unknown come last, in the order of `hosts`.
 //
 // So in Crossings, `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the
 // innermost domain also makes the nodes of each outer domain consecutive. A ring leaves a domain
 // with consecutive nodes exactly once, which is the minimum if there are at least two domains. A
-// node in an unknown domain is alone in its own domain, so this node is consecutive in any order.
+// node in an unknown domain is alone in its own domain, so no order can split that domain.
 //
 // Finds each host by name in the map (topology::locate returns a map with the hosts' own names). If
 // two hosts have the same name (two agents on one host), both have the same place. Hosts that are

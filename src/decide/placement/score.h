@@ -72,10 +72,10 @@ bool all_links_assumed(const cost::Links& links);
 std::string score_text(const Score& score);
 
 // Returns {"schema": "toprun.topo_score/1", source, levels, nodes, bytes, links: [{level, gbps or
-// null if it is not a bottleneck, latency_us, assumed}], orders: [{name, crossings: {LEVEL: N},
+// null if it is not a bottleneck, latency_us, assumed}], orders: [{name, crossings: {LEVEL: count},
 // cost: {COLLECTIVE: {seconds, ratio: to least, worst: {level, name, flows, bytes, seconds} or
-// null}}}], minimum: {LEVEL: N}, least: {COLLECTIVE: seconds}, ring: as in topo_order, unplaced,
-// warnings}. `more`: further members to append, without the braces.
+// null}}}], minimum: {LEVEL: count}, least: {COLLECTIVE: seconds}, ring: as in topo_order,
+// unplaced, warnings}. `more`: further members to append, without the braces.
 std::string score_json(const Score& score, std::string_view more = {});
 
 }  // namespace toprun::placement

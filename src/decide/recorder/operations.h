@@ -15,8 +15,8 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  // The name without the backend. If ranks may mix variants of an operation, all these variants
-  // have the plainest of their names.
+  // The name without the backend. Variants of an operation that ranks may mix all have the name of
+  // the plainest variant.
   std::string_view name;
   // Elements are compared, not shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
@@ -31,8 +31,8 @@ struct Operation {
 // Looks up a recorded name: "nccl:all_reduce". For an unknown operation, only the name is compared.
 Operation operation_of(std::string_view recorded);
 
-// Whether this call ends a group of calls that NCCL starts together. Those calls have no state of
-// their own.
+// Whether this call ends a group of calls that NCCL starts together. The calls in the group have no
+// state of their own.
 bool ends_coalescing(std::string_view recorded);
 
 // Creates a finding about a group. The caller fills in the rest of the finding.
@@ -45,8 +45,8 @@ std::optional<Finding> mismatch(const GroupSummary& group);
 // longer have the call.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
-// Returns a text if the total sent differs from the total received, in an exchange that all ranks
-// have called; else "".
+// Returns a text if the total sent in an exchange differs from the total received; else "". All
+// ranks must have called the exchange.
 std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

@@ -13,16 +13,17 @@ namespace toprun::recorder {
 // A conclusion about one process group from the dumps of a hung job's ranks.
 struct Finding {
   enum class Kind {
-    mismatch,      // at one sequence number, the calls of `ranks` and `others` differ
-    behind,        // `ranks` never made the call in which `others` wait
-    silent,        // `ranks` belong to the group, but have no dump; `others` may wait for them
-    not_finished,  // all have made the call, but it has not ended on `ranks`, because of the
-                   // network or a GPU
-    held,          // `ranks` wait in another call themselves (`note`), so they are not the cause
-    left,          // `ranks` never made a call that has ended on `others`: the call failed there,
-                   // or the dumps are of different moments
-    unclear,       // `ranks` wait, or perhaps have not made the call: `note` says which facts are
-                   // missing
+    mismatch,  // at one sequence number, the calls of `ranks` and `others` differ
+    behind,    // `ranks` never made the call in which `others` wait
+    silent,    // `ranks` belong to the group, but have no dump; `others` may wait for them
+    // All have made the call, but it has not ended on `ranks`, because of the network or a GPU.
+    not_finished,
+    held,  // `ranks` wait in another call themselves (`note`), so they are not the cause
+    // `ranks` never made a call that has ended on `others`. The call failed on `others`, or the
+    // dumps are of different moments.
+    left,
+    // `ranks` wait, or perhaps have not made the call; `note` says which facts are missing.
+    unclear,
   };
   enum class Difference { none, operation, sizes, types };
 
@@ -53,8 +54,8 @@ std::string text_of(const Finding& finding);
 std::string label_of(const std::string& group, const std::string& description);
 std::string_view name_of(Finding::Kind kind);  // in JSON
 
-// Assigns ranks to groups whose members their dumps do not list. A rank is assigned to the group
-// with the same name in other dumps, if exactly one such group contains the rank.
+// Finds the group of each rank whose dump does not list the group's members. A rank is assigned to
+// the group with the same name in other dumps, if exactly one such group contains the rank.
 Summary attributed(Summary summary);
 
 }  // namespace toprun::recorder

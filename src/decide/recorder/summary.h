@@ -13,8 +13,8 @@
 
 namespace toprun::recorder {
 
-// The ranks of a process group in compact form, for messages. A group in a mesh needs only a few
-// runs, whatever its size.
+// Ranks at equal distances, as a compact form for messages. A process group in a mesh consists of
+// only a few such runs, whatever its size.
 struct Run {
   int first = 0;
   int count = 1;

@@ -23,7 +23,7 @@ struct PodAccess {
 };
 inline constexpr const char* service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// Reads this data. nullopt: this is not a pod, or the pod has no token.
+// Reads the pod's access data. nullopt: this is not a pod, or the pod has no token.
 std::optional<PodAccess> pod_access(const Environment& environment,
                                     const std::filesystem::path& folder = service_account);
 

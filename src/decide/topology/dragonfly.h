@@ -12,10 +12,10 @@ namespace toprun::topology {
 // Returns the group of each switch, by the switch's index; `no_group`: the switch is in no group.
 // Empty: the fabric is not a dragonfly.
 //
-// Each cable has a number: how many neighbours its two switches have in common. The cable is inside
-// a group if its number is more than half of the number of every other cable of these two switches.
-// A fabric is a dragonfly if it has at least two groups, most switch pairs in a group have a cable,
-// and most switches are in a group.
+// Each cable has a number: how many neighbours its two switches have in common. A cable is inside a
+// group if its number is more than half as large as the number of every other cable of its two
+// switches. A fabric is a dragonfly if it has at least two groups, most switch pairs in a group
+// have a cable, and most switches are in a group.
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switches);
 

@@ -47,25 +47,24 @@ struct Fabric {
 // Converts cables to paths. A switch's level depends only on its distance to the hosts: a leaf is
 // cabled to hosts, a spine to a leaf, and so on.
 //
-// leaf: a host's rails end on several leaves, so the unit of locality is a group of leaves. Two
-// leaves are in one group if at least half of the hosts of the smaller leaf are on both. Exception:
-// two leaves are not in one group if each of them has at least as many other hosts with the same
-// rail (for example, if only a management host is on both). If the hosts of a leaf are on separate
-// leaves with another rail (the storage rail of several racks), the leaf is in no group with those
-// leaves. If a host's rails end in several groups, the host belongs to the group that has most of
-// them.
+// At the leaf level, a domain is a group of leaves, because a host's rails end on several leaves.
+// Two leaves are in one group if at least half of the hosts of the smaller leaf are on both.
+// Exception: the two leaves stay apart if each also has at least as many hosts of its own on the
+// same rail (for example, if only a management host is on both). If the hosts of a leaf are on
+// separate leaves with another rail, the leaf is in no group with those leaves. An example is the
+// storage rail of several racks. If a host's rails end in several groups, the host belongs to the
+// group that has most of these rails.
 //
-// upper levels: level n joins all switches that are connected through switches at distance n or
+// Above the leaves, level n joins all switches that are connected through switches at distance n or
 // less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two
 // upper levels: the groups and the whole fabric.
 //
-// domain_gbps: the total bandwidth of each domain's cables to the outside, if each cable is listed
-// once. `links` contain the minimum of each level.
+// `domain_gbps` contains the total bandwidth of each domain's cables to the outside, if each cable
+// is listed once. `links` contain the minimum of each level.
 //
-// Two adapters with the same name on one host mean that several machines have this host name:
-// there is a warning, and the host is left out. If no cable connects two parts of the fabric, they
-// become separate domains at the top, with a warning. Errors: no host at all; more levels than
-// max_levels.
+// Two adapters with the same name on one host mean that several machines have this host name. Such
+// a host is left out, with a warning. If no cable connects two parts of the fabric, they become
+// separate domains at the top, with a warning. Errors: no host at all; more levels than max_levels.
 Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
                              const std::vector<FabricPort>& ports);
 

@@ -29,13 +29,12 @@ struct HttpsAnswer {
   bool is_last = false;  // the server closes the connection after this answer
 };
 
-// One connection with TLS 1.2 (mbed TLS 2.28) or newer, for consecutive requests:
-//
-//   open → get … get;  after an error the object is unusable
+// One connection with TLS 1.2 (mbed TLS 2.28) or newer, for consecutive requests. Call open() once,
+// then get() for each request. After an error, the object is unusable.
 //
 // All functions block, at most until the deadline. Errors: no answer by the deadline, connection
 // refused, an untrusted certificate, no TLS, no HTTP, a body that is too long. An error contains
-// only the reason. Before the reason, the caller prints the request.
+// only the reason, so the caller prints the request before it.
 class HttpsConnection {
  public:
   static std::expected<HttpsConnection, std::string> open(const hosts::Address& address, int port,

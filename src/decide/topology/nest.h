@@ -11,14 +11,14 @@ namespace toprun::topology {
 // domains stay separate levels, because their names carry additional information.
 //
 // Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
-// are in both maps do not show which level is the outer one, the names of the levels decide. From
-// the outermost to the innermost: region, zone, others, nvlink. If the names do not decide, the
+// are in both maps do not show which level is the outer one, the names of the levels decide.
+// Outermost first, the order is region, zone, other names, nvlink. If the names do not decide, the
 // level of `first` is the outer one.
 //
 // A host must have the same name in both maps (see match.h). Errors: neither of two levels is
 // inside the other; there are more than max_levels. The message for the first error names both
-// sources. For each of the two levels, it also names a domain that spans several domains of the
-// other level, and hosts in this domain.
+// sources. For each of the two levels, the message also names a domain that spans several domains
+// of the other level, and hosts in this domain.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -24,17 +24,18 @@ struct NvlinkDomain {
 };
 
 // Whether the node's GPUs can share an NVLink domain with GPUs on other nodes. If the GPUs cannot
-// share such a domain, it is useless to start nvidia-smi. The condition: the driver has channels
-// for memory exchange between nodes (IMEX). `root`: the folder that contains proc and dev.
+// share such a domain, it is useless to start nvidia-smi. They can if the driver has channels for
+// memory exchange between nodes (IMEX). `root`: the folder that contains proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
 
 // Returns the nvidia-smi command that prints a node's domain.
 std::vector<std::string> nvlink_command();
 
-// Parses a node's domain from the output of
+// Parses a node's domain from the output of this command:
 //   nvidia-smi --query-gpu=fabric.clusterUuid,fabric.cliqueId --format=csv,noheader
 // The output has one line per GPU: "UUID, CLIQUE", or N/A for a GPU without a domain. nullopt: no
-// GPU has a domain. Errors: GPUs with different domains (the message names both); any other line.
+// GPU has a domain. It is an error if GPUs have different domains (the message names both), or a
+// line another form.
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
 // Builds a map with the level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in

@@ -58,7 +58,7 @@ inline constexpr std::string_view written_none = "-";
 
 // Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
 // from the outermost level down to this domain. Copies of a path share their memory until one of
-// them is changed: in a network of 100,000 hosts, most hosts have the same path as their
+// them is changed, because in a network of 100,000 hosts, most hosts have the same path as their
 // neighbours. Two threads must not use copies at the same time.
 class Path {
  public:
@@ -89,9 +89,9 @@ class Path {
   // Returns the address of the domains in memory. Two paths have the same address only if the paths
   // are equal.
   const void* identity() const { return shared_.get(); }
-  // Returns the seat, for networks that are not trees: the host's position among the hosts in its
-  // innermost domain, and so also that domain's position among its neighbours. If the seat is 0 for
-  // all hosts, the order of their names counts.
+  // Returns the seat, which is needed for networks that are not trees. The seat is the host's
+  // position among the hosts in its innermost domain. So seats also show that domain's position
+  // among its neighbours. If the seat is 0 for all hosts, the order of their names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {
     own();
@@ -113,7 +113,8 @@ class Path {
   struct Shared {
     std::vector<Domain> domains;
     std::size_t seat = 0;
-    // Empty: `text` and `known` are not computed yet. They are computed once for all copies.
+    // If `text` is empty, `text` and `known` are not computed yet. They are computed once for all
+    // copies.
     std::string text;
     bool known = false;
   };

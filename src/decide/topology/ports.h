@@ -12,8 +12,8 @@
 
 namespace toprun::topology {
 
-// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0; ibstat calls this GUID
-// "Port GUID". The adapter's own GUID, "Node GUID", is a different number.
+// A port of an InfiniBand adapter. The port's GUID is the lower half of its GID 0; ibstat calls
+// this GUID "Port GUID". The adapter's own GUID, "Node GUID", is a different number.
 struct Port {
   std::string device;  // "mlx5_ib0"
   int number = 1;      // on the adapter
@@ -43,8 +43,8 @@ Result<std::vector<Port>> parse_ports(std::string_view text);
 // Returns the members that reported at least one port.
 std::vector<HostPorts> ports_of(std::span<const Member> members);
 
-// Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP; no public
-// documentation exists; Azure's own tools read this form): a topology.conf with ports as nodes.
+// Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP). No public
+// documentation exists, but Azure's own tools read this form: a topology.conf with ports as nodes.
 //   SwitchName=ibsw2 Nodes=0x155dfffd341acb,0x155dfffd341b0b
 //   SwitchName=ibsw7 Switches=ibsw1,ibsw2
 // The ports identify the hosts. A host may have ports on several leaves; fabric.h describes the

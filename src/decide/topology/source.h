@@ -12,8 +12,8 @@
 
 namespace toprun::topology {
 
-// The answer of a node's cloud to the query for the node's place, not parsed yet. If `text` and
-// `trouble` are both empty, the cloud has no such attribute.
+// A cloud's answer about a node's place, not parsed yet. If `text` and `trouble` are both empty,
+// the cloud has no attribute for the place.
 struct CloudEvidence {
   std::string cloud;                // "gcp", the --topology option
   std::optional<std::string> text;  // is_plain() in cloud.h accepts it
@@ -40,7 +40,7 @@ struct Member {
 };
 
 // The time limit for the queries of `auto`. During the join, each node collects its own data. After
-// the join, other programs run on the root's node, all at the same time.
+// the join, the root's node runs further programs, all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
 // The time limit for a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};
@@ -66,8 +66,8 @@ enum class Fault {
   final,    // the error is final, because the job's own data contradict each other
 };
 
-// One kind of evidence. To add a kind, add a file with its parser and its `read`, and a row in
-// sources.cc.
+// A source of the members' places. To add a source, add a file with its parser and its `read`, and
+// a row in sources.cc.
 struct Source {
   std::string_view option;  // the --topology option for it: "slurm"; "" for a file's path
   std::string_view needs;   // the data that the source reads, for messages
@@ -86,14 +86,14 @@ std::vector<std::string> source_names();
 bool names_source(std::string_view topology);
 
 // Finds the members' places, under the members' names. The sources of one option run one after the
-// other until every member's place is known. If slow sources are still needed, those of all options
-// start together. The results of all options become one tree (nest.h). `auto` uses all plausible
-// options. The NVLink domains that the nodes reported are added to every option's result. If the
-// results of two options contradict each other, the option that comes first in the table wins, with
-// a warning. Map::notes names the source of each fact. Empty Map::source: nothing is known (with
-// `auto` only). Errors: a requested file or source cannot be read or parsed (file:line:column); two
-// pieces of evidence contradict each other (the message names both). With `auto`, unreadable
-// evidence is a warning.
+// other until every member's place is known. If slow sources are still needed, the slow sources of
+// all options start together. The results of all options become one tree (nest.h). `auto` uses all
+// plausible options. The NVLink domains that the nodes reported are added to every option's result.
+// If the results of two options contradict each other, the option that comes first in the table of
+// sources wins, with a warning. Map::notes names the source of each fact. Empty Map::source:
+// nothing is known (with `auto` only). Errors: a requested file or source cannot be read or parsed
+// (file:line:column); two pieces of evidence contradict each other (the message names both). With
+// `auto`, unreadable evidence is a warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

@@ -28,10 +28,10 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-// Returns the argument of --env that sets a variable in the container. The argument is "NAME" if
-// `environment`, which the runtime's program gets, already contains the value: the process list
-// then does not show the value. Otherwise the argument is "NAME=VALUE". A secret is always added to
-// `environment` first.
+// Returns the argument of --env that sets a variable in the container. `environment` is the
+// environment of the runtime's program. If it already contains the value, the argument is only
+// "NAME", so that the process list does not show the value. Otherwise the argument is "NAME=VALUE".
+// A secret is always added to `environment` first.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 

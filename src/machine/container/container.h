@@ -49,7 +49,7 @@ struct Request {
   bool empty() const { return image.empty(); }
 };
 
-// Makes the host paths absolute: the image's, if it is a file or folder, and those of the binds.
+// Makes the host paths absolute: the paths of the binds and of an image file or folder.
 void make_absolute(Request& request, std::string_view folder);
 
 // Parses SRC[:DST[:ro|rw]], the value of --bind; without DST, SRC is mounted at its own path. SRC

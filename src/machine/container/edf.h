@@ -20,7 +20,7 @@ inline constexpr std::size_t max_edf_files = 100;  // all files that one EDF use
                                                    // indirectly
 
 // The content of one environment definition file (EDF) for CSCS' container engine
-// (docs.cscs.ch/software/container-engine/edf). An EDF may be based on others (`bases`).
+// (docs.cscs.ch/software/container-engine/edf). An EDF may be based on other EDFs (`bases`).
 struct Edf {
   std::vector<std::string> bases;
   std::optional<std::string> image;
@@ -28,12 +28,10 @@ struct Edf {
   std::optional<bool> entrypoint;
   std::optional<bool> writable;
   std::vector<Bind> mounts;
-  std::vector<std::pair<std::string, std::string>> env;  // ${NAME} is not replaced yet; a variable
-                                                         // with the value "" is unset in the
-                                                         // container
+  // In `env`, ${NAME} is not replaced yet. A variable with the value "" is unset in the container.
+  std::vector<std::pair<std::string, std::string>> env;
   std::vector<std::pair<std::string, std::string>> annotations;  // "com.hooks.ssh.enabled"
-  std::vector<std::string> notes;                                // settings that have no effect
-                                                                 // here
+  std::vector<std::string> notes;  // settings that have no effect here
 };
 
 // Parses an EDF, and replaces ${NAME} by the variable's value in `environment`. Exception: in the

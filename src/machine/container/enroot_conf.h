@@ -23,8 +23,8 @@ struct EnrootSetting {
 using EnrootConf = std::map<std::string, EnrootSetting, std::less<>>;
 
 // Parses enroot.conf (doc/configuration.md and config::init in enroot). A line consists of a name,
-// blanks or "=", and a value, which bash evaluates. If several lines set the same name, the first
-// one counts, even if it was in an earlier call. Lines of another form are ignored, as by enroot.
+// blanks or "=", and a value, which bash evaluates. If several lines set the same name, in one call
+// or in several, the first line counts. Lines of another form are ignored, as by enroot.
 void parse_enroot_conf(std::string_view text, std::string_view label, EnrootConf& conf);
 
 // Replaces $NAME, ${NAME}, ${NAME-WORD}, ${NAME:-WORD} and $(id -u) in a value and removes quotes,

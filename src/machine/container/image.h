@@ -24,7 +24,8 @@ enum class ImageKind {
 // folder has to be "./folder".
 //
 // Reference: [TRANSPORT://][USER@][REGISTRY/]NAME[:TAG][@DIGEST], in the grammar of the
-// distribution project (reference/reference.go). enroot's REGISTRY#NAME has the same meaning.
+// distribution project (reference/reference.go). The form REGISTRY#NAME (enroot) has the same
+// meaning.
 struct Image {
   ImageKind kind = ImageKind::reference;
   std::string transport = {};  // "docker", "oras" …, as the user typed it; empty: the user typed
@@ -59,9 +60,9 @@ std::string_view kind_name(ImageKind kind);
 
 // Checks an image that is a file or folder before a runtime uses it. The file or folder has to
 // exist, to be readable, and to be of the kind that its name says. A SIF file also has to be for
-// this machine's architecture. (Its header is a launch line of 32 bytes, magic, version,
-// architecture: github.com/apptainer/sif pkg/sif.) `machine` is the machine name from uname(2);
-// empty: any machine. Images that are not paths are accepted.
+// this machine's architecture. The header of a SIF file has a launch line of 32 bytes, magic,
+// version and architecture (github.com/apptainer/sif pkg/sif). `machine` is the machine name from
+// uname(2); empty: any machine. Images that are not paths are accepted.
 Result<void> check_image_file(std::string_view image, std::string_view host,
                               std::string_view machine);
 

@@ -21,7 +21,7 @@ SourcedPath containers_path(const Environment& environment);
 // is not set.
 std::optional<SourcedPath> caches_path(const Environment& environment);
 
-// Checks that no other user can have put files at this path: a shared $SCRATCH and /var/tmp are
+// Checks that no other user can have put files at this path. A shared $SCRATCH and /var/tmp are
 // open to all users. The error names the path and its owner.
 Result<void> check_path(const SourcedPath& sourced, const Environment& environment);
 

@@ -61,11 +61,11 @@ inline constexpr std::chrono::milliseconds lock_interval{100};  // between two a
 
 // Makes a runtime's product, unless the product already exists. The product is the image file or
 // container that the runtime needs before the start (Runtime::product). If several processes or
-// nodes share the product's folder, one of them makes the product and the others wait. For this,
-// each of them uses a lock in the product's folder and holds the lock as long as this object
-// exists. Another file in that folder records the product's image. If there is no such file, the
-// user made the product.
+// nodes share the product's folder, one of them makes the product and the others wait. Each of them
+// uses a lock in the product's folder and holds it as long as this object exists. Another file in
+// that folder records the product's image. If this record is missing, the user made the product.
 //
+// try_begin() decides what to do:
 //   try_begin() --another process makes it--> wait, try again
 //               --it does not exist--> make: run all of commands(), then completed()
 //               --it exists, or nothing has to be made--> ready
@@ -77,8 +77,8 @@ class Preparation {
               const Environment& environment);
 
   // Determines the state and takes the lock, without waiting. Errors: the product was made from
-  // another image, or from a file that has changed since; its folder cannot be created; another
-  // user could have created it.
+  // another image, or from a file that has changed since; the product's folder cannot be created;
+  // another user could have created the product.
   Result<State> try_begin();
   std::vector<Command> commands() const { return runtime_.creation(run_, node_, environment_); }
   // Explains a command's failure from its output, in the user's terms if the cause is known.
@@ -109,8 +109,8 @@ class Preparation {
 };
 
 // Carries out a whole Preparation in one call, for callers that may block. The call waits at most
-// creation_limit for the lock, and as long for each command. `say` gets a line when the call begins
-// to make the product or to wait.
+// creation_limit for the lock, and at most creation_limit for each command. `say` gets a line when
+// the call begins to make the product or to wait.
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);

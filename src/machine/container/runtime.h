@@ -28,7 +28,7 @@ struct Node {
   // The setting that disables user namespaces, such as "user.max_user_namespaces=0"; empty: none
   // found.
   std::string userns_off = {};
-  // The hard limits, which only root may raise: a runtime that requests more does not start.
+  // The hard limits, which only root may raise. A runtime that requests more does not start.
   std::optional<rlim_t> hard_memlock = {};  // bytes; unset: unlimited
   std::optional<rlim_t> hard_nofile = {};
   std::optional<rlim_t> hard_nproc = {};
@@ -79,8 +79,8 @@ class Runtime {
   virtual std::optional<SourcedPath> product(const Run&, const Environment&) const {
     return std::nullopt;
   }
-  // Returns the commands that make the product, in order. prepare() (machine/container/prepare.h)
-  // runs them if the product does not exist yet.
+  // Returns the commands that make the product, in order. If the product does not exist yet,
+  // prepare() (machine/container/prepare.h) runs them.
   virtual std::vector<Command> creation(const Run&, const Node&, const Environment&) const {
     return {};
   }
@@ -89,7 +89,7 @@ class Runtime {
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
   // Returns the command that removes what remains of an interrupted start, including the container
-  // if it still exists. nullopt: nothing can remain. Only for a run with an id.
+  // if it still exists. nullopt: nothing can remain. The run must have an id.
   virtual std::optional<Command> removal(const Run&, const Environment&) const {
     return std::nullopt;
   }
@@ -97,11 +97,12 @@ class Runtime {
   virtual std::vector<std::string> notes(const Run& run) const;
   // Returns the command that writes a new image file from `source`, a reference or an archive.
   // Caches and temporary files are outside of the home folder if SCRATCH and TMPDIR are set. Error
-  // (exit_usage): the runtime does not write files, or not from this source.
+  // (exit_usage): the runtime does not write image files, or not from this source.
   virtual Result<Command> build(std::string_view source, const std::string& file,
                                 const Environment& environment) const;
-  // Returns, for pyxis, the options with which the engine's own command starts the agents in the
-  // container. Empty for all other runtimes: an agent starts their containers with command().
+  // For pyxis, returns options for the engine's own command, which then starts the agents in the
+  // container. Empty for all other runtimes, because an agent starts their containers with
+  // command().
   virtual std::vector<std::string> step_options(const Run&) const { return {}; }
   // Explains why the runtime failed, from the runtime's output on stderr: for example "user
   // namespaces are off: set kernel.unprivileged_userns_clone=1". Known causes: the image does not

@@ -31,10 +31,10 @@ std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
                                      std::span<const fabric::Device> devices,
                                      std::span<const fabric::PciPlace> gpus);
 
-// Returns the addresses of PCI bridges above these functions that redirect traffic between devices
-// through the CPU. The cause is P2P Request Redirect in the bridge's Access Control Services (PCI
-// Express Base Specification, "ACS Extended Capability"). Only root can read the registers; for
-// other users the list is empty.
+// Returns the addresses of PCI bridges that redirect traffic between devices through the CPU. Only
+// bridges above these PCI functions are examined. The cause is P2P Request Redirect in the bridge's
+// Access Control Services (PCI Express Base Specification, "ACS Extended Capability"). Only root
+// can read the registers; for other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
 // Whether "P2P Request Redirect" is on in the configuration space of a bridge.
@@ -52,8 +52,8 @@ bool has_verbs_library(const fabric::Sysfs& sysfs, const Environment& environmen
 // 0000:1a:00". Codes for a program's own errors are left out. Empty for users without permission to
 // read the log.
 std::set<std::string> logged_gpu_faults();
-// Returns the fault in a record of the kernel's log ("6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79,
-// …"); empty if there is no fault.
+// Returns the fault in a record of the kernel's log; empty if there is no fault. A record with a
+// fault is "6,12,345,-;NVRM: Xid (PCI:0000:1a:00): 79, …".
 std::string gpu_fault_in(std::string_view record);
 
 struct Space {
@@ -92,8 +92,8 @@ struct TrackedConnections {
 // causes a finding.
 struct Facts {
   fabric::NodeFabric network;
-  std::string own_name_leads_to;   // the addresses of the host's name, if other hosts cannot reach
-                                   // this host by its name; else empty
+  // Addresses of the host's name, if other hosts cannot reach this host by its name; else empty.
+  std::string own_name_leads_to;
   int gpu_functions = 0;           // number of GPUs on the PCI bus
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module with which adapters access GPU memory

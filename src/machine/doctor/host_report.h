@@ -36,8 +36,8 @@ enum class Checks { with_findings, all };
 
 // Returns a report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"},
 // and at the end {"host", "time", "lines": the number of lines before}. Long texts are shortened,
-// so that no line is longer than max_line_bytes. (srun splits lines above 1,024 bytes and mixes the
-// pieces of several tasks.)
+// so that no line is longer than max_line_bytes. Above 1,024 bytes, srun splits lines and mixes the
+// pieces of several tasks.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
@@ -74,8 +74,8 @@ struct ValueGroup {
 // Groups the hosts by value: the group with most hosts first, groups of equal size by value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
-// Smaller clock differences are ignored, because the measurement includes the time that an ssh
-// login needs to answer, or that the nodes of a launch need to join.
+// Smaller clock differences are ignored, because the measurement includes a delay: the answer time
+// of an ssh login, or the time in which a launch's nodes join.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 
 // A finding shared by several hosts.

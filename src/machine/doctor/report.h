@@ -8,14 +8,14 @@
 
 namespace toprun::doctor {
 
-// The exit codes of `toprun doctor` if the worst finding is a warning, or an error. If nothing is
+// The exit codes of `toprun doctor` if its worst finding is a warning or an error. If nothing is
 // worse than a note, the exit code is 0.
 inline constexpr int exit_warning = 3;
 inline constexpr int exit_error = 4;
 int exit_code(Severity worst);
 
-// Returns the findings as lines, the worst first. The last line contains the number of checks that
-// found nothing, and of those that do not apply to this machine. With `all`, each of these checks
+// Returns the findings as lines, the worst first. The last line contains two numbers: how many
+// checks found nothing, and how many do not apply to this machine. With `all`, each of these checks
 // has its own line instead. Each line begins with `host`, which is empty if there is only one
 // machine.
 std::string findings_text(const std::vector<Finding>& findings, bool all,
@@ -23,10 +23,11 @@ std::string findings_text(const std::vector<Finding>& findings, bool all,
 // Returns the findings of several hosts. The evidence of each finding begins with its hosts' names.
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts);
 
-// Returns the commands that correct the findings, in the order of the table of checks: drivers are
-// loaded before the services that need them are started. A comment above each names the finding
-// and, if several hosts were examined, the hosts. A finding without commands has a second comment:
-// what to do. The commands for hosts with names log in to each host by ssh.
+// Returns the commands that correct the findings, in the order of the table of checks, so that
+// drivers are loaded before the services that need them are started. A comment above a finding's
+// commands names the finding and, if several hosts were examined, the hosts. If a finding has no
+// commands, a second comment says what to do. If the hosts have names, the commands log in to each
+// host by ssh.
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host = {});
 std::string fixes_text(const std::vector<SharedFinding>& findings);
 

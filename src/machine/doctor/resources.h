@@ -45,7 +45,7 @@ std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs);
 inline constexpr std::string_view bytes_unit = "bytes";
 
 // A check for a resource that may be too small for a job. `toprun doctor` reports a finding for one
-// machine. A launch reports it in one line for all nodes of the job.
+// machine. A launch reports a finding in one line for all nodes of the job.
 struct Need {
   std::string_view id;    // the check's id: "open-files"
   std::string_view fine;  // the text if there is enough of the resource

@@ -31,8 +31,8 @@ struct TraitRow {
   // does not compare this trait.
   std::string_view in_launch = {};
   std::string (*place)(const Facts&) = nullptr;  // Trait::place; null: empty
-  // For --fix: a command with {} twice. The first is replaced by the place, the second by the value
-  // that most hosts have. Empty: no command.
+  // For --fix: a command with {} twice. Trait::place replaces the first {}, and the value that most
+  // hosts have replaces the second. Empty: no command.
   std::string_view command = {};
 };
 std::span<const TraitRow> trait_rows();

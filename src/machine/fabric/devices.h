@@ -11,7 +11,7 @@
 
 namespace toprun::fabric {
 
-// RDMA devices as described by the kernel below /sys/class/infiniband (Linux:
+// RDMA devices as described by the kernel below /sys/class/infiniband (Linux's
 // Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/core/sysfs.c).
 
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };

@@ -24,7 +24,7 @@ enum class GidScope : std::uint8_t {
   ipv6,             // all other addresses
 };
 
-// An entry of a port's GID table (Linux: Documentation/ABI/stable/sysfs-class-infiniband).
+// An entry of a port's GID table (Linux's Documentation/ABI/stable/sysfs-class-infiniband).
 struct Gid {
   int index = 0;
   GidBytes bytes{};

@@ -11,7 +11,7 @@
 
 namespace toprun::fabric {
 
-// Network devices as described by the kernel below /sys/class/net (Linux:
+// Network devices as described by the kernel below /sys/class/net (Linux's
 // Documentation/ABI/testing/sysfs-class-net) and in /proc/net.
 
 enum class InterfaceKind : std::uint8_t {
@@ -50,9 +50,9 @@ inline constexpr std::size_t max_interfaces = 1024;
 // Reads all devices, in natural order of their names.
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
-// Like read_interfaces(), but without MTU, speed, legs and exact kind, in half the time. Only
-// VLANs, physical interfaces and loopback have the right kind. Reading a speed is slow: the kernel
-// requests it from the adapter while it holds the lock of the whole network stack.
+// Like read_interfaces(), but without MTU, speed, legs and exact kind, in half the time. The kind
+// is right only for VLANs, physical interfaces and loopback. Reading a speed is slow, because the
+// kernel requests it from the adapter while it holds the lock of the whole network stack.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
 // Reads the interface's speed; 0: unknown.

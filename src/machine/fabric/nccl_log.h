@@ -16,7 +16,7 @@ namespace toprun::fabric {
 // Parses the output in NCCL_DEBUG_FILE of NCCL 2.10 to 2.30 and RCCL, with NCCL_DEBUG=INFO and
 // NCCL_DEBUG_SUBSYS=INIT,NET: lines "HOST:PID:TID [DEVICE] NCCL INFO …".
 
-// An adapter in the line "NET/IB : Using [0]mlx5_0:1/RoCE …".
+// An adapter that NCCL uses. NCCL logs it in the line "NET/IB : Using [0]mlx5_0:1/RoCE …".
 struct UsedAdapter {
   std::string name;
   int port = 1;
@@ -31,8 +31,8 @@ struct Transport {
   int receiving = 0;        // "[receive]": the number of channels that receive
   int receiving_with_gpu_direct = 0;
 
-  // Whether data avoids the copy in host memory. Also true if this is so only for received data, as
-  // NCCL chooses for older GPUs without NVLink.
+  // Whether data avoids the copy in host memory. Also true if only received data avoids the copy,
+  // as NCCL chooses for older GPUs without NVLink.
   bool is_gpu_direct() const;
 };
 
@@ -71,8 +71,8 @@ struct NcclLog {
 bool uses_plain_sockets(const NcclLog& log);
 
 // Returns the line of the log that best explains why NCCL did not use this path. Lines are ranked
-// by their cause, not by their position: a missing plugin explains nothing on a network that needs
-// no plugin. Empty: no line explains it.
+// by their cause, not by their position. For example, a missing plugin explains nothing on a
+// network that needs no plugin. Empty: no line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
 // Reads a log while NCCL writes it, in pieces of any length. A line counts once it is complete.

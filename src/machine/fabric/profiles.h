@@ -35,7 +35,7 @@ struct Profile {
   std::string_view title;       // "Google A3 Mega, GPUDirect-TCPXO"
   std::span<const Clue> clues;  // all clues have to be present
   // A script that bash sources after setting `variables`. The script sets variables for the machine
-  // on which the script runs. toprun contains no copy of these values, because a copy would become
+  // on which the script runs. The values are not copied into toprun, because a copy would become
   // outdated.
   std::string_view script = {};
   std::span<const ProfileVariable> variables;

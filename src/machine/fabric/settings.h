@@ -18,7 +18,7 @@
 namespace toprun::fabric {
 
 // Decides on the environment variables for the network of a node's workers (NCCL, Gloo and UCX),
-// and gives a reason for each. decide() is pure: all its input is in `NodeFabric`.
+// and gives a reason for each. The function decide() is pure: all its input is in `NodeFabric`.
 
 struct NcclVersion {
   int major = 0, minor = 0, patch = 0;
@@ -108,7 +108,8 @@ void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 // Returns each variable that toprun decides on, in a fixed order, with the reason why toprun sets
 // it or leaves it alone. Then the profile's other variables follow, sorted by name. Values from the
 // user or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value
-// is wrong on this node. Only for a job on several nodes: within one node NCCL needs no network.
+// is wrong on this node. Call decide() only for a job on several nodes, because NCCL needs no
+// network within one node.
 std::vector<Setting> decide(const NodeFabric& node);
 
 // Whether toprun has to put this setting into the environment.
@@ -118,23 +119,23 @@ bool is_ours(const Setting& setting);
 // 400 Gb/s", "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
 std::string summary_of(const NodeFabric& node);
 
-// Returns why NCCL would use plain sockets on this node: no usable port, or a setting. nullopt:
-// NCCL uses RDMA, or the transport of the node's profile.
+// Returns why NCCL would use plain sockets on this node: no usable port, or a setting. Returns
+// nullopt if NCCL uses RDMA, or the transport of the node's profile.
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
 // Returns settings of the user or of an nccl.conf that cannot be intended on this node, one
-// sentence each; a launch warns about them. The mistakes are: RDMA is switched off; devices or GIDs
-// do not exist or lead nowhere; ports have another purpose; a requested fabric's clues are missing;
-// values are in quotes; NCCL does not know a name.
+// sentence each; a launch warns about them. Settings are mistakes if they switch RDMA off; if their
+// devices or GIDs do not exist or lead nowhere; if their ports have another purpose; if a requested
+// fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
-// Returns all mistakes(), and also values that only differ from those of decide().
+// Returns all mistakes(), and also settings whose values merely differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);
 
-// Faster variants of the functions that read the network. A launch waits for their results, and a
-// large machine has some thousand files. These variants read only the data that choose_ports(),
-// decide(), mistakes(), why_no_rdma() and summary_of() use. Those five functions return the same
-// results as with all data. Data that is only shown to people is not read.
+// Faster variants of the functions that read the network. A launch waits for these functions, and a
+// large machine has some thousand files to read. These variants read only the data that
+// choose_ports(), decide(), mistakes(), why_no_rdma() and summary_of() use. Those five functions
+// return the same results as with all data. Data that is only shown to people is not read.
 
 // `named_gid`: an entry that is always read from each GID table.
 std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,

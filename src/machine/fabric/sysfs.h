@@ -24,10 +24,8 @@ std::optional<std::uint64_t> parse_count(std::string_view text);
 class Folder {
  public:
   explicit Folder(const std::string& path);
-  explicit operator bool() const {
-    return static_cast<bool>(folder_);
-  }  // whether the folder
-     // exists
+  // Whether the folder exists.
+  explicit operator bool() const { return static_cast<bool>(folder_); }
   // Like Sysfs::text(), number(), names() and link().
   std::optional<std::string> text(const std::string& path) const;
   std::optional<std::int64_t> number(const std::string& path) const;

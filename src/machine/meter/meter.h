@@ -28,8 +28,8 @@ struct NamedGpu {
   bool operator==(const NamedGpu&) const = default;
 };
 
-// How long to wait before the GPUs are read again, and how long if the last read found no GPUs.
-// nvidia-smi takes up to a second of CPU time, so it runs rarely.
+// How long to wait between two reads of the GPUs, normally and after a read that found no GPUs.
+// Because nvidia-smi takes up to a second of CPU time, it runs rarely.
 inline constexpr std::chrono::seconds between_gpu_looks{10};
 inline constexpr std::chrono::seconds after_vain_gpu_look{60};
 inline constexpr std::chrono::seconds nvidia_limit{5};
@@ -41,7 +41,7 @@ std::vector<NamedGpu> read_gpus(const Environment& environment, const std::files
 
 // Parses the output of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
 // --format=csv,noheader,nounits: percent and MiB. A malformed line becomes a GPU without values, so
-// that the other GPUs keep their numbers. A warning is not a GPU.
+// that the other GPUs keep their numbers. A line with a warning does not count as a GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
 // Returns the index of a rank's GPU in `gpus`. If `visible` is unset, this index is the local rank.
@@ -54,6 +54,7 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
 // The latest values of a host's GPUs. One thread reads the GPUs while other threads use the last
 // values, because a driver may be slow or hang.
 //
+// The states:
 //   due → begin() → reading → end() → not due, until between_gpu_looks or after_vain_gpu_look
 //   later
 class LastGpus {

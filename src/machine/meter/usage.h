@@ -32,11 +32,11 @@ struct Rank {
   std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: no output
                                                           // yet
   std::optional<Gpu> gpu = {};
-  // The last line that its output shows, without secrets, at most longest_last_line. Empty: no
-  // output, or not requested.
+  // The last line that the rank's output shows, without secrets, at most longest_last_line. Empty:
+  // no output, or not requested.
   Outside last_line = {};
   int pid = 0;  // process id on the host; 0: the rank has ended, or its id is unknown
-  // Its last lines, each like last_line, at most most_last_lines. Empty: no output, or not
+  // The rank's last lines, each like last_line, at most most_last_lines. Empty: no output, or not
   // requested.
   std::vector<Outside> last_lines = {};
 

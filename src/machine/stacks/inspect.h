@@ -49,8 +49,9 @@ struct Process {
   pid_t pid = 0;
   std::string command = {};          // comm; empty: the process is gone
   std::vector<Thread> threads = {};  // the main thread first
-  std::string no_python = {};  // why no Python frames could be read, and the fix, as a phrase;
-                               // empty: the frames were read, or the process is not Python
+  // Why no Python frames could be read, and the fix, as a phrase. Empty if the frames were read, or
+  // if the process is not Python.
+  std::string no_python = {};
   std::vector<Process> children = {};
 };
 
@@ -62,8 +63,8 @@ inline constexpr std::chrono::milliseconds memory_limit{1'000};  // time limit f
                                                                  // memory
 
 // Reads the state of a process and its descendants as far as possible. If this code does not know
-// the version of Python, it uses py-spy, if py-spy is in the PATH of `environment`. Blocks up to
-// look_limit.
+// the version of Python, inspect() uses py-spy, if py-spy is in the PATH of `environment`. Blocks
+// up to look_limit.
 Process inspect(pid_t pid, const Environment& environment = {});
 
 // Reads the main thread's Python stack repeatedly; finds the interpreter only once.

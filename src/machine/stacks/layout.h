@@ -31,17 +31,17 @@ struct Layout {
   std::uint32_t frame = 0;                 // frame, cframe, current_frame
   std::uint32_t frame_in_cframe = absent;  // _PyCFrame.current_frame; only in 3.11 and 3.12
   std::uint32_t pthread = absent;          // thread_id, in versions without native_id
-  std::uint32_t native_id = absent;        // native_thread_id: the kernel's id, in the process's
-                                           // namespace
-  // PyFrameObject up to 3.10, then _PyInterpreterFrame
-  std::uint32_t previous = 0;      // f_back, previous
-  std::uint32_t code = 0;          // f_code, f_executable; may have tags in its low bits
-  std::uint32_t place = 0;         // f_lasti (int), prev_instr, instr_ptr
-  std::uint32_t state = absent;    // f_executing, f_state up to 3.10: one byte
-  std::uint8_t executing = 0;      // the value of that byte while the function runs
-  std::uint32_t owner = absent;    // from 3.11, one byte: the kind of the frame
-  std::uint8_t first_shim = 0xff;  // in frames with this or a higher `owner`, C has called Python:
-                                   // such a frame belongs to no function
+  std::uint32_t native_id = absent;        // native_thread_id: the kernel's id, in its namespace
+  // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11 on
+  std::uint32_t previous = 0;    // f_back, previous
+  std::uint32_t code = 0;        // f_code, f_executable; may have tags in its low bits
+  std::uint32_t place = 0;       // f_lasti (int), prev_instr, instr_ptr
+  std::uint32_t state = absent;  // f_executing, f_state up to 3.10: one byte
+  std::uint8_t executing = 0;    // the value of that byte while the function runs
+  std::uint32_t owner = absent;  // from 3.11, one byte: the kind of the frame
+  // In frames with this or a higher `owner`, C has called Python. Such a frame belongs to no
+  // function.
+  std::uint8_t first_shim = 0xff;
   std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject
   std::uint32_t file = 0;                  // co_filename
@@ -89,16 +89,17 @@ int described_minor(std::span<const std::byte> runtime);
 // `offset_bytes` counts from the first instruction. A negative offset means that the function has
 // not begun yet. For a negative offset, the result is `first_line` (co_firstlineno).
 
-// Up to 3.9: co_lnotab, pairs of a byte count and a signed line count (CPython,
+// Python up to 3.9 has co_lnotab: pairs of a byte count and a signed line count (CPython,
 // Objects/lnotab_notes.txt in those versions).
 int line_by_lnotab(std::span<const std::byte> table, int first_line, int offset_bytes);
 
-// 3.10: co_linetable in the form of PEP 626, the same pairs with another meaning
+// Python 3.10 has co_linetable in the form of PEP 626: the same pairs with another meaning
 // (Objects/lnotab_notes.txt in 3.10).
 int line_by_ranges(std::span<const std::byte> table, int first_line, int offset_bytes);
 
-// From 3.11: co_linetable in the form of PEP 657. Each entry has a start byte, which contains its
-// kind, and data for that kind (Objects/locations.md, later InternalDocs/code_objects.md).
+// From 3.11 on, Python has co_linetable in the form of PEP 657. Each entry has a start byte, which
+// contains its kind, and data for that kind (Objects/locations.md, later
+// InternalDocs/code_objects.md).
 int line_by_locations(std::span<const std::byte> table, int first_line, int offset_bytes);
 
 }  // namespace toprun::stacks

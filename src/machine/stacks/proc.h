@@ -56,11 +56,11 @@ std::vector<Mapping> parse_maps(std::string_view text);
 // ticks, and the difference of two CPU times may be wrong by two ticks.
 struct Usage {
   char state = '?';  // the state of its main thread, as in /proc/PID/stat
-  // The CPU time of its main thread, and of children that it has waited for.
+  // The CPU time of the main thread, and of children that the process has waited for.
   std::chrono::nanoseconds main_cpu{0};
-  std::chrono::nanoseconds cpu{0};  // the CPU time of all its threads, and of the same children
-  // The CPU time of its live descendants, plus the time for which their main threads waited for a
-  // CPU. So a compiler counts as working even on a busy machine.
+  std::chrono::nanoseconds cpu{0};  // the CPU time of all threads, and of the same children
+  // The CPU time of the process's live descendants, plus the time for which their main threads
+  // waited for a CPU. So a compiler counts as working even on a busy machine.
   std::chrono::nanoseconds child_cpu{0};
   std::uint64_t main_bytes = 0;   // read and written by its main thread, not through sockets
   std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
@@ -86,9 +86,9 @@ struct Pulse {
 // (schedstat in proc(5)).
 std::optional<Pulse> pulse(pid_t pid);
 
-// Finds the process that has the id `inner` in its own PID namespace, and these entries
-// ("NAME=value") in its initial environment. 0: there is no such process, or toprun has no
-// permission to read its files. Reads all of /proc.
+// Finds a process by its id in its own PID namespace (`inner`), and by entries of its initial
+// environment ("NAME=value"). 0: there is no such process, or toprun has no permission to read its
+// files. Reads all of /proc.
 pid_t outer_id(pid_t inner, std::span<const std::string> entries);
 
 // Whether the process has a GPU open. May block, like all of /proc.

@@ -48,8 +48,8 @@ class Python {
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}
 
   const Layout& layout() const { return layout_; }
-  // Reads the list of threads. Empty: Python has not started yet or is shutting down, or no thread
-  // could be read.
+  // Reads the list of threads. Empty if Python has not started yet or is shutting down, or if no
+  // thread could be read.
   std::vector<PythonThread> threads(Memory& memory) const;
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,

@@ -29,11 +29,11 @@ inline constexpr std::chrono::seconds aws_timeout{5};
 // exist only if the file has values for them.
 //
 // Warnings: unknown keys; a NextToken, because it shows that instances are missing. Errors: invalid
-// JSON (file:line:column), a value of a wrong type (file: Instances[3].NetworkNodes), a duplicate
-// instance.
+// JSON (file:line:column), a value of a wrong type (file and key, as in Instances[3].NetworkNodes),
+// a duplicate instance.
 Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 
-// Whether a file's text has the form of this output.
+// Whether a file's text has the form that parse_aws_topology() parses.
 bool looks_like_aws_topology(std::string_view text);
 
 // Adds each member to the map, under its own name, with the place of the instance whose id the

@@ -14,14 +14,15 @@ namespace toprun::topology {
 // aggregation manager, which knows its topology. NVIDIA's program sharp_cmd can query this manager
 // from any machine.
 
-// Finds sharp_cmd: in PATH, in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt, where
-// the drivers and HPC-X install it (the newest HPC-X). `root`: the folder that contains opt.
+// Finds sharp_cmd in PATH, else in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt.
+// There, the drivers and HPC-X install it; the newest HPC-X counts. `root`: the folder that
+// contains opt.
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");
 
 // Returns sharp_cmd's command line. `device` ("mlx5_ib0:1") is the port for the connection to the
-// manager. The first file contains the requested ports (one GUID per line). sharp_cmd writes its
-// answer into the second file (ports.h).
+// manager. The first file contains the requested ports (one GUID per line). The program sharp_cmd
+// writes its answer into the second file (ports.h).
 std::vector<std::string> sharp_command(const std::string& program, const std::string& device,
                                        const std::string& guids_file,
                                        const std::string& topology_file);

@@ -56,13 +56,13 @@ struct Dmi {
 inline constexpr std::string_view dmi_folder = "/sys/class/dmi/id";
 Dmi read_dmi(const std::filesystem::path& folder);
 
-// Returns the cloud that these texts identify, according to the clouds' documentation: the product
-// "Google Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
-// instances, a BIOS version that ends in "amazon").
+// Returns the cloud that these texts identify. According to the clouds' documentation, Google has
+// the product "Google Compute Engine", Oracle the asset tag "OracleCloud.com", and Amazon the
+// vendor "Amazon EC2" (on older Xen instances, a BIOS version that ends in "amazon").
 Cloud cloud_of(const Dmi& dmi);
 
-// Whether a node in this cloud must query the cloud for this --topology. EC2 reports only the
-// instance's id. The id is useful only together with a file or with the output of AWS's own
+// Whether a node in this cloud must query the cloud for this value of --topology. EC2 reports only
+// the instance's id. The id is useful only together with a file or with the output of AWS's own
 // command, so `auto` does not query EC2.
 bool worth_asking(Cloud cloud, std::string_view topology);
 

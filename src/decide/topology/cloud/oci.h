@@ -12,7 +12,7 @@
 namespace toprun::topology {
 
 // Parses Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON
-// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock. Inside these is the
+// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock. Innermost is the
 // NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
 // other keys (customerHostId …) are ignored. Error: what is wrong with the text.
 using OciPlace = std::array<std::optional<std::string>, 4>;  // the levels above, in this order
@@ -20,9 +20,9 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
 
 Question oci_question();
 
-// Builds a map of the members from their own answers: levels hpc-island, network-block,
-// local-block, and nvlink if any member has one. A malformed answer is ignored with a warning. A
-// map without hosts: no member's place is known.
+// Builds a map of the members from their answers. The levels are hpc-island, network-block,
+// local-block, and nvlink if any member has an NVLink domain. A malformed answer is ignored with a
+// warning. The map has no hosts if all places are unknown.
 Result<std::optional<Map>> read_oci(const Request& request);
 
 }  // namespace toprun::topology

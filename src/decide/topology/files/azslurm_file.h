@@ -7,13 +7,13 @@
 
 namespace toprun::topology {
 
-// Parses the topology that Azure CycleCloud's azslurm prints (azure-slurm, slurmcc/topology.py): a
-// tree of switches
+// Parses the topology that Azure CycleCloud's azslurm prints (azure-slurm, slurmcc/topology.py).
+// It is a tree of switches:
 //   Switch 5 (root)
 //   ├── Switch 0 (2 nodes)
 //   │   ├── n1
 //   │   └── n2
-// or, per NVLink domain, a table of hosts
+// or a table of hosts for each NVLink domain:
 //   block 1  : # of Nodes = 3
 //   ClusterUUID + CliqueID : 5e797fc6-…
 //   |----|----|

@@ -37,7 +37,7 @@ struct DataNode {
   const DataNode* find(std::string_view key) const;
 };
 
-// Returns the node's text; empty: `node` is null or of another kind.
+// Returns the node's text; empty if `node` is null or of another kind.
 std::string text_or_empty(const DataNode* node);
 // Returns the value at a path of keys; null: no such value.
 const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> path);
@@ -47,8 +47,8 @@ const DataNode* value_at(const DataNode* node, std::initializer_list<std::string
 Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
 // Parses the only document of a text; an empty text results in an empty node. Errors
 // (file:line:column): a syntax error, a duplicate key, a key that is not a text, an alias (a few
-// lines of aliases can expand to gigabytes), an exceeded limit, a second document. JSON columns are
-// exact if the strings contain no escapes.
+// lines of aliases can expand to gigabytes), an exceeded limit, a second document. In JSON, the
+// columns are exact if the strings contain no escapes.
 Result<DataNode> parse_yaml(std::string_view text, const std::string& file);
 Result<DataNode> parse_json(std::string_view text, const std::string& file);
 

@@ -10,7 +10,7 @@
 
 namespace toprun::topology {
 
-// The formats of a topology file:
+// The formats of a topology file, each with the text by which it is recognised:
 //   topology.conf  SwitchName=, BlockName= … (slurm/conf.h); the saved output of `scontrol show
 //                  topology`; the output file of `sharp_cmd topology` (ports.h)
 //   ibnetdiscover  vendid=0x…, Switch 65 "S-…" (ibnetdiscover.h), also with -g, -f or -p
@@ -46,7 +46,7 @@ inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // enough fo
                                                                     // nodes
 
 // The argument of --topology for a file: the path, optionally with a colon and the name of one
-// topology in a topology.yaml. If a file has the whole text as its name, that file is read.
+// topology in a topology.yaml. If a file with the whole text as its name exists, that file is read.
 struct TopologyFile {
   std::string path;
   std::optional<std::string> name;
@@ -54,9 +54,9 @@ struct TopologyFile {
 TopologyFile topology_file(const std::string& topology);
 
 // Reads a file that the user names with --topology, "-" for standard input. The file is read once,
-// so it may be a pipe. A byte-order mark is skipped. Lines before the first line of the file's
-// format are also skipped, with a warning. The map's source is "file PATH". Errors
-// contain file:line:column; a binary file is an error.
+// so it may be a pipe. A byte-order mark is skipped. Lines before the first line in the file's
+// format are skipped with a warning. The map's source is "file PATH". Errors contain
+// file:line:column; a binary file is an error.
 Result<std::optional<Map>> read_file_source(const Request& request);
 
 }  // namespace toprun::topology

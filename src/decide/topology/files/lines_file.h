@@ -18,8 +18,9 @@ bool is_task_label(std::string_view word);
 //   n0      /c/b/0
 //   n[1-3]  /c/a/x          a hostlist: several hosts in one rack
 //   3: n4   /c/a/y          with the label of `srun -l`; a host may then occur several times
-// Or a table as printed by `toprun topo order` and examples/topology.py. Each line starts with a
-// rank; there may be a heading "rank hostname physical_host" and a title of words without "/":
+// The text may also be a table as printed by `toprun topo order` and examples/topology.py. Its
+// lines start with a rank. The table may have a heading "rank hostname physical_host" and a title
+// of words without "/":
 //   0       n2              /c/a/2
 // An empty component, as in "/c//0", is an unknown level. If the place is "-", "unknown" or
 // missing, all its levels are unknown. All paths have the same number of levels: two levels are

@@ -15,8 +15,7 @@ namespace toprun::topology {
 //   [hosts]                          # the domains that a host is in
 //   n0 = "/c/b"
 //   "n[1-3]" = ["c", "a"]            # hostlists and arrays too; "" is an unknown level, "-" none
-//   n4 = "/c/b/4711"                 # with `levels`: one more part is the host's own id
-//   (physical_host)
+//   n4 = "/c/b/4711"                 # with `levels`: also the host's own id (physical_host)
 //
 //   [domains.c]                      # the hosts that a domain has, domains within domains
 //   b = "n[5-6]"

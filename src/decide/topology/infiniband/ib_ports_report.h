@@ -22,7 +22,7 @@ namespace toprun::topology {
 // begins like these lines, but has another form.
 Result<IbRecords> parse_ports_report(std::string_view text, const std::string& file);
 
-// Whether the line has the form of a line in this output.
+// Whether the line has the form that parse_ports_report() parses.
 bool is_ports_report_line(std::string_view line);
 
 }  // namespace toprun::topology

@@ -47,7 +47,7 @@ struct IbCable {
   std::string speed;  // "4xNDR"
 };
 
-// The content of a dump; the parsers of both formats return it.
+// The content of ibnetdiscover's output, in its usual format or that of its option -p.
 struct IbRecords {
   std::vector<IbNode> nodes;
   std::vector<IbCable> cables;

@@ -28,7 +28,7 @@ namespace toprun::topology {
 Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,
                                    std::span<const Member> members = {});
 
-// Whether `line`, which is neither empty nor a comment, belongs to such a dump.
+// Whether `line` belongs to ibnetdiscover's output. `line` must be neither empty nor a comment.
 bool looks_like_ibnetdiscover(std::string_view line);
 // Whether the line belongs to a node list without cables: ibnetdiscover -l, ibswitches, ibhosts.
 bool is_node_list(std::string_view line);

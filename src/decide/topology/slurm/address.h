@@ -7,17 +7,16 @@
 namespace toprun::topology {
 
 // Reads SLURM_TOPOLOGY_ADDR and SLURM_TOPOLOGY_ADDR_PATTERN. slurmstepd sets these two variables in
-// every task, with the place of the task's own node (topology/tree in all versions, topology/block
-// since 24.05; otherwise the flat form):
-//   core.s0.r1.n0   switch.switch.switch.node
-//   b1.n5           block.node
-//   n5              node                       no level is known
+// every task, with the place of the task's own node. The form depends on Slurm's plugin:
+//   core.s0.r1.n0   switch.switch.switch.node  topology/tree in all versions
+//   b1.n5           block.node                 topology/block since 24.05
+//   n5              node                       otherwise; no level is known
 // A component may be empty (unknown) or a hostlist ("sp[0-1]": two spines above the leaf); a
 // hostlist names one domain. The node's own name may contain dots; the pattern shows where the
 // node's name begins. Members with patterns of different depth are aligned at the leaf.
 //
-// Members without an address are left out. Members with a malformed address are also left out, with
-// a warning. A name that occurs twice with the same address (two agents on one host) counts once.
+// Members without an address are left out. Members with a malformed address are left out with a
+// warning. A name that occurs twice with the same address (two agents on one host) counts once.
 // Errors: one member in two places, a switch below two different switches, switches and blocks in
 // one job; the message names both hosts.
 Result<Map> map_of_addresses(std::span<const Member> members);

@@ -47,8 +47,8 @@ bool looks_like_slurm_conf(std::string_view text);
 IncludeReader includes_below(const std::filesystem::path& folder);
 
 // Reads topology.yaml (yaml.h) from the folder of the file in $SLURM_CONF, else from /etc/slurm. If
-// topology.yaml does not exist, reads topology.conf from the same folder. (If both exist, Slurm too
-// ignores topology.conf.) nullopt: neither file exists.
+// topology.yaml does not exist, reads topology.conf from the same folder. If both exist, Slurm too
+// ignores topology.conf. nullopt: neither file exists.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 
 // Parses the output of `scontrol show topology` (format: conf.h). A text without switches and

@@ -44,7 +44,8 @@ struct BlockGroup {
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
 // Returns the groups that BlockSizes= (block_sizes:) defines. For each size above the smallest,
-// Slurm joins consecutive blocks in the order of the file. `where` is the position of that key.
+// Slurm joins consecutive blocks in the order of the file. `where` is the position of the key that
+// defines the sizes.
 std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
                                         std::vector<std::size_t> sizes, const std::string& where);
 

@@ -31,9 +31,9 @@ struct TopologyChoice {
 //   - topology: plain
 //     flat: true
 // Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
-// a leaf. Names of blocks and switches belong to their topology. If two topologies have a block1,
-// the two blocks are one domain only if a host is in both. Otherwise the block of the later
-// topology is named TOPOLOGY:block1. The value ALL of `nodes` stands for the job's hosts
+// a leaf. Names of blocks and switches are valid only within their topology. If two topologies have
+// a block1, the two blocks are one domain only if a host is in both. Otherwise the block of the
+// later topology is named TOPOLOGY:block1. The value ALL of `nodes` stands for the job's hosts
 // (`known_hosts`). If two topologies contradict each other, the first topology with cluster_default
 // wins. If no topology has cluster_default, the first topology wins. `file` is the text's name in
 // evidence and errors (file:line:column). A flat topology results in a map without hosts. Unknown
