@@ -18,7 +18,7 @@ namespace toprun::gpu {
 class Library {
  public:
   // Opens the file in the first of `folders` that contains it. If no folder does, the dynamic
-  // linker searches for it. The error contains the searched folders, or the linker's message.
+  // linker searches for it. Error: not found (with the searched folders), or the linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }
@@ -31,7 +31,7 @@ class Library {
     function = reinterpret_cast<Function*>(found);
     return {};
   }
-  // Sets a function pointer, to null if the library lacks the function.
+  // Sets a function pointer; null if the library lacks the function.
   template <class Function>
   void load_if_there(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));
@@ -53,8 +53,8 @@ std::vector<std::string> folders_of(const Environment& environment, std::string_
 
 enum class Vendor { nvidia, amd };
 
-// The functions of the GPU driver that are used here: CUDA's driver API, or HIP's functions with
-// the same arguments.
+// The functions that are needed from the GPU driver. They are CUDA's driver API, or HIP's functions
+// with the same arguments.
 struct Driver;
 
 // One GPU.
@@ -98,8 +98,8 @@ class DeviceMemory {
   ~DeviceMemory();
 
   std::byte* get() const { return start_; }
-  // write() and read() copy to and from the beginning of the memory. Both return when the bytes
-  // have arrived.
+  // write() and read() copy bytes to and from the beginning of the memory. write() and read()
+  // return when all bytes have arrived.
   Result<void> write(std::span<const std::byte> bytes) const;
   Result<void> read(std::span<std::byte> bytes) const;
 
@@ -110,7 +110,8 @@ class DeviceMemory {
   std::byte* start_;
 };
 
-// A queue of work that the GPU runs in order. The time between two marks in it can be measured.
+// A queue of work that the GPU runs in order. The time between two marks in the stream can be
+// measured.
 class Stream {
  public:
   static Result<Stream> of(const std::shared_ptr<Device>& device);
@@ -119,7 +120,8 @@ class Stream {
   ~Stream();
 
   void* get() const { return stream_; }
-  // Sets mark 0, 1 … of this stream. If a mark is set again, its earlier time is lost.
+  // Sets the mark `index` (0, 1 …) of this stream. If a mark is set again, its earlier time is
+  // lost.
   Result<void> mark(std::size_t index);
   // Whether all work before the mark has finished.
   Result<bool> reached(std::size_t index) const;

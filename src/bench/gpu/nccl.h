@@ -20,8 +20,8 @@ class Nccl {
     std::array<char, id_bytes> bytes;
   };
   using Comm = void*;
-  // ncclConfig_t in nccl.h of 2.18. Later versions have more fields at the end, and accept this
-  // older form.
+  // ncclConfig_t in nccl.h of 2.18. Later NCCL versions have more fields at the end, and accept
+  // this older form.
   struct Config {
     static constexpr int unset = std::numeric_limits<int>::min();
     std::size_t size = sizeof(Config);
@@ -78,7 +78,7 @@ class Nccl {
   int version_ = 0;
 };
 
-// Return the number of the type or operation in nccl.h.
+// Return the number that nccl.h gives the type or operation.
 int nccl_number(measure::Type type);
 int nccl_number(measure::Op op);
 

@@ -24,19 +24,19 @@ class Work {
   virtual Result<void> fill(bool in_place) = 0;
   // Runs iterations directly after one another and returns the time of each iteration in
   // microseconds. An iteration is one operation. If a GPU's library receives `aggregated`
-  // operations together, each of them is an iteration.
+  // operations together, each one is an iteration.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // Returns the number of wrong elements after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };
 
-// Moves the data of one cell, on one of the cell's ranks.
+// Moves the data of one cell (measured configuration), on one of the cell's ranks.
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Connects this rank to the cell's other ranks, which all call connect() too. The error names the
-  // rank that is missing or differs.
+  // Connects this rank to the cell's other ranks, which all call connect() too. If a rank is
+  // missing, the error names this rank.
   virtual Result<void> connect() = 0;
   // Checks that the memory suffices. Error (exit_usage): this host does not have `bytes` of free
   // memory for each of its `processes` ranks.
@@ -45,12 +45,12 @@ class Backend {
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
 };
 
-// Makes the backend of one cell. `index`: the cell's index among the cells that are measured
-// together.
+// Makes the backend for one cell (measured configuration). `index`: the cell's index among the
+// cells that are measured together.
 using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
                                                            std::size_t index, CellMesh& mesh)>;
 
-// What a process opens before the measurements.
+// An opened backend and its devices.
 struct Opened {
   std::string name = {};  // the backend's name
   struct Device {

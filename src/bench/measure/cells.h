@@ -24,7 +24,7 @@ namespace toprun::measure {
 // different domains.
 inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hostname", "worst"};
 
-// The networks over which NCCL can be compared: NCCL's own choice, and TCP sockets.
+// The networks over which NCCL can be compared. "rdma": NCCL's own choice. "tcp": TCP sockets.
 inline constexpr std::array<std::string_view, 2> fabric_names = {"rdma", "tcp"};
 
 // Returns the innermost domain that contains the rank's node, such as "/core/r0". Empty if unknown.
@@ -55,7 +55,7 @@ struct Compared {
 // the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
-// The TCP connections that one rank of a cell has to the cell's other ranks.
+// One rank's TCP connections to the other ranks of its cell (measured configuration).
 class CellMesh {
  public:
   CellMesh(Group& group, const Cell& cell, const RingPosition& ring)
@@ -67,7 +67,7 @@ class CellMesh {
   // Connects this rank to its peers in the collective, which must all call connect() too.
   // `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
-  // Returns the lanes of plan() (schedule.h) with the sockets of connect().
+  // Returns the lanes of plan() (schedule.h), which use the sockets that connect() opened.
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
   // Replaces each number by the result of `op` over all ranks.
@@ -92,8 +92,8 @@ struct Rates {
 };
 
 // Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
-// IP and TCP (with time stamps). A traffic shaper counts frames in this way too. On a cable,
-// preambles and gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
+// IP and TCP (with time stamps). A traffic shaper counts frames as here. On a cable, preambles and
+// gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
 // The link that limits a collective, and the busbw that the link allows.

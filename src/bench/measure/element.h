@@ -37,7 +37,7 @@ Combine combine_of(Type type, Op op);
 // Divides each element by `divisor`. Integers are divided as in C++.
 void divide(Type type, std::span<std::byte> data, std::size_t divisor);
 
-// Read and write element i as a number. The result is exact for the small numbers in checks.
+// Read and write element i as a number. The result is exact for small numbers, such as test data.
 double load(Type type, const std::byte* data, std::size_t i);
 void store(Type type, std::byte* data, std::size_t i, double value);
 

@@ -36,7 +36,7 @@ class Mesh {
   int port() const;
   void know(std::vector<Peer> peers) { peers_ = std::move(peers); }
 
-  // Connects to each of these ranks that is not connected yet. All of these ranks must also call
+  // Connects to each rank in `ranks` that is not connected yet. All ranks in `ranks` must also call
   // connect() within `limit`. `stripes`: the number of connections to each rank.
   Result<void> connect(std::span<const std::size_t> ranks, std::size_t stripes,
                        std::chrono::milliseconds limit);

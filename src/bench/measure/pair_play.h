@@ -33,25 +33,25 @@ struct PairLoad {
 // is not mistaken for a rank that hangs.
 PairLoad first_load(const PairTerms& terms);
 // Returns the load after a probe: a larger probe, or the measurement itself. `took_us`: the time of
-// the probe's slower direction. `lasts`: about how long the measurement should take at least.
+// the probe's slower direction. `lasts`: the approximate minimum duration of the measurement.
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
                    std::chrono::milliseconds lasts);
 
-// How one direction of a measurement arrived.
+// When the data in one direction of a measurement arrived.
 struct PairArrival {
   double all_us = 0;   // from before the partner could send until all transfers had arrived
   double late_us = 0;  // the arrival of the transfers that follow `skipped`
   std::size_t skipped = 0;
 };
-// Returns the first transfers whose arrival does not count: the partner may begin late.
+// Returns how many first transfers do not count, because the partner may begin late.
 std::size_t skipped_of(const PairLoad& load);
-// Returns the time of one transfer. Sockets' buffers hold a small load: its receiver may find
-// several transfers in them at once, faster than the network delivered them. So a small load has
-// no better rate than all its bytes had over the whole time.
+// Returns the time of one transfer. Sockets' buffers hold a small load, so its receiver may find
+// several transfers in them at once, faster than the network delivered them. So for a small load,
+// the result is at least the mean time of all its transfers.
 double transfer_us(const PairLoad& load, const PairArrival& arrival);
 
-// Measures rounds of pairs together with the other ranks. A sequence of rounds is a pass. A node in
-// a pair is a rank number here. Rank 0 gets a round's results; on other ranks they are empty.
+// Measures rounds of pairs together with the other ranks. A sequence of rounds is a pass. Here, the
+// nodes of a pair are rank numbers. Rank 0 gets a round's results; on other ranks they are empty.
 // States of a rank:
 //
 //   present ──has not finished a round in time──▶ late ──nor by the end of the pass──▶ lost
@@ -65,8 +65,8 @@ class PairPlay {
 
   // Measures the pairs of one round. All ranks call play() with the same round. Each pair is
   // measured for about `lasts`, so that a short run of another process on the host matters little.
-  // The last round of a pass also waits for late ranks. `is_last`: this is the last round; the
-  // round in which the time of end_passes_at() is reached is the last too. Error: rank 0 or the
+  // The last round of a pass also waits for late ranks. `is_last`: this is the last round. The
+  // round in which the time of end_passes_at() is reached is also the last. Error: rank 0 or the
   // store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
@@ -74,8 +74,8 @@ class PairPlay {
   bool is_over() const { return is_over_; }
   // Ends the pass, on all ranks, with the round in which rank 0's clock reaches `until`.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // Returns the results of a pass, in which a pair that was not measured because of a lost rank now
-  // counts as hung. Rank 0 calls this after the last round of a pass.
+  // Returns a pass's results. A pair that was not measured because of a lost rank counts as hung.
+  // Rank 0 calls this after the last round of a pass.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // Sends rank 0's rounds to all other ranks, and returns them. All ranks call agree().
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
@@ -97,7 +97,7 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a round: its ranks connect, and wait for each other in every step.
+  // The time limit for a round. Its ranks connect, and wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

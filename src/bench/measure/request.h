@@ -23,8 +23,8 @@ struct Request {
   std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, if `factor` is not set
   std::optional<double> factor = {};    // each size is the previous size times this factor; > 1
   std::size_t iterations = 20;
-  // Each size is measured for at least this long, if necessary with more than `iterations`
-  // iterations: the mean over less than a scheduler's time slice depends on chance. 0: exactly
+  // Each size is measured for at least this long. If necessary, more than `iterations` iterations
+  // run. The mean over less than a scheduler's time slice would depend on chance. 0: exactly
   // `iterations`.
   std::chrono::milliseconds least_time{50};
   std::size_t warmups = 1;
@@ -37,7 +37,7 @@ struct Request {
   std::size_t stripes = 1;  // connections to each neighbour
   // Iterations are repeated until the coefficient of variation of their times is below this value.
   std::optional<double> stable_cv = {};
-  // What to compare; empty: all ranks in their order, over TCP.
+  // The configurations to compare; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
   std::vector<std::string> fabrics = {};  // names in fabric_names
   std::vector<std::string> orders = {};   // names in order_names

@@ -16,8 +16,8 @@ struct RingPosition {
   std::size_t root = 0;
 };
 
-// One rank's memory. `part` is the size in bytes of one rank's part for collectives whose size in
-// nccl-tests is the total of all ranks; for the other collectives, of the whole message.
+// One rank's memory. `part` is a size in bytes. If a collective's size in nccl-tests is the total
+// of all ranks, `part` is one rank's part; otherwise, `part` is the whole message.
 struct Buffers {
   std::byte* send = nullptr;
   std::byte* receive = nullptr;  // may overlap `send` (in place)
@@ -52,7 +52,7 @@ struct Planned {
 };
 
 // Returns the transfers that this position sends and receives. The data between two positions is
-// divided among `stripes` connections: each connection carries a range of the elements.
+// divided among `stripes` connections, and each connection carries a range of the elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
 // Copies the part of a rank's own data that the rank keeps.

@@ -14,7 +14,7 @@
 
 namespace toprun::measure {
 
-// The progress of a measurement. `done` and `total` have any unit that grows with time.
+// The progress of a measurement. `done` and `total` can be in any unit that grows with time.
 struct Progress {
   std::string what;  // the current part: "64 MiB", "round 3 of 63"
   double done = 0;
@@ -51,8 +51,8 @@ struct CellRow {
   std::vector<std::vector<double>> turns;
 };
 
-// Functions that measure() calls on rank 0: `row` for each measured row, `progress` after every
-// turn. On other ranks they are empty.
+// Functions that measure() calls on rank 0. measure() calls `row` for each measured row, and
+// `progress` after every turn. On other ranks, the functions are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};

@@ -17,16 +17,16 @@ struct SpeedGroup {
   double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// Finds the groups in the results: at least two groups, or no groups if all pairs are about equally
-// fast apart from those of single nodes.
+// Finds the groups in the results, at least two. Returns no groups if, apart from single nodes'
+// pairs, all pairs are about equally fast.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
-// Returns one place per node, for Cluster::places: the name of the node's group, which is the name
+// Returns each node's place, for Cluster::places. A place is the name of a group, which is the name
 // of the group's first node. A node without a group has an unknown place.
 std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
-// The numbered domains of a cluster. Two racks with the name r1 in different pods are different
-// domains.
+// The numbered network domains (racks, pods) of a cluster. Two racks with the name r1 in different
+// pods are different domains.
 class Domains {
  public:
   struct Domain {

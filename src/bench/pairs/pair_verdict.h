@@ -13,8 +13,8 @@ namespace toprun::pairs {
 // Limits that decide whether a node, link or uplink counts as slow. Shares and shortfalls are 0 …
 // 1.
 struct Thresholds {
-  // A pair is slow if its pace (tournament.h) is below the usual pace both by the share
-  // `least_shortfall` and by `deviations` standard deviations of the healthy pairs' noise.
+  // A pair is slow if its pace (tournament.h) is below two limits: the usual pace less the share
+  // `least_shortfall`, and less `deviations` standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
   // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
@@ -24,8 +24,8 @@ struct Thresholds {
   // ln n) standard deviations below the mean. A link is slow if it is this number of deviations
   // below that expected value.
   double deviations_beyond_worst = 1.25;
-  // A pair is doubtful if its two directions are below the usual pace by this share on average, or
-  // if one direction is below the usual pace by least_shortfall.
+  // A pair is doubtful if the mean of its directions is below the usual pace by this share. A pair
+  // is also doubtful if one direction is below the usual pace by least_shortfall.
   double doubted_shortfall = 0.2;
 };
 
@@ -39,8 +39,8 @@ enum class Kind {
   pair,
 };
 
-// The slow direction. For a node or uplink: sending or receiving. For two nodes or domains: from
-// the first to the second, or from the second to the first.
+// The slow direction. A node or uplink sends (`out`) or receives (`in`). For two nodes or domains,
+// `out` is from the first to the second, `in` from the second to the first.
 enum class Way { both, out, in };
 
 // A node, link or uplink that is slow, hangs or fails.
@@ -65,15 +65,15 @@ struct Verdict {
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
   // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
-  // first. A second pass (second_look.h) decides on them, because an uplink that several pairs
-  // share can hide a slow link.
+  // first. A second pass (second_look.h) decides on doubtful pairs, because an uplink that several
+  // pairs share can hide a slow link.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
 // Finds the nodes, links and uplinks that are slow or hang, from the results of a first pass over
-// the pairs. A slow pair counts for only one finding: pairs of a bad node do not count against
+// the pairs. A slow pair counts for only one finding. Pairs of a bad node do not count against
 // their other nodes, and pairs of a bad uplink do not count against its nodes. Pairs within a leaf
 // domain are judged before pairs across leaves, because full uplinks hide slow nodes. If a leaf has
 // only two nodes, or nearly all pairs are slow, the second pass (second_look.h) decides. Pairs that
@@ -89,12 +89,12 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
 // Returns the hosts to exclude from a host list: the hosts of bad nodes, each once, in the
-// cluster's order. A bad link excludes no host, because both nodes work: the network's operators
+// cluster's order. A bad link excludes no host, because both nodes work; the network's operators
 // must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
-// Returns whether the hosts from excluded() can be excluded. Several bad hosts may share a slow
-// uplink, or one of them may slow down the others' pairs; only known places tell that apart. A
+// Returns whether the hosts from excluded() can be excluded. Several bad hosts can be excluded only
+// if places are known: the hosts may share a slow uplink, or one may slow down the others' pairs. A
 // single bad host is slow for all others, whatever the cause.
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
 

@@ -9,8 +9,8 @@
 
 namespace toprun::pairs {
 
-// The number of rounds for a suspect node, with different partners if there are enough nodes. There
-// are several, so that a short pause of the machine does not make a node seem slow.
+// The number of rounds for a suspect node, with different partners if there are enough nodes.
+// Several rounds are needed, because a short pause of the machine must not make a node seem slow.
 inline constexpr std::size_t node_rounds = 3;
 // How often a pair, or the same pairs of two domains, are measured again, because hosts may be busy
 // for a moment.
@@ -39,7 +39,8 @@ struct Question {
 // that are slow only in single pairs.
 struct SecondPlan {
   // The rounds that answer a question, as indexes in `rounds`. The controls are rounds with the
-  // same number of good pairs at the same distance. There are none if too many nodes are suspects.
+  // same number of good pairs at the same distance. There are no controls if too many nodes are
+  // suspects.
   struct Check {
     Question question;
     std::vector<std::size_t> suspect;

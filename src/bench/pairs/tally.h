@@ -11,9 +11,9 @@
 namespace toprun::pairs {
 
 // A pair's pace (tournament.h) as a share of the usual pace of comparable pairs. Pairs are
-// comparable if their nodes share the same number of domains, and if the busiest uplink of each
-// pair carried the same number of pairs in the round. If a round has enough pairs, the ratio is
-// also corrected for the usual pace in that round.
+// comparable if their nodes share the same number of domains. In the round, the pairs' busiest
+// uplinks must also have carried the same number of pairs. If a round has enough pairs, the ratio
+// is also corrected for the usual pace in that round.
 struct Ratio {
   double value = -1;  // 1: the usual pace; 0: the pair has no result; −1: there are no comparable
                       // pairs

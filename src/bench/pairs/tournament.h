@@ -44,10 +44,10 @@ struct Batch {
 
 // Divides all pairs into batches: first pairs in the same leaf, then pairs in the same pod, and so
 // on outwards. Empty batches are omitted. In a round of an outer batch, all partners of a domain's
-// nodes are in one other domain, so that domains of the same size load their uplinks equally. Every
-// two nodes form a pair exactly once, unless a batch has more than `most_rounds` rounds. A domain
-// is identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is
-// shorter than other paths, the node forms a separate domain inside the last domain of its path.
+// nodes are in one other domain. So domains of the same size load their uplinks equally. Every two
+// nodes form a pair exactly once, unless a batch has more than `most_rounds` rounds. A domain is
+// identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is shorter
+// than other paths, the node forms a separate domain inside the last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 
@@ -86,8 +86,7 @@ enum class Figure { rate, latency };
 // Direction 0: from the first node of a pair to the second. Direction 1: back.
 inline constexpr std::size_t directions = 2;
 
-// Returns the pace of a pair, for which higher is better: Gbit/s or 1/µs. 0 if the pair has no
-// result.
+// Returns the pace of a pair in Gbit/s or 1/µs; higher is better. 0 if the pair has no result.
 inline double pace(const Measured& measured, std::size_t direction, Figure figure) {
   if (measured.state != State::measured) return 0;
   if (figure == Figure::latency) return 1 / measured.latency_us;

@@ -17,21 +17,21 @@ enum class Change {
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// A speed counts as slower if its whole interval, or the ratio itself if the spread is unknown, is
-// below this share of the earlier speed. Two runs on a healthy network seldom differ more than
-// this, even for small messages. The spread of a run's iterations does not show how much runs
-// differ.
+// A speed counts as slower if its whole interval is below this share of the earlier speed. If the
+// spread is unknown, the ratio itself must be below this share. Two runs on a healthy network
+// seldom differ more than this, even for small messages. The spread of a run's iterations does not
+// show how much runs differ.
 constexpr double share_between_runs = 0.75;
 
-// One size of one series in two reports. Out-of-place results are compared if both reports have
-// them, otherwise in-place results. If one report has only out-of-place results and the other
-// report only in-place results, these are compared with each other.
+// The results in two reports for one size of one series. Out-of-place results are compared if both
+// reports have them, otherwise in-place results. If one report has only out-of-place results and
+// the other report only in-place results, those are compared.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without measured values
   Side before, after;
-  // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: neither the
-  // times nor the busbw are in both reports.
+  // The speed in `after` divided by the speed in `before`: above 1 is faster. Unset: no value
+  // (times or busbw) is in both reports.
   std::optional<double> ratio;
   std::optional<Ratio> interval;  // unset: the spread is unknown
   Change change = Change::unknown;
@@ -55,16 +55,16 @@ Comparison compare(const Report& before, const Report& after);
 // contains.
 std::string comparison_text(const Comparison& comparison);
 
-// Returns a remark on rows that could not be judged because the spread is unknown. nullopt if there
-// are none.
+// Returns a remark on rows that could not be judged, because their spread is unknown. nullopt if
+// there are no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
-// Explains the limit share_between_runs if a row counts as slower (and names the slowest such row),
-// or if a row's change is small. nullopt if there is no such row.
+// If a row counts as slower, explains the limit share_between_runs and names the slowest row. Else,
+// if a row's change is small, only explains the limit; otherwise returns nullopt.
 std::optional<std::string> what_counts(const Comparison& comparison);
 
-// The result that a report must reach (--expect-busbw, --fail-below). If it does not, a script can
-// stop.
+// The result that a report must reach (--expect-busbw, --fail-below). A script can stop if a report
+// falls short.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (figures.h).
@@ -76,20 +76,20 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Decides whether the later report is fast enough: passes if each row reaches at least the share
+// Decides whether the later report is fast enough. Passes if each row reaches at least the share
 // `fail_below` of its earlier speed. Fails if no row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Decides whether a report reaches the expectation. Fails if a series is below it, if the report
-// has no measured values, has errors or has wrong elements, or if no expected busbw is given and no
-// usual range is known for its GPUs. Skips barriers, which have no busbw. The sentence describes
-// the series furthest below the expected busbw.
+// Decides whether a report reaches the expectation. Fails if a series is below it, or if the report
+// has no measured values, has errors or has wrong elements. Also fails if the user gave no expected
+// busbw and no usual range is known for the GPUs. Skips barriers, which have no busbw. The sentence
+// describes the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
-// Return the heading and a row of a table, for people to read, of series that were measured in
-// turns. The rows are grouped by size. The first series of each size is the baseline for the other
-// series. "limit" is busbw as a share of the links' limit. "ratio" is the series' time divided by
-// the baseline's time, with the 95 % interval.
+// Return a human-readable table's heading and a row, for series that were measured in turns. The
+// rows are grouped by size. The first series of each size is the baseline for the other series.
+// "limit" is busbw as a share of the links' limit. "ratio" is the series' time divided by the
+// baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

@@ -45,10 +45,10 @@ constexpr double gbps_of(double gigabytes_per_second) {
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
 // Returns the wire floor: the minimum rate that one node's network must carry in one direction, in
-// GB/s, to reach this algbw. Compare it with the line rate. Assumes that the ranks are spread
-// evenly over the nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank is
-// busbw·(k-1)/(n-1), as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0 for one node or a
-// barrier.
+// GB/s, to reach this algbw. Compare the wire floor with the line rate. Assumes that the ranks are
+// spread evenly over the nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank
+// is busbw·(k-1)/(n-1), as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0 for one node or
+// a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
 // Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
@@ -75,9 +75,9 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Returns remarks as whole sentences without a full stop. They explain whether a result that seems
-// impossible is really impossible, and what to do about a slow network. For a series on one node,
-// Series::limit_gbps is the limit of the node's bus.
+// Returns remarks as whole sentences without a full stop. The remarks explain whether a result that
+// seems impossible is really impossible, and what to do about a slow network. For a series on one
+// node, Series::limit_gbps is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,
                                  double sharding_limit_gbps = usual_sharding_limit_gbps);
 

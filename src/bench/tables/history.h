@@ -10,8 +10,8 @@
 
 namespace toprun::bench {
 
-// Returns the line that a measurement appends to a history file. It contains only the largest size
-// of each series.
+// Returns the line that a measurement appends to a history file. The line contains only the largest
+// size of each series.
 std::string history_line(const Report& report);
 
 struct History {

@@ -51,8 +51,8 @@ Result<Report> import_superbench(std::string_view text, const ImportTerms& terms
 std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
                                   std::string fix = {});
 
-// Passes each line, as a terminal shows it, and its number to reader.read(). Returns reader.take().
-// The first line has number 1.
+// Passes each line's number, and its text as a terminal shows it, to reader.read(). Returns
+// reader.take(). The first line has number 1.
 template <class Reader>
 Result<Report> read_lines(std::string_view text, Reader reader) {
   std::size_t number = 0;
@@ -76,7 +76,7 @@ std::size_t nodes_of(const std::vector<Device>& devices);
 // The limits of a measured value other than 0, so that all results computed from it are finite.
 inline constexpr double least_figure = 1e-12;
 inline constexpr double most_figure = 1e18;
-// Parses a measured value; returns nullopt if it is not a number or is outside these limits.
+// Parses a measured value. nullopt: not a number, or outside least_figure and most_figure.
 std::optional<double> parse_figure(std::string_view text);
 
 }  // namespace toprun::bench

@@ -30,7 +30,7 @@ class RankBounds {
 
   // Returns the number of ranks if only one is possible; nullopt if several are or none is.
   std::optional<std::size_t> only() const;
-  // Whether the number is possible. Also true if the rows contradict each other.
+  // Whether the number is possible. If the rows contradict each other, every number is possible.
   bool allow(std::size_t ranks) const;
   std::size_t least() const;  // 1 or more
 
@@ -47,8 +47,8 @@ struct ListedDevice {
   std::int64_t group = 0;
 };
 
-// Computes the number of ranks of a row whose size is the total of all ranks: size / (count ·
-// element). nullopt if the result is not a whole number above 1, or the type's width is unknown.
+// Computes a row's number of ranks as size / (count · element). The size must be the total of all
+// ranks. nullopt if the result is not a whole number above 1, or the type's width is unknown.
 std::optional<std::size_t> ranks_by_count(const Row& row);
 
 // Collects the results of ranks_by_count(); ranks() returns the result if it is the same for all
@@ -63,9 +63,10 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. The number of ranks is the only one that fits the bandwidths,
-// else the one that the counts determine, else that of the list of devices, if the list is complete
-// and valid. An incomplete list gives only a minimum: the highest rank plus 1.
+// Sets the series' ranks and nodes. The number of ranks is the only number that fits the
+// bandwidths. Otherwise, it is the number that the counts determine, or that of the list of devices
+// if the list is complete and valid. An incomplete list gives only a minimum: the highest rank plus
+// 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

@@ -37,7 +37,7 @@ std::string time_text(double microseconds);
 
 // Formats a rate in GB/s with at least three significant digits: "381.40", "1.23", "0.0451".
 std::string rate_text(double gigabytes_per_second);
-// The same for busbw. "-" if nothing is sent between ranks because there is only one.
+// Formats busbw like rate_text(). "-" if nothing is sent, because there is only one rank.
 std::string busbw_text(const Side& side);
 
 // Formats a size with a binary unit and three significant digits: "512 B", "1 KiB", "1.50 MiB".

@@ -88,7 +88,7 @@ struct Series {
   // The minimum number of ranks, if `ranks` is unknown. 0: the minimum is unknown too.
   std::size_t least_ranks = 0;
   // Distinguishes the series from other series in an imported file: a node, the process that wrote
-  // the series, or "result 2 of 3". Empty: the series needs no such text.
+  // the series, or "result 2 of 3". Empty: the series needs no text to distinguish it.
   std::string source;
   // The line rate of one node's network in one direction. Unset: the line rate is unknown.
   std::optional<double> line_gbps;
@@ -123,7 +123,7 @@ struct Report {
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// Which parts of the kind a table must show, because its rows have different values for them.
+// The parts of the kind that a table must show, because its rows differ in them.
 struct Kinds {
   bool type = false;
   bool redop = false;

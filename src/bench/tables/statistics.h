@@ -14,16 +14,16 @@ namespace toprun::bench {
 // one sample, the cv is zero. Without samples, all values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// Returns the smallest value for which at least this share (0 … 1) of all values is not larger.
-// Needs at least one value. Reorders the values.
+// Returns the smallest value that at least this share (0 … 1) of all values does not exceed. Needs
+// at least one value. Reorders the values.
 double quantile(std::vector<double>& values, double share);
 
 // Returns the median; for an even number of values, the mean of the two middle values. Needs at
 // least one value.
 double median(std::vector<double> values);
 
-// Returns a standard deviation that a few outliers do not change: that of a normal distribution
-// whose median distance from `centre` is the same as that of the values. Needs at least one value.
+// Returns a standard deviation that a few outliers do not change. A normal distribution with this
+// deviation has the same median distance from `centre` as the values. Needs at least one value.
 double robust_deviation(std::vector<double> values, double centre);
 
 // The ratio of two times or two rates, and its 95 % confidence interval.
@@ -41,12 +41,12 @@ struct Ratio {
 // positive and finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// Returns the ratio a.mean_us / b.mean_us for two runs, whose summaries alone are known. The
+// Returns the ratio a.mean_us / b.mean_us of two runs, if only their summaries are known. The
 // interval is Welch's t interval for the logarithm of the ratio. Unset if a run has fewer than two
 // samples (0: unknown) or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 
-// The limit for the cv of the iterations, below which their mean can be compared.
+// The means of iterations can be compared if their cv is below this limit.
 inline constexpr double usual_cv_limit = 0.05;
 bool is_stable(double cv, double limit = usual_cv_limit);
 

@@ -34,8 +34,8 @@ std::uint64_t wrong_elements(const Series& series);
 // order, source, type, operation and root in which the series differ. If the numbers of nodes or
 // ranks differ, only the largest size is shown. If all rows have the same size, the size is in the
 // heading. The cell of a combination that was not measured contains "-". If two series belong in
-// the same cell of the table, the later series is shown. A number of 0 nodes or ranks is unknown,
-// and printed as "-".
+// the same cell of the table, the later series is shown. 0 nodes or ranks means unknown, and is
+// printed as "-".
 std::string markdown(std::span<const Report> reports);
 
 // Returns a CSV table (RFC 4180, LF): a line of column names, then one line per row and placement.

@@ -19,10 +19,10 @@ Result<void> check_backends(const std::vector<std::string>& backends);
 // Called only on rank 0's host, because other hosts get the program from there.
 Result<void> check_program(const std::vector<std::string>& backends);
 
-// Returns the default backend of a job: NCCL or RCCL if rank 0's host has one GPU for each of its
-// ranks and has the program for this backend, else TCP. All ranks call this function. Rank 0
-// decides, and the other ranks read the decision from the job's store. Rank 0 prints the reason if
-// the backend is not TCP.
+// Returns the default backend of a job: NCCL or RCCL if rank 0's host has one GPU per rank and has
+// the program for this backend, else TCP. All ranks call this function. Rank 0 decides, and the
+// other ranks read the decision from the job's store. Rank 0 prints the reason if the backend is
+// not TCP.
 Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,
                                   std::chrono::milliseconds limit);
 

@@ -24,7 +24,7 @@ class OptionReader {
 
   Result<void> done() const { return result_; }
 
-  // Calls `read` with the given value and stores its result in `target`.
+  // Calls `read` with the option's value and stores its result in `target`.
   template <class T, class Read>
   OptionReader& take(options::FlagId id, T& target, Read read) {
     const auto argument = call_.argument(id);
@@ -65,7 +65,7 @@ struct Backend {
 inline constexpr std::array known_backends = {
     Backend{"tcp", ""}, Backend{"gloo", "toprun-bench-gloo"}, Backend{"nccl", "toprun-bench", true},
     Backend{"rccl", "toprun-bench", true}};
-// Returns the row of `name`, which must be in known_backends.
+// Returns the row for `name` in known_backends. This row must exist.
 const Backend& backend_of(std::string_view name);
 bool is_on_gpus(std::string_view backend);
 
@@ -83,8 +83,8 @@ struct BenchRequest {
 
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
-// Parses the options before anything is started. Error (exit_usage): an invalid value.
-// Returns a sentence about given sizes that the collective does not use, or nothing.
+// Returns a sentence about sizes that the collective does not use, or nothing. bench_request()
+// parses the options before anything is started. Error (exit_usage): an invalid value.
 std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
 Result<BenchRequest> bench_request(const options::Call& call);
 

@@ -43,8 +43,9 @@ std::vector<options::ParsedOption> options_of(const Config& config,
                                               const Environment& environment);
 
 // Whether configuration files are read for this command line. False under torchrun's name, with
-// --no-config, for an agent, and for a shell that starts on a node. The last two have already
-// received the files' options. Error (exit 2): --no-config with an option that it makes useless.
+// --no-config, for an agent, and for a shell that starts on a node. The agent and the shell have
+// already received the files' options. Error (exit 2): --no-config together with --profile or
+// --config-file.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that files set for it.
@@ -60,7 +61,7 @@ struct WithConfig {
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// Returns `words`, the command line `typed`, without secrets, for agents: with -e NAME wherever
+// Returns `words`, the command line `typed`, without secrets, for agents. Writes -e NAME wherever
 // hide_secrets() has written -e NAME in `hidden`. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,

@@ -23,7 +23,7 @@ struct ConfigPlaceLooked {
   std::string why = {};  // why the file is ignored
 };
 
-// The contents of all files. These contents do not depend on the command line.
+// The contents of all files, which do not depend on the command line.
 struct Config {
   std::vector<ConfigPlaceLooked> looked;  // highest priority first
   std::vector<ConfigFile> files;          // the files that were read, in the same order
@@ -34,9 +34,9 @@ struct Config {
 // nearest toprun.toml in the working directory or in a folder above it, on the same file system.
 // The other files are $XDG_CONFIG_HOME/toprun/toprun.toml (or the same path below ~/.config), and
 // the system's file. A file that another user could have written (base/os/trust.h) is ignored,
-// because a configuration names programs to run. An unreadable file is also ignored: otherwise a
-// user with write access to a parent folder could block all runs in its subfolders. Errors (exit
-// 2): errors of parse_config(); the chosen file cannot be read; a file is too large.
+// because a configuration names programs to run. An unreadable file is also ignored, because
+// otherwise a user with write access to a parent folder could block all runs in its subfolders.
+// Errors (exit 2): errors of parse_config(); the chosen file cannot be read; a file is too large.
 Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 

@@ -54,8 +54,8 @@ struct FoundFiles {
   std::string id;  // the job's id; for an array's task: "9_3"
   JobFiles files;
 };
-// Searches these folders, and one level deeper, for files of jobs with this id. For the id of an
-// array job, the result contains the files of the array's tasks, in natural order. The result
+// Searches the folders in `below`, and one level deeper, for files of jobs with this id. For the id
+// of an array job, the result contains the files of the array's tasks, in natural order. The result
 // contains the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
@@ -63,14 +63,14 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // (--redirects), and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
-// Returns the files of jobs with this id whose folders are beside `folder`, a job's own folder.
+// Returns the files of jobs with this id whose folders are beside the job folder `folder`.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
 // Returns the files of the job that a path names: its own folder (LOGDIR/ID) or report.json in it.
-// nullopt: the path does not exist, has no slash as an id, or names something else.
+// nullopt: the path does not exist, has no slash (it may be an id), or names something else.
 std::optional<FoundFiles> files_at(const std::string& path);
 
-// Returns the files of all jobs, with any id, in these folders and one level deeper.
+// Returns the files of all jobs, with any id, in the folders in `below` and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 
 // Selects a part of a job's output.

@@ -63,7 +63,7 @@ class JobOutput {
   std::map<std::string, LogTail> tails_;         // by path
   std::vector<std::string> order_;               // in the order in which the files were found
   std::map<std::string, Remainder> remainders_;  // by job
-  // Only what was printed before the first look is cut to LogChoice::last_lines.
+  // LogChoice::last_lines limits only the text that was printed before the first show().
   std::optional<SteadyTime> first_look_ended_;
   bool old_remainders_shown_ = false;
   std::optional<Error> trouble_;

@@ -13,13 +13,13 @@ namespace toprun::jobs {
 
 inline constexpr std::size_t max_report_bytes = 64u << 20;
 
-// A run's --report file (toprun.report/1). A run updates the file until it ends.
+// A run's --report file (toprun.report/1). The run updates the file until the run ends.
 struct JobReport {
   model::RunRecord run;
   nlohmann::json document;  // the whole report
 };
 
-// Parses a --report file. Error: the text does not have this schema.
+// Parses a --report file. Error: the text does not have the schema toprun.report/1.
 Result<JobReport> parse_report(std::string_view text);
 // Reads the --report file of a job whose root agent the caller will query or signal. Error: another
 // user could have written the file, or the job has ended.
@@ -30,8 +30,8 @@ Result<std::optional<JobReport>> read_report(const std::string& path);
 
 // Whether the ranks of the attempt have been started.
 bool has_ranks(const model::AttemptRecord& attempt);
-// The stage that follows the last phase which the attempt has reached, in the words of
-// snapshot::words_of_stage(): "waiting for nodes".
+// Returns the stage after the attempt's last phase, as snapshot::words_of_stage() names it:
+// "waiting for nodes".
 std::string phase_words(const model::AttemptRecord& attempt);
 // Returns when each phase ended, "nodes joined 210 ms, ordered 215 ms …"; empty: no phase has
 // ended.

@@ -30,7 +30,7 @@ TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others);
 
 inline constexpr std::size_t max_story_bytes = 1u << 20;
 
-// A log (story) of what toprun's verbs did to a job. Slurm forgets these acts, and usually does not
+// A log (story) of what toprun's verbs did to a job. Slurm forgets such acts, and usually does not
 // record which user did them.
 struct JobStory {
   struct Act {
@@ -44,14 +44,14 @@ struct JobStory {
   TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
 };
 
-// Returns the cancellation that ended the run that began at this time. It is the first since then,
-// because a later one ends nothing. null: there is none.
+// Returns the cancellation that ended the run that began at this time. This is the first
+// cancellation since that time, because a later one ends nothing. Null if there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 
-// Returns the name of this process's user, in the form for a story.
+// Returns the name of this process's user, as written in a story.
 std::string own_name(const Environment& environment);
 
-// Returns the story's line for a submission: JSON with a line end. Pure.
+// Returns the story's line about a submission, as JSON with a line end. Pure.
 std::string submission_line(const JobStory::Act& act, const std::string& job_name,
                             const std::string& report = {});
 // Returns the story's line for a cancellation. `tasks`: the array's cancelled tasks; empty: all.

@@ -18,8 +18,8 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 // Makes three paths of the request absolute: the folder, the log directory, and toprun's own path.
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
-// Returns the environment for Slurm's commands, which the job inherits. It contains no variables of
-// another job, and no variables that only repeat lines of the script.
+// Returns the environment for Slurm's commands, which the job inherits. This environment contains
+// no variables of another job, and no variables that only repeat lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {
@@ -39,8 +39,8 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
                                const Environment& clean);
 
-// Prints the id and suggests next commands. Also waits for the job or shows the job's output, if
-// the options request this.
+// Prints the id and suggests next commands. If the options request it, also waits for the job or
+// shows the job's output.
 int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
 
 }  // namespace toprun::jobs

@@ -17,17 +17,17 @@ struct JobSummary {
   std::string name;      // empty: unknown
   // "failed: rank 0 on n0 ended with exit code 3: …"; printable. An exit code occurs only once.
   std::string words;
-  // `words` for a table that has a column of exit codes: without the job's own exit code. Empty if
-  // the job has not ended.
+  // `words` without the job's own exit code, for a table with a column of exit codes. Empty if the
+  // job has not ended.
   std::string words_beside_code;
   std::optional<int> exit_code;  // unset: the job has not ended, or the code is unknown
   std::optional<WallTime> started;
   std::optional<WallTime> ended;
 };
 
-// Combines the engine's answer, toprun's story of the job and the run's report.json. The engine has
-// priority. If no source knows how the job ended, the words say so. Times on the same day as `now`
-// are shown without a date. Pure.
+// Combines the engine's answer, toprun's own log of the job (job_story.h) and the run's
+// report.json. The engine has priority. If no source knows how the job ended, the words say so.
+// Times on the same day as `now` are shown without a date. Pure.
 JobSummary summary_of(const KnownJob& known, WallTime now);
 JobSummary summary_of(const KnownJob& known);  // uses the current time
 

@@ -33,15 +33,15 @@ class JobWatch {
   int fd() const { return answered_->event.get(); }
   // Starts a query if one is due, and processes an answer, if any. Returns whether jobs changed.
   bool pass(SteadyTime now);
-  // The time of the next pass(), unless an answer arrives earlier.
+  // When to call pass() next, unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
   // Makes the next query start soon, after another sign that the job has ended or changed.
   void hurry(SteadyTime now);
 
   // Jobs by id. A job that the engine has forgotten has its last known state here.
   const JobsById& jobs() const { return jobs_; }
-  // Why a pending job waits, from the last answer; nullptr if the job does not wait or the reason
-  // is unknown.
+  // Why a pending job waits, as the engine last answered. nullptr if the job does not wait or the
+  // reason is unknown.
   const Waiting* waiting(const std::string& id) const;
   // Whether every job has ended or was forgotten by the engine.
   bool ended() const;
@@ -51,7 +51,7 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // These fields are written before the event and read after the event:
+    // `jobs` and `waiting` are written before the event and read after it.
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

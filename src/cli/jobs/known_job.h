@@ -17,8 +17,8 @@
 
 namespace toprun::jobs {
 
-// Everything known about a job: the engine's answer, its files, toprun's story of the job, and the
-// report.json of its run.
+// Everything known about a job: the engine's answer, its files, toprun's own log of the job
+// (job_story.h), and the report.json of its run.
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only the job's files are known
@@ -31,7 +31,7 @@ struct KnownJob {
   JobStory story;
   // the jobs for which this job waits, if its files show that it has not begun
   std::vector<std::string> waited_for;
-  // why it never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
+  // why the job never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
   std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
   // toprun's line at the end of the engine's file; only if nothing else tells why the job failed,
@@ -43,8 +43,8 @@ struct KnownJob {
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// Returns the jobs that the engine knows under this id. If this host is outside all clusters of the
-// engine, the result is empty and `queue` becomes the error, as if there were no engine.
+// Returns the jobs that the engine knows under this id. If this host is outside all the engine's
+// clusters, the result is empty and `queue` becomes the error, as without an engine.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
@@ -60,8 +60,8 @@ using Setups = std::map<std::string, std::string>;
 // Returns what is known about one job of a list. An unreadable report.json counts as missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job, const Setups& setups = {});
 KnownJob forgotten_job(const FoundFiles& found);
-// Returns the jobs with this id, according to files in the current folder, if the engine answers
-// that it does not know the id.
+// If the engine does not know this id, returns the jobs with this id according to files in the
+// current folder.
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id);
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);

@@ -22,8 +22,8 @@ class LogTail {
   // Receives each complete line without its line end. Returns false if the line must not be shown.
   using LineFilter = std::function<bool(std::string_view line)>;
 
-  // Each line is shown with `prefix`. If `prefix` is empty, `whole_lines` is false and `filter` is
-  // unset, bytes are returned as they arrive, even if a line is not complete.
+  // Each line is shown with `prefix`. Bytes are returned as they arrive, even if a line is not
+  // complete, when `prefix` is empty, `whole_lines` is false and `filter` is unset.
   LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter = {});
 
   // Appends new text, ready to print, to `text`; at most a few MiB. Returns false if there is no
@@ -67,8 +67,8 @@ class LastLines {
 // host's file. Lines are matched by how often they occur, not by their position, because the engine
 // interleaves the lines of several hosts.
 //
-// Memory is limited, even if a job runs for long. If the copy of a line appears in the other file
-// only after more lines than the limit, the line is shown twice.
+// Memory is limited, even if a job runs for long. A line is shown twice if its copy appears in the
+// other file only after more lines than the limit.
 class Remainder {
  public:
   struct Limits {
@@ -85,10 +85,11 @@ class Remainder {
 
   // Adds a line of a HOST.out, without its line end.
   void add_host_line(std::string_view line);
-  // Adds a line of the engine's file that was read at time `now`. `shown`: the text to show for it.
+  // Adds a line of the engine's file that was read at time `now`. `shown`: the text to show for
+  // this line.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // These return the two functions above as callbacks for a LogTail. The callbacks must not be
-  // called after this object is destroyed. Lines of the engine's file are shown only by take().
+  // Return add_host_line() and add_engine_line() as callbacks for a LogTail. The callbacks must not
+  // be called after this object is destroyed. Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
   // Returns the engine's lines, read before `until`, that are in no HOST.out so far. A copy of a

@@ -31,12 +31,13 @@ struct Conditions {
   std::vector<After> all;
   bool one_suffices = false;  // separated by "?"
 };
-// Conditions that are not about how a job ends count as `any`; unreadable ones are left out. Pure.
+// Conditions that are not about how a job ends count as `any`; unreadable conditions are left out.
+// Pure.
 Conditions parse_dependency(std::string_view text);
 
 using FindKnown = std::function<std::vector<KnownJob>(const engines::JobId&)>;
 // Returns why a job with these conditions can never start: "job 3 failed, exit code 3", for each
-// job that did not end as required. Empty: it may start, as far as is known.
+// job that did not end as required. Empty: as far as is known, the job may start.
 std::vector<std::string> never_met(const Conditions& conditions, const FindKnown& find);
 
 // The state of a job, or of all tasks of an array together.
@@ -59,8 +60,8 @@ struct Resolved {
   std::vector<std::string> notes;  // notes about the removed conditions
 };
 
-// Checks every job in --after before the submission. The check is necessary: an engine may treat a
-// forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
+// Checks every job in --after before the submission. The check is necessary, because an engine may
+// treat a forgotten or unknown job as successful (Slurm 22.05), or refuse a forgotten job that was
 // successful (26.05). Error: the new job can never begin, or it is unknown whether it can begin.
 Result<Resolved> resolve_predecessors(const options::Split& split, const Environment& environment);
 

@@ -19,10 +19,10 @@ namespace toprun::jobs {
 // What exists at the path. `finished`: `toprun setup` has built exactly what is requested.
 enum class Site { free, finished };
 
-// Checks whether `toprun setup` may build at the path. It may if nothing exists there, or only an
-// empty folder, or an unfinished build on which no job works. With `force`, a finished build may be
-// replaced. `asked` is the requested content, `own_job` is the job that calls this function. The
-// error says what exists at the path, or which job uses it.
+// Checks whether `toprun setup` may build at the path. It may build if nothing exists there, or
+// only an empty folder, or an unfinished build on which no job works. With `force`, a finished
+// build may be replaced. `asked` is the requested content, `own_job` is the job that calls this
+// function. The error says what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 

@@ -8,7 +8,7 @@
 
 namespace toprun::jobs {
 
-// Why a pending job waits, from the engine's answers.
+// The reasons why a pending job waits, according to the engine.
 struct Waiting {
   std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
                                        // jobs ahead of it
@@ -25,22 +25,23 @@ struct Waiting {
 
 // Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
 // Queue::starts(), `all` contains the jobs of all users, `now` is used for "in 5 min". Queries the
-// engine only about jobs on which a job depends that can never start.
+// engine only about predecessors of a job that can never start.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
-// Whether the reason depends on other jobs, so that the caller has to query `all`.
+// Whether other jobs determine why the job waits, so that the caller has to query `all`.
 bool needs_others(const engines::Job& job);
 
-// Like waiting() above, but queries the engine. If the engine does not answer a query, that part is
-// omitted.
+// Like waiting() above, but queries the engine. If a query fails, the result lacks the query's
+// part.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // Returns "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not
 // before 2026-11-22 20:10:00, in 5 min (--begin)".
 std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now);
 
-// Returns all information as lines; the last line is about the start. Empty: the job does not wait.
+// Returns all information about the wait as lines; the last line is about the start. Empty: the job
+// does not wait.
 std::vector<std::string> lines_of(const Waiting& waiting, const engines::Job& job, WallTime now);
 
 }  // namespace toprun::jobs

@@ -42,9 +42,9 @@ const CommandLine& line_of(Command command);
 // Returns the name as a user types it: "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
-// Whether the first word that is not an option ends the options. If so, this word is a script, and
+// Whether the first word that is not an option ends the options. This word is then a script, and
 // all following words are the script's arguments. True for all commands that start or submit
-// something. For `toprun setup`, these words are packages.
+// something. For `toprun setup`, the first word and all following words are packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

@@ -221,10 +221,10 @@ enum class Group {
 struct Flag;
 struct Argument;
 struct RunDraft;
-// Stores the given value in a RunDraft (run_draft.h).
+// Stores an option's value in a RunDraft (run_draft.h).
 using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Argument& argument);
 
-// One row of the table. A row names the fields that differ from these defaults, in this order.
+// One row of the table. A row sets the fields that differ from these defaults, in this order.
 struct Flag {
   std::string_view name = {};   // with dashes; inner dashes can be typed as underscores
   char letter = 0;              // the letter of the short form; 0: no short form
@@ -283,12 +283,13 @@ std::vector<std::string_view> choices(const Flag& flag);
 // Returns the words of a placeholder that is a list with commas: "tcp,gloo". Empty: another form.
 std::vector<std::string_view> list_choices(std::string_view form);
 
-// Returns torchrun's flags that begin with the text. If there are several, the text is ambiguous.
+// Returns torchrun's flags that begin with the text. If several flags begin with it, the text is
+// ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
-// Returns a warning for each unknown TOPRUN_* variable whose name is close to a known one, or is
-// that of an option which another variable sets. Other names are accepted, because sites may have
-// variables of their own with this prefix.
+// Returns a warning for each doubtful TOPRUN_* variable. Such a variable is unknown, but its name
+// resembles a known name, or is that of an option which another variable sets. Other names are
+// accepted, because sites may have variables of their own with this prefix.
 std::vector<std::string> doubtful_variables(const std::vector<std::string>& names);
 
 // Returns the flag that a mistyped option most likely means. Never suggests a plug-in flag.

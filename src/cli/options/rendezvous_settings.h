@@ -17,8 +17,8 @@ struct RendezvousSettings {
 
 // Parses K=V,K=V with the keys of torchrun's backends c10d and static
 // (torch.distributed.elastic.rendezvous in PyTorch 2.13). is_host becomes "1" or "0". All times are
-// whole seconds, at least 1. As in torchrun, if the backend does not read a key, the key has no
-// effect, even if its value is invalid. A key without a value is an error.
+// whole seconds, at least 1. As in torchrun, a key that the backend does not read has no effect,
+// even if its value is invalid. A key without a value is an error.
 Result<RendezvousSettings> parse_rendezvous_settings(const Argument& argument,
                                                      std::string_view backend);
 

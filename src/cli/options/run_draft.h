@@ -62,7 +62,7 @@ void assign(plan::Setting<T>& target, const Argument& argument, U value) {
   target.value = std::move(value);
 }
 
-// Parses the value and stores it in the member.
+// Parses the value by `parse` and stores it in `member`.
 template <auto member, auto parse>
 Result<void> put(RunDraft& draft, const Flag& flag, const Argument& argument) {
   auto parsed = TRY([&] {

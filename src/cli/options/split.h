@@ -41,9 +41,9 @@ std::string word_of(const ParsedOption& option);
 //     directly after the script is removed.
 //   - A word that begins with a dash is a value or script if it is "-" or a negative number, or if
 //     it contains a blank.
-// Parsing stops at -h, --help, --version and --print-completion: all following words are ignored.
-// Under a name that ends in "torchrun", toprun's own options do not exist and `run` is a script.
-// Errors (exit 2): an unknown or ambiguous option, a missing value, a value for a switch.
+// Parsing stops at -h, --help, --version and --print-completion, and all following words are
+// ignored. Under a name that ends in "torchrun", toprun's own options do not exist and `run` is a
+// script. Errors (exit 2): an unknown or ambiguous option, a missing value, a value for a switch.
 Result<Split> split(const std::vector<std::string>& argv);
 
 // Whether toprun is called under torchrun's name.

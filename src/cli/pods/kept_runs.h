@@ -15,7 +15,8 @@ struct RunId {
   std::string job;
   std::string run;  // empty: the newest run
 };
-// Parses such an id. nullopt if the text cannot be one, because it has no slash or is a path.
+// Parses the id of a detached run. nullopt if the text cannot be an id, because the text has no
+// slash or is a path.
 std::optional<Result<RunId>> parse_run_id(std::string_view text);
 
 // Prints the run's output. With `follow`, continues until the run ends and returns the run's exit
@@ -23,14 +24,15 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text);
 // the pod broke.
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment);
 
-// Whether the job's pods only sleep and the first pod contains a run. In this case, `toprun logs`
-// of the job shows the run's output.
+// Whether the job's pods only sleep and the first pod contains a run. If so, `toprun logs` of the
+// job shows this run's output.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
 // Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment);
 
-// Returns the run's report.json. Errors: those of show_run(), or the run has not written it yet.
+// Returns the run's report.json. Errors: those of show_run(), or the run has written no report.json
+// yet.
 Result<std::string> report_of_run(const RunId& id, const Environment& environment);
 
 }  // namespace toprun::pods

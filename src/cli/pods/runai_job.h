@@ -15,8 +15,8 @@ Result<void> make_plain(engines::kubernetes::Workload& job);
 // stands for the job's id. The result is empty if there is no writable claim. Pure.
 std::string keep_output(engines::kubernetes::Workload& job);
 
-// Adds the number of ranks per pod to the command. Without this number, in pods without GPUs,
-// settings of Run:AI's operator would make toprun start one rank per CPU. Pure.
+// Adds the number of ranks per pod to the command. Without this number, toprun would start one rank
+// per CPU in pods without GPUs, because of settings of Run:AI's operator. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
 // Lets only the exit code of the master's pod count as the run's exit code; other pods exit with 0.

@@ -19,7 +19,7 @@ int submit_pods(const PodOptions& options, const Environment& environment);
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 
-// Returns, as advice in an error, how this version of Run:AI passes a variable with a secret.
+// Returns advice for an error: how this version of Run:AI passes a variable with a secret.
 std::string advice_on_a_secret(const std::string& name, const options::Split& split,
                                const Environment& environment);
 

@@ -9,7 +9,7 @@
 
 namespace toprun::cli {
 
-// Returns the file of --output. Unset: --output is not given or is "-", so stdout is used.
+// Returns the file of --output. Unset: --output is missing or is "-", so stdout is used.
 std::optional<std::string> output_file(const options::Call& call);
 
 // Prints the content on stdout, or writes the file of --output and reports the file. Returns the

@@ -15,7 +15,7 @@ Result<int> run_bench(const options::Call& call);
 Result<int> run_doctor(const options::Call& call);
 
 // `toprun net show …`: lists the node's RDMA ports and interfaces as tables or JSON (stdout). Shows
-// which of these a job uses, and why the job does not use the others.
+// which ports and interfaces a job uses, and why the job does not use the others.
 Result<int> run_net_show(const options::Call& call);
 
 // `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several
@@ -33,7 +33,7 @@ Result<int> run_config_init(const options::Call& call);
 // sources.
 Result<int> run_config_show(const options::Call& call);
 
-// `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). Elsewhere than on a
+// `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). If stdout is not a
 // terminal, prints the page in the macros of man(7). The page is made from the help's tables.
 Result<int> run_man(const options::Call& call);
 
@@ -87,8 +87,8 @@ Result<int> run_setup(const options::Call& call);
 // (observe/report/convert.h) on stdout. Facts that the format cannot express are listed on stderr.
 Result<int> run_topo_convert(const options::Call& call);
 
-// `toprun topo draw …`: prints a picture of the domains, and of the ring of the job's nodes in some
-// order (stdout). Missing facts are listed on stderr.
+// `toprun topo draw …`: draws the domains, and the job's nodes as a ring in some order (stdout).
+// Missing facts are listed on stderr.
 Result<int> run_topo_draw(const options::Call& call);
 
 // `toprun topo order …`: prints the job's nodes with their ranks in topology order (stdout), in one

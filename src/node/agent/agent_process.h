@@ -7,8 +7,8 @@
 namespace toprun::agent {
 
 // Runs this node's agent until the run's end, and returns the exit code of the whole run.
-// `heartbeat_fd`: the pipe to the agent's keeper, or -1 without a keeper. If this node is unfit for
-// the job (Job::unfit), the agent only reports this to the root.
+// `heartbeat_fd`: the pipe to the keeper, the agent's supervising process, or -1. If this node is
+// unfit for the job (Job::unfit), the agent only reports this to the root.
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd);
 
 // Creates a private folder for the ranks' output if --redirects is given without --log-dir, because

@@ -10,8 +10,8 @@ namespace toprun::agent {
 
 enum class Follows { another_attempt, nothing };
 
-// Prints why the attempt failed, and advice. If a node was lost, the advice depends on `follows`.
-// Prints nothing if the attempt did not fail.
+// Prints why the attempt failed, and advice. `follows`, what happens next, affects the advice about
+// a lost node. Prints nothing if the attempt did not fail.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, Follows follows);
 
 // Returns what the user can do about `cause`, the cause of the attempt's failure. Empty if there is

@@ -61,7 +61,7 @@ class Member {
 
   bool runs(int attempt) const;
   // Wraps `done`, which handles the pool's answer about the ranks of an attempt. The wrapper
-  // ignores the answer if it is empty or if these ranks have ended before it arrives. Capture the
+  // ignores an empty answer, and an answer that arrives after these ranks have ended. Capture the
   // ranks' data before the work is given to the pool, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
@@ -80,8 +80,8 @@ class Member {
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers requested);
   boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers requested);
   // Reads the counters of the network adapters while the workers start. The start does not wait for
-  // these reads, which may be slow, because a worker sends nothing before it has loaded its
-  // modules.
+  // these reads, which may be slow. This is safe, because a worker sends nothing before it has
+  // loaded its modules.
   void count_network(int attempt);
   // --require-rdma: watches this attempt's workers until it is known which network their NCCL uses.
   boost::asio::awaitable<void> watch_network(int attempt);
@@ -93,7 +93,7 @@ class Member {
   void report_prefetch();
   void report_arrivals(int attempt);
   void ranks_have_arrived(int attempt);
-  // While some ranks have not connected to this agent's store, reports which ranks have.
+  // Reports which ranks have connected to this agent's store, until all ranks have.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   model::Arrivals arrivals() const;
   // --hang-timeout: reports when the ranks stop making progress, and when they resume.
@@ -102,7 +102,8 @@ class Member {
   void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
   // Called before the workers are stopped. If they are stopped because of a hang, makes each rank
-  // whose stack could not be read from outside print its stack. False if no rank has to print one.
+  // whose stack could not be read from outside print its stack. False if no rank has to print its
+  // stack.
   bool make_unread_tell();
   boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;

@@ -26,9 +26,9 @@ namespace toprun::agent {
 struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
-  // For a rank in a container, which may have its own PID namespace: environment entries that
-  // distinguish the rank's process from other processes with the same id. Empty: `pid` is an id on
-  // the host.
+  // Environment entries that distinguish the rank's process from other processes with the same id.
+  // They are set for a rank in a container, which may have its own PID namespace. Empty: `pid` is
+  // an id on the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};
@@ -48,7 +48,7 @@ class Progress {
     RunningRank rank;
     std::optional<stacks::Reader> reader;
     std::optional<stacks::Usage> last;
-    // The pulse at the time when `seen` was read.
+    // The process's pulse when `seen` was read.
     std::optional<stacks::Pulse> pulse;
     hang::RankSample seen;
   };
@@ -95,8 +95,8 @@ class RankSight {
   virtual std::vector<ras::Finding> reported_by_nccl(const Fd& connection,
                                                      const std::vector<pid_t>& pids,
                                                      std::chrono::milliseconds limit) const;
-  // Makes a rank whose stack could not be read from outside print its Python stack before it is
-  // killed: sends SIGABRT, which Python's faulthandler handles. The process writes a core file only
+  // Sends SIGABRT to a rank whose stack could not be read from outside. Python's faulthandler then
+  // prints the rank's Python stack before the rank is killed. The process writes a core file only
   // if its limit for core files allows it. If RLIMIT_CORE is 0, sets it to 1, so that the kernel
   // does not pipe a core dump to a crash reporter (core(5)). Does not block.
   virtual void abort_with_traceback(pid_t pid) const;

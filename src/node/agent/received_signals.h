@@ -20,7 +20,8 @@
 
 namespace toprun::agent {
 
-// True if this signal does not end the run: the agent only forwards it to the ranks that handle it.
+// True if this signal does not end the run. The agent then only forwards it to the ranks that
+// handle it.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;
@@ -34,15 +35,16 @@ inline bool asks_to_grow(int signal, const plan::Options& options) {
 }
 
 // Decides which of the termination signals to an agent count. The first signal counts, and so do
-// repeated signals from an impatient user. Copies do not count: one signal can reach an agent in
-// three ways (Way). The time between repeats is measured for each way separately, so that a copy
-// which the keeper or the launcher delivers late does not count as a repeat. Pure.
+// repeated signals from an impatient user. Copies do not count, because one signal can reach an
+// agent in three ways (Way). The time between repeats is measured for each way separately, so that
+// a copy which the keeper or the launcher delivers late does not count as a repeat. Pure.
 class EndSignals {
  public:
-  // The way of a signal: it was sent to this process, or the keeper or the launcher forwarded it.
+  // The way of a signal. Either it was sent to this process, or the keeper or the launcher
+  // forwarded it.
   enum class Way { itself, keeper, launcher };
 
-  // True if the signal counts. False if it is a copy of a signal that has counted already.
+  // True if the signal counts. False if the signal is a copy of one that has counted already.
   bool count(Way way, SteadyTime now) {
     const auto here = ways_[static_cast<std::size_t>(way)].arrived(now);
     const bool any_came = std::exchange(any_came_, true);
@@ -71,7 +73,7 @@ class ReceivedSignals {
   ReceivedSignals& operator=(const ReceivedSignals&) = delete;
 
   void add(int signal);
-  // Calls `taken` at once for the signals that have arrived, before the event loop calls it.
+  // Calls `taken` now for all signals that have arrived, without waiting for the event loop.
   void take();
 
  private:

@@ -32,7 +32,7 @@ class Root {
  public:
   Root(Services& session, link::Secret secret, std::string stage_key);
 
-  // Returns the member's end of a link for the agent in this process.
+  // Makes a link to the agent in this process, and returns the agent's end.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
   // Conducts the whole run and returns its record. When run() returns, the record is complete, and
   // all members wait for the final message, which farewell() sends.

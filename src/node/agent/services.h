@@ -88,7 +88,7 @@ class Services {
                     std::function<void()> taken) = 0;
   // Waits until all output is written. False if that takes longer than flush_limit.
   virtual boost::asio::awaitable<bool> flushed() = 0;
-  // Like flushed(), at the very end of the run: output that is not written in time is lost.
+  // Like flushed(), at the very end of the run. Output that is not written in time is lost.
   virtual boost::asio::awaitable<void> last_words() = 0;
   // Whether the root opens a socket at which this user's other processes can query the job.
   virtual bool can_be_asked() const { return true; }
@@ -103,13 +103,13 @@ class Services {
   const plan::Job& job;
   const std::string agent_id;
   const WallTime began = std::chrono::system_clock::now();
-  // This process's stdout and stderr for the ranks' output. `terminal` is the same object, or null
-  // if the output does not go to a terminal.
+  // This process's stdout and stderr for the ranks' output. `terminal` is the same object as
+  // `console`, or null if the output does not go to a terminal.
   std::shared_ptr<output::Console> console;
   std::shared_ptr<output::Terminal> terminal;
   std::shared_ptr<const RankSight> sight = std::make_shared<RankSight>();
-  // The address at which the root reaches this host. In the root's process: the address at which
-  // members reach the root.
+  // The address at which the root reaches this host. In the root's process, this is the address at
+  // which members reach the root.
   std::optional<hosts::Address> route;
   // True: this agent is the root although the user's endpoint is not an address of this host.
   bool leaves_endpoint = false;
@@ -119,7 +119,7 @@ class Services {
   std::unique_ptr<NodeContainer> container;
   // This node's copy of the environment, with --stage.
   std::unique_ptr<prepare::Staging> staging;
-  // The warm parent of this node's ranks, with --warm.
+  // The Python that forks this node's ranks, with --warm.
   std::unique_ptr<prepare::WarmStart> warm;
   // Reads in advance what this node's ranks import, with --prefetch.
   std::unique_ptr<prepare::Prefetch> prefetch;
@@ -137,8 +137,8 @@ class Services {
   // ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT. `paused` is
-  // the last state. The agent itself keeps running: without its heartbeats, its node would be
-  // treated as lost.
+  // the last state. The agent itself keeps running, because without its heartbeats, its node would
+  // be treated as lost.
   std::function<void(bool)> on_pause;
   bool paused = false;
   // The handler of SIGWINCH: the size of the terminal has changed.

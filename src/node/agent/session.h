@@ -27,8 +27,8 @@ inline constexpr std::chrono::seconds launcher_beat{5};
 // The resources of one agent process: its port, its signals, its keeper and its launcher.
 class Session : public Services {
  public:
-  // `heartbeat_fd` is the pipe to the keeper, or -1 without a keeper (for ranks that the engine
-  // started). The event loop must outlive this object.
+  // `heartbeat_fd` is the pipe to the keeper (node/worker/keeper.h). It is -1 for ranks that the
+  // engine started, which have no keeper. The event loop must outlive this object.
   Session(boost::asio::io_context& loop, const plan::Job& job, int heartbeat_fd);
   ~Session() override;
 
@@ -82,7 +82,7 @@ class Session : public Services {
   void lose_launcher();
   void orphan(std::string words, std::chrono::milliseconds grace);
 
-  // These two objects are used while the store has no thread of its own.
+  // store_ready_ and store_due_ are used while the store has no thread of its own.
   boost::asio::posix::stream_descriptor store_ready_;
   boost::asio::steady_timer store_due_;
   const bool kept_;

@@ -35,7 +35,7 @@ struct LoginProgram {
 // kind cannot take part. Error: toprun's own program cannot be read, or has no build id.
 Result<std::vector<LoginProgram>> login_programs();
 
-// Returns what to print about a host if there is no program for `machine`, its kind of machine.
+// Returns the message for a host whose kind of machine (`machine`) has no program.
 engines::LoginTrouble no_program_for(std::string_view machine);
 
 inline constexpr std::chrono::seconds login_limit{30};  // time limit from the start of the login to
@@ -61,8 +61,8 @@ class Login : public std::enable_shared_from_this<Login> {
   enum class State { waiting, connecting, copying, starting, up, over };
   using Bytes = std::shared_ptr<const std::string>;
 
-  // `engine`: ssh or exec. `program`: the program for a kind of machine, for a host that requests a
-  // copy. `changed` is called at every change of state.
+  // `engine`: ssh or exec. `program` returns the program for a kind of machine, when a host
+  // requests a copy. `changed` is called at every change of state.
   Login(boost::asio::io_context& io, output::Terminal& terminal, engines::EngineKind engine,
         std::string name, std::function<Bytes(std::string_view)> program,
         std::function<void()> changed);
@@ -87,13 +87,13 @@ class Login : public std::enable_shared_from_this<Login> {
   // pod, the server's address is the address that the pod's agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
-  // Set if the login ended before the agent was up: the reason.
+  // The reason why the login ended, if it ended before the agent was up.
   const std::optional<engines::LoginTrouble>& trouble() const { return trouble_; }
-  // Set if the login ended after the agent was up: the agent's exit code. nullopt if the connection
+  // The agent's exit code, if the login ended after the agent was up. nullopt if the connection
   // broke.
   std::optional<int> exit_code() const { return exit_code_; }
   // Whether the agent is about to join, and nothing can prevent this any more. If the login has
-  // ended and this is false, the agent has reported why.
+  // ended and joins() is false, the agent has reported why.
   bool joins() const { return joins_; }
 
  private:

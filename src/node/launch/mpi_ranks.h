@@ -12,7 +12,7 @@
 
 namespace toprun::launch {
 
-// Why ranks that mpirun itself starts have failed.
+// The reason why ranks have failed, if mpirun itself started them.
 struct MpiFailure {
   std::optional<int> rank;    // the rank that failed first, if mpirun names it
   std::optional<int> signal;  // the signal that killed the rank
@@ -43,8 +43,7 @@ struct MpiRanks {
 inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// This variable is set for a toprun that such an mpirun starts and that must become a rank in a
-// container.
+// Set for a toprun that mpirun starts as a rank (--launcher) and that must enter a container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
 // Turns this process into a rank in a container. Returns only on failure; the result is the exit
 // code.

@@ -12,8 +12,8 @@ namespace toprun::launch {
 // Returns the command with which the engine starts an agent on every node.
 Result<engines::AgentCommand> step_command(const plan::Job& job);
 
-// Returns the path with which the nodes start this program: the path of the link by which it was
-// called if the link's name matters, else the path of the executable file.
+// Returns the path with which the nodes start this program. This is the link by which this program
+// was called if the link's name matters, else the executable file.
 std::string program_for(const plan::Job& job);
 
 // Returns the arguments for the agents: the user's own arguments without --dry-run.
@@ -35,15 +35,16 @@ inline constexpr int cuts_after = 3;
 // How an engine's command ended.
 struct CommandEnd {
   int exit_code = 0;
-  // The last part of its stderr, unchanged; empty if its stderr does not pass through this process.
+  // The last part of the command's stderr, unchanged; empty if stderr does not pass through this
+  // process.
   std::string said = {};
   bool was_to_end = false;  // this process received a signal to end
 };
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. For each signal
 // that this process receives, calls `pass_on` with the command's process id and the signal. If the
-// root sends the run's exit code to `post`, this replaces the command's exit code, and a command
-// that still runs is ended.
+// root sends the run's exit code to `post`, this exit code replaces the command's exit code, and a
+// command that still runs is ended.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
                        Written written, const std::function<void(pid_t, int)>& pass_on,
                        link::ResultPost* post = nullptr);

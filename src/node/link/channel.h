@@ -55,8 +55,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
            std::string_view member_line);
 
   // The steps of the handshake, which must be complete within `patience.handshake`. Begin a step
-  // only after the callback of the previous step. Both read functions return before their callback
-  // is called, unless the data is available already.
+  // only after the callback of the previous step. read_line() and read_first() return before their
+  // callback is called, unless the data is available already.
   void write(std::string_view bytes);
   // Reads a plaintext line, without its newline. `first_byte` limits the wait for the line's first
   // byte.
@@ -64,7 +64,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   // Reads the secretstream header for the other end's key, and the other end's first frame.
   void read_first(OnFrame on_frame);
   // Sends a plaintext line, the secretstream header for our key and the first frame, all in one
-  // packet: each further packet would cost both ends as much as the cryptography of a handshake.
+  // packet. Each further packet would cost both ends as much as the cryptography of a handshake.
   void write_first(std::string line, const nlohmann::json& message);
   // Puts back bytes that were already read from the socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
@@ -77,7 +77,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool was_closed_without_data() const { return was_closed_without_data_; }
   // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
   // the other end closes it, or after `parting`. Reads and discards bytes that arrive before the
-  // close: if they were left unread, the kernel would send a reset and the answer might be lost.
+  // close, because for unread bytes, the kernel would send a reset and the answer might be lost.
   void close_after_answer(std::function<void()> on_end);
 
   // Starts heartbeats and callbacks. From now on, send() may be used. If the connection is already
@@ -85,7 +85,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
-  // Sends as many of these bytes as the socket accepts, then closes the connection at once.
+  // Sends as many bytes of `last_words` as the socket accepts, then closes the connection at once.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
   // Hands the socket over to the caller. Call give_away() only after read_line() and before any

@@ -37,8 +37,8 @@ class Channels : public boost::asio::execution_context::service {
   explicit Channels(boost::asio::io_context& io);
 
   using Number = std::uint64_t;
-  // Watches a socket for these epoll events, level-triggered. Calls the channel's ready() for
-  // events, and its pass() at least twice per `beat`. Keeps the channel alive until remove().
+  // Watches a socket for the epoll events `events`, level-triggered. Calls the channel's ready()
+  // for events, and its pass() at least twice per `beat`. Keeps the channel alive until remove().
   Number add(std::shared_ptr<Channel> channel, int fd, std::uint32_t events,
              std::chrono::milliseconds beat);
   void change(Number number, int fd, std::uint32_t events);
@@ -67,7 +67,7 @@ class Channels : public boost::asio::execution_context::service {
   bool waits_ = false;  // a wait on epoll_ is pending
   std::chrono::milliseconds interval_{std::chrono::milliseconds::max()};
   std::chrono::steady_clock::time_point next_pass_;
-  // By number, because an event may be reported for a channel that was just closed.
+  // Indexed by number, because an event may be reported for a channel that was just closed.
   std::unordered_map<Number, std::shared_ptr<Channel>> watched_;
   Number last_number_ = 0;
   std::vector<std::shared_ptr<Channel>> to_write_;

@@ -28,9 +28,9 @@ struct RootAddress {
   int nodes = 1;     // the number of nodes that connect to the root
   // Further hosts that may run the root; they are tried after `host`.
   std::vector<std::string> others = {};
-  // Set if this host has the root's address, but another program (perhaps not toprun) holds the
-  // port, so that this agent is not the root: the error to report. A foreign answer from this host
-  // is then from that program.
+  // The error if another program (perhaps not toprun) holds the root's port on this host. This host
+  // then has the root's address, but this agent is not the root. Foreign answers from this host are
+  // then from that program.
   std::optional<Error> taken = {};
   // Called after each unsuccessful try. Returns an error if no root will ever answer; join_root()
   // then returns this error.
@@ -45,7 +45,7 @@ inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
 // The additional pause per node when the root is busy. Members retry at random times within this
-// pause. It leaves the root half of its time for the connections that it has accepted.
+// pause. This pause leaves the root half of its time for the connections that it has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
 // The time per node that the root may need to answer, if all nodes connect at the same moment.
 inline constexpr std::chrono::microseconds answer_per_node{500};
@@ -59,8 +59,8 @@ inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // no other host can run the root; otherwise the member tries all addresses until the join time-out.
 // A pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
-// The same limit if another program is known to hold the port. This limit is shorter, because no
-// root will answer at this port.
+// Replaces stranger_limit if another program is known to hold the port. This limit is shorter,
+// because no root will answer at this port.
 inline constexpr std::chrono::seconds taken_limit{1};
 
 // What join_root() returns.
@@ -71,21 +71,21 @@ struct Joined {
   int port = 0;
 };
 
-// Makes this agent's Join message. Called when the channel is connected: other agents can reach
-// this agent at the address of the channel's local end. Must take far less time than
+// Makes this agent's Join message. Called when the channel is connected, because other agents can
+// reach this agent at the address of the channel's own end. Must take far less time than
 // `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 
 // Tries to connect to the root until `join_timeout`, and prints why it waits. Then the root admits
-// or refuses this agent. Accepts a peer as the root only if it proves that it knows the job's
-// secret: any other answer, even in toprun's protocol, may come from another user's program on the
+// or refuses this agent. Accepts a peer as the root only if the peer proves that it knows the job's
+// secret. Any other answer, even in toprun's protocol, may come from another user's program on the
 // port. Name lookups and munge run on the pool.
 boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
                                                  Secret secret, Patience patience,
                                                  std::chrono::milliseconds join_timeout,
                                                  MakeJoin make_join);
 
-// Returns that of the store's addresses at which the agent that runs the store answers first.
+// Returns the store address at which the store's agent answers first.
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
                                                           model::StoreAddress store,
                                                           Identity identity, Patience patience);

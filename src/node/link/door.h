@@ -63,7 +63,7 @@ class Door {
   // the line of their preamble. Unset: the connections are closed.
   std::function<void(Fd, std::string)> on_stage;
 
-  // Takes over a new visitor's connection. `first_bytes` were already read from it.
+  // Takes over a new visitor's connection. `first_bytes` were already read from the connection.
   void visit(Fd connection, std::string first_bytes);
 
  private:

@@ -55,7 +55,7 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The line with a refusal, in plaintext. It does not prove which agent sent it.
+// The line with a refusal, in plaintext. The line does not prove which agent sent it.
 struct TurnedAway {
   Turned why;
   std::string version;       // the version of the agent that answers

@@ -16,8 +16,8 @@ class Secret {
     // From TOPRUN_SECRET, from TOPRUN_SECRET_FILE, or from the launcher that started this process.
     given,
     munge,  // random; the root sends it in a munge credential that only the root's own uid can read
-    // From the job's name alone. This secret separates jobs, but protects a job only if the name
-    // cannot be guessed.
+    // From the job's name alone. A derived secret separates jobs, but protects a job only if its
+    // name cannot be guessed.
     derived,
   };
 

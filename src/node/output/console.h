@@ -19,9 +19,9 @@
 
 namespace toprun::output {
 
-// Shows the lines that workers print. A console has one destination for their stdout and one for
-// their stderr; the two destinations may be the same. A console is used for all attempts of a run.
-// At any time, at most one Output (output.h) is the console's listener.
+// Shows the lines that workers print. A console has one destination for the workers' stdout and one
+// for their stderr; the two destinations may be the same. A console is used for all attempts of a
+// run. At any time, at most one Output (output.h) is the console's listener.
 //
 // The callers of write() stop while room() is false and continue when the listener is called, so
 // the memory for queued text is limited.
@@ -37,7 +37,7 @@ class Console {
   // True if all text is written or has failed. If false, the listener is called when idle() becomes
   // true.
   virtual bool idle() = 0;
-  // Whether colours are shown: the destination is a terminal, and the user wants colours.
+  // Whether the destination is a terminal and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
   // Returns the descriptor of the terminal that shows the lines unchanged; no_terminal if the lines
   // go to a file or to another node, even if they also go to a terminal.
@@ -49,7 +49,8 @@ class Console {
   // Returns the number of a new source of lines (a worker's stream), for a Display (lines.h).
   int new_source() { return sources_++; }
   // From now on, calls `changed` when room() becomes true again, or when idle() becomes true after
-  // it was false. The calls end when the same listener calls ignore() or another replaces it.
+  // it was false. The calls end when the same listener calls ignore(), or another listener replaces
+  // it.
   void listen(const void* listener, std::function<void()> changed) {
     listener_ = listener;
     changed_ = std::move(changed);
@@ -80,8 +81,8 @@ struct ConsoleDescriptors {
 // that stream is dropped.
 class Terminal : public Console {
  public:
-  // Limits for queued bytes. A worker's new line never waits for more bytes than these, even on a
-  // slow terminal.
+  // Limits for queued bytes. A worker's new line never waits for more bytes than these limits, even
+  // on a slow terminal.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
   // `colours`: show colours if the stream is a terminal.
@@ -142,7 +143,7 @@ class Terminal : public Console {
 };
 
 // Shows lines on another console and also copies them to a file. In the file, the lines of stdout
-// and stderr are in order of arrival. Workers wait for both the console and the file: a blocked
+// and stderr are in order of arrival. Workers wait for both the console and the file, so a blocked
 // disk makes them wait, as with a log file. A full disk is reported once.
 class CopyingConsole : public Console {
  public:

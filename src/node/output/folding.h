@@ -46,7 +46,7 @@ class Fold {
   void add(int rank, std::string_view lines, SteadyTime now);
   // Returns the text to show now; may be empty.
   std::string take(SteadyTime now);
-  // Returns the time when take() will have text at the latest; nullopt while no line is held.
+  // Returns the latest time at which take() will have text; nullopt while no line is held.
   std::optional<SteadyTime> due() const;
 
  private:

@@ -29,7 +29,8 @@ class Display {
   int id_;
   std::string prefix_;
   Cursor& cursor_;
-  // The last piece ended with \r: a \n at the start of the next piece only completes that line end.
+  // The last piece ended with \r. A \n at the start of the next piece then only completes that line
+  // end.
   bool after_return_ = false;
 };
 
@@ -81,7 +82,8 @@ inline bool ends_line(char c) {
 // Returns the offset after the last \n or \r; 0 if the text has neither.
 std::size_t end_of_last_line(std::string_view bytes);
 
-// Returns the offset after the first line end (\r\n counts as one); the size if there is none.
+// Returns the offset after the first line end (\r\n counts as one). Without a line end, returns the
+// text's size.
 std::size_t end_of_first_line(std::string_view bytes);
 
 // Splits the output of one worker stream into whole lines. A line ends at \n or at \r (as in

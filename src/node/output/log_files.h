@@ -16,9 +16,9 @@
 
 namespace toprun::output {
 
-// Decides when a log with a size limit continues in a new file. No line is split: a line that does
-// not fit starts the next file. A line longer than the limit gets its own file, which exceeds the
-// limit.
+// Decides when a log with a size limit continues in a new file. No line is split, and a line that
+// does not fit starts the next file. A line longer than the limit gets its own file, which exceeds
+// the limit.
 class Rotation {
  public:
   static constexpr int kept_files = 4;  // FILE.1 (the newest) to FILE.4

@@ -53,23 +53,23 @@ struct OutputPlan {
 
 // Copies the output of one node's workers from their pipes to the console and to files, in whole
 // lines. Keeps the end of each worker's output (tail()), to explain a failure. No output is lost,
-// and memory is limited: while a console or a file is blocked, the pipes are not read. When there
-// is room again, all streams are read in turn. A closed console or a full disk is reported once;
-// the workers are not affected.
+// and memory is limited, because the pipes are not read while a console or a file is blocked. When
+// there is room again, all streams are read in turn. A closed console or a full disk is reported
+// once; the workers are not affected.
 class Output {
  public:
   // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
-  // The same limit for a worker with a terminal. This limit is shorter, because a user may type and
-  // wait for the echo.
+  // unfinished_line_limit for a worker with a terminal. This limit is shorter, because a user may
+  // type and wait for the echo.
   static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
   // The pause after reading a pipe. Because of the pause, many lines need only one read, one write
   // and one wake-up.
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
-  // When there is room again: how many bytes are read from one stream before the next stream's
-  // turn.
+  // How many bytes are read from one stream before the next stream's turn, when there is room
+  // again.
   static constexpr std::size_t turn_bytes = 16 * 1024;
   static constexpr int pipe_bytes = 256 * 1024;  // the kernel may provide less
   static constexpr std::size_t pty_read_bytes =
@@ -88,10 +88,10 @@ class Output {
 
   // Adds the next worker (the first is number 0) and returns the ends that it writes to.
   Result<Ends> add(const StreamPlan& out, const StreamPlan& err);
-  // Starts reading. The caller must first close its copies of the ends that add() returned.
+  // Starts reading. Before this, the caller must close its copies of the ends that add() returned.
   void start();
 
-  // Reads the pipes of a worker. True if the pipes are empty now: after the worker's death, its own
+  // Reads the pipes of a worker. True if the pipes are empty now. After the worker's death, its own
   // output is then complete, even if a process that it started still holds the pipe. False if a
   // console or file has no room. With `past_limits`, reads on even without room; this needs only as
   // much memory as the pipe had.

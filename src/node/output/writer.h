@@ -36,8 +36,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
     std::function<void(int fd, int code)> failed;  // `code` is an errno; called once per descriptor
   };
 
-  // The io_context must exist until abandon(). `unfinished`: the flag that the writer sets while
-  // the text written so far ends within a line (base/os/console.h); null: the writer uses its own
+  // The io_context must exist until abandon(). `unfinished`: a flag (base/os/console.h) that the
+  // writer sets while the text written so far ends within a line; null: the writer uses its own
   // flag.
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);

@@ -11,8 +11,8 @@
 
 namespace toprun::plan {
 
-// Time limit for accelerate's launcher. It is long because importing accelerate also imports torch,
-// perhaps from a file server.
+// Time limit for accelerate's launcher. The limit is long, because importing accelerate also
+// imports torch, perhaps from a file server.
 inline constexpr std::chrono::seconds accelerate_limit{120};
 
 // What accelerate_settings() returns.
@@ -28,9 +28,9 @@ struct World {
 };
 
 // Returns the variables in which `accelerate launch --config_file FILE` passes its settings to the
-// ranks. To get them, runs the accelerate launcher of the Python `python` without starting ranks.
-// Errors name `host`: `file` does not exist, this Python has no accelerate, or accelerate itself
-// reports an error.
+// ranks. To get these variables, runs accelerate's launcher, with the Python `python`, without
+// starting ranks. Errors name `host`: `file` does not exist, this Python has no accelerate, or
+// accelerate itself reports an error.
 Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
                                                World world, const Environment& environment,
                                                const std::string& host);

@@ -44,8 +44,8 @@ Result<ContainerPlan> plan_container(const container::Request& request, const In
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
 // Additions to the engine's command that starts the agents, filled by plan_engine_container(). With
-// pyxis, this command starts the agents inside containers. `options` are its additional options;
-// empty if the agents themselves start their node's container.
+// pyxis, this command starts the agents inside containers. `options` are additional options of the
+// command; empty if the agents themselves start their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;

@@ -51,7 +51,7 @@ struct Job {
   bool port_is_ours_to_choose = true;
 
   link::Patience patience;
-  // Interval of an agent's heartbeats to its own keeper.
+  // Interval of an agent's heartbeats to its keeper (node/worker/keeper.h).
   std::chrono::milliseconds keeper_beat{1'000};
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};  // how long to wait for more nodes after the minimum
@@ -99,8 +99,8 @@ struct Job {
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;
   }
-  // True for a launcher that starts the agents by logins. In this case, the hosts or pods count
-  // their GPUs and find Python themselves, because this host may have neither.
+  // True for a launcher that starts the agents by logins. The hosts or pods then count their own
+  // GPUs and find Python themselves, because this host may have no GPUs and no Python.
   bool starts_by_login() const {
     return is_by_login(place.engine) && place.stance == engines::Stance::starter;
   }

@@ -59,8 +59,8 @@ inline constexpr std::string_view kept_code = "code";
 // The caller's process prints login_kept when it reaches the state kept.
 //
 // Before the fork, reads the secret, which follows the LoginOrders on stdin. Passes the secret and
-// the path for --report to the new process in the environment. An error may be returned in one
-// process or the other.
+// the path for --report to the new process in the environment. Errors are returned in the caller's
+// process or in the new process.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
 // The line that the launcher sends to all logins once all agents of the run are about to join.
 inline constexpr std::string_view kept_go = "go";

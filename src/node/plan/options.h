@@ -88,7 +88,7 @@ struct Options {
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // The job runs on one node and ignores the engine. In this case, node_rank, node_index,
+  // The job runs on one node and ignores the engine. With --standalone, node_rank, node_index,
   // master_addr, master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the
   // user set other values.
   bool standalone = false;
@@ -151,7 +151,7 @@ struct Options {
 
   bool ranks_in_place = false;
   // The program that starts the agents (`via`) or every rank (`launcher`) on the hosts: "mpirun".
-  // Empty if toprun starts them itself.
+  // Empty if toprun itself starts the agents and ranks.
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;

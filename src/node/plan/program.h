@@ -33,10 +33,10 @@ Result<void> check_program(const Options& options, const Environment& environmen
 // How much of a script's beginning is read for not_for_python().
 inline constexpr std::size_t foreign_script_bytes = 64u << 10;
 
-// Returns why Python cannot run this file; nullopt if the file may be a Python script. The file is
-// a program (ELF), or a script for another interpreter, according to its "#!" line or to a name
-// such as x.sh. The error advises the command line that the user probably meant. For a Slurm batch
-// script, this command line has the #SBATCH lines as options. Pure.
+// Returns why Python cannot run this file; nullopt if the file may be a Python script. The reason
+// is that the file is a program (ELF), or a script for another interpreter, according to its "#!"
+// line or to a name such as x.sh. The error advises the command line that the user probably meant.
+// For a Slurm batch script, this command line has the #SBATCH lines as options. Pure.
 std::optional<Error> not_for_python(const std::string& script, std::string_view beginning);
 
 }  // namespace toprun::plan

@@ -19,12 +19,12 @@ Result<std::vector<engines::Node>> named_hosts(const Options& options,
                                                std::vector<std::string>& notes);
 
 // If Hydra's mpiexec started this process, exchanges the job's name and the address of rank 0 with
-// all other processes of this mpiexec. Blocks until all of them have called this function. Returns
+// all other processes of this mpiexec. Blocks until all these processes have called meet(). Returns
 // nullopt if mpiexec did not start this process.
 Result<std::optional<engines::PmiMeeting>> meet(const Environment& environment);
 
 // The host at which the job's processes meet, if the user chose it by --rdzv-endpoint, else by
-// --master-addr. `source`: the option or variable that named it, for messages.
+// --master-addr. `source`: the option or variable that named the host, for messages.
 struct NamedEndpoint {
   std::string host;
   std::string source;

@@ -44,8 +44,8 @@ class Staging {
 
   // Call become_source() on the root's node. Returns the key for all nodes.
   std::string become_source();
-  // Call visit() when another agent asks for the environment. `preamble`: the line that it has
-  // sent.
+  // Call visit() when another agent asks for the environment. `preamble`: the line that the agent
+  // has sent.
   void visit(Fd socket, std::string preamble);
   // Waits until this node has its copy, or can continue without it. Error: there is no copy, and
   // the node cannot continue without it. The next attempt may call settled() while the previous

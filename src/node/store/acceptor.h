@@ -20,7 +20,7 @@ class Acceptor {
 
   int fd() const { return listener_.get(); }
   // Accepts at most one batch and calls `accepted` for each connection. False if descriptors ran
-  // out: the caller must wait for rest() before the next call.
+  // out; the caller must then wait for rest() before the next call.
   bool accept_batch(const std::function<void(Fd)>& accepted);
   static constexpr std::chrono::milliseconds rest{100};
 

@@ -29,7 +29,7 @@ class Client {
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
   Result<bool> check(std::span<const std::string_view> keys);
-  // Waits until all keys are set. False if `timeout` passes before; cancels the wait in this case.
+  // Waits until all keys are set. False if `timeout` passes first; the wait is then cancelled.
   Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
   Result<std::vector<std::string>> multi_get(std::span<const std::string_view> keys);
   Result<void> ping();

@@ -29,8 +29,8 @@ struct KeyHash {
 //
 // The map is a flat table of hashes and pointers. A lookup of an absent key costs one cache miss;
 // in a table with chains, it costs two or three. When the table grows, keys and values are not
-// moved. Lookups have to be fast: a request with 100,000 keys is executed without interruption
-// while other clients wait.
+// moved. Lookups have to be fast, because a request with 100,000 keys is executed without
+// interruption while other clients wait.
 template <class T>
 class KeyMap {
  public:
@@ -107,8 +107,8 @@ class KeyMap {
 // keyspace.
 class Waiter {
  public:
-  // Delivers a reply to this connection that is due because of another connection's request. Must
-  // not call the keyspace.
+  // Delivers a reply to this connection, caused by another connection's request. Must not call the
+  // keyspace.
   virtual void deliver(std::string_view reply) = 0;
   virtual void deliver(const Output& message) = 0;
   // Cancels all waits and watches of this connection.
@@ -163,8 +163,9 @@ class Keyspace {
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Registers the connection's wait for keys: when all keys are present, it receives
-  // `stop_waiting`. A connection has at most one wait: a new wait replaces the last.
+  // Registers the connection's wait for keys. When all keys are present, the connection receives
+  // `stop_waiting`. A connection has at most one wait, because a new wait replaces the previous
+  // one.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 

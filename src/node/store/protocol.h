@@ -13,7 +13,7 @@ namespace toprun::store {
 // closed. The server reports the exceeded limit at most once per second and limit.
 struct Limits {
   std::size_t key_bytes = 8u << 10;  // same value as in PyTorch's libuv server
-  // Same value as in PyTorch, for one request. APPEND may grow a value beyond this limit.
+  // The limit for a value in one request, as in PyTorch. APPEND may grow a value beyond this limit.
   std::size_t value_bytes = 8u << 20;
   std::size_t keys_per_request = 131'072;  // same value as in PyTorch's libuv server
   std::size_t request_bytes = 1u << 30;    // one request, which is buffered until it is complete
@@ -33,9 +33,9 @@ constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
-// Whether store clients are served. If not, a client's connection is closed as soon as the client
-// is recognised. The connections of visitors (other agents of toprun, which first send "toprun/")
-// are never closed.
+// Whether store clients are served. If clients are refused, a client's connection is closed as soon
+// as the client is recognised. The connections of visitors (other agents of toprun, which first
+// send "toprun/") are never closed.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.

@@ -36,9 +36,9 @@ class Server {
  public:
   static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
 
-  // The visitor function: receives every connection of another agent of toprun, whose first bytes
-  // are "toprun/", together with the bytes that were read. Called in an iteration of the loop, so
-  // it must not block. The descriptor is non-blocking and close-on-exec.
+  // The visitor function receives every connection of another agent of toprun. Such a connection
+  // begins with "toprun/"; the bytes that were read are passed too. Called in an iteration of the
+  // loop, so it must not block. The descriptor is non-blocking and close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
@@ -68,9 +68,9 @@ class Server {
                                                Visitor visitor = {});
   // Starts a server that refuses clients and has no thread until next_attempt() starts one. While
   // the server has no thread, the owner must call take_turn() whenever readiness() is readable, and
-  // after the time that the last call of take_turn() returned. Most nodes never serve a store:
-  // their connections are all from visitors, and each visitor would wake two threads if the server
-  // had its own. If there is no descriptor for a visitor, it receives `busy` before its connection
+  // after the time that the last call of take_turn() returned. Most nodes never serve a store and
+  // have connections only from visitors. Each visitor would wake two threads if the server had its
+  // own thread. If there is no descriptor for a visitor, it receives `busy` before its connection
   // is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
@@ -79,9 +79,9 @@ class Server {
   std::optional<std::chrono::milliseconds> take_turn();
 
   ~Server();  // closes everything and frees all data of clients
-  // Gives up the server of a process that is about to end. Does not wait and does not free memory:
-  // the kernel frees gigabytes faster than this process frees single keys. The visitor function is
-  // not called any more.
+  // Gives up the server of a process that is about to end. Does not wait and does not free memory,
+  // because the kernel frees gigabytes faster than this process frees single keys. The visitor
+  // function is not called any more.
   static void abandon(std::unique_ptr<Server> server);
 
   // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and then
@@ -152,8 +152,7 @@ class Server {
 
   std::vector<std::unique_ptr<Connection>> connections_;
   std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
-  // Closed connections. These connections are kept until the iteration ends, because events may
-  // refer to them.
+  // Closed connections, which are kept until the iteration ends, because events may refer to them.
   std::vector<std::unique_ptr<Connection>> closed_;
   // Connections from attempts that have ended. See tidy().
   std::vector<std::unique_ptr<Connection>> past_;

@@ -14,7 +14,8 @@ namespace toprun::worker {
 // `node`: the CPUs of the GPU's NUMA node. `socket`: the CPUs of the GPU's socket. `exclusive`: the
 // GPU's share of the NUMA node's cores. `core_complex`: the cores of one last-level cache. The
 // result is the same as torchrun's (torch/numa/binding.py, PyTorch 2.13). Like torchrun, toprun
-// binds only CPUs: the kernel allocates memory on the node of the CPU that touches it first.
+// binds only CPUs, because the kernel allocates memory on the node of the CPU that touches it
+// first.
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 inline constexpr int unknown = -1;

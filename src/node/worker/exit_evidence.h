@@ -60,7 +60,7 @@ std::string oom_counter(std::string_view cgroups);
 // Returns the text of a /dev/kmsg record ("6,12,345,-;text") that says that the out-of-memory
 // killer has killed a process; empty for other records. Format: mm/oom_kill.c.
 std::string_view oom_text(std::string_view record);
-// Whether such a text names this process as the one that was killed.
+// Whether a text from oom_text() names this process as the one that was killed.
 bool names_victim(std::string_view text, pid_t pid);
 
 }  // namespace toprun::worker

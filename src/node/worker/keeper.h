@@ -23,8 +23,9 @@ inline constexpr char beat_of_rest = 's';
 inline constexpr char beat_of_queue = 'q';
 
 // Returns the real-time signal with which the keeper forwards another signal; its value (si_value)
-// is the other signal's number. The keeper cannot send the other signal itself: two pending signals
-// with the same number merge, and an engine may send the agent the same signal at the same moment.
+// is the other signal's number. The keeper cannot send the other signal itself, because two pending
+// signals with the same number merge, and an engine may send the agent the same signal at the same
+// moment.
 int queued_signal();
 
 // Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
@@ -62,8 +63,8 @@ void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
 // Ends the agent's process at once. Writes pending messages, sends the exit code to the keeper, and
-// closes pipes and ports: a process that cannot end would hold the pipes and ports open. leave()
-// also works without a keeper.
+// closes pipes and ports, which a process that cannot end would hold open. leave() also works
+// without a keeper.
 [[noreturn]] void leave(int exit_code);
 
 // Called by `agent`: names the one folder that the keeper removes with its contents if the agent
@@ -74,7 +75,7 @@ void keeper_removes(const std::string& folder);
 // has to ask, because it may handle the two signals in another order. False without a keeper.
 bool keeper_rests();
 
-// Called by `agent` once other agents know it and will detect its end.
+// Called by `agent` once other agents know this agent and will detect its end.
 void tell_keeper_of_joining();
 // Called after keep(): describes how the agent died before tell_keeper_of_joining(). Empty if the
 // agent ended by itself or died later.

@@ -31,8 +31,8 @@ struct ShimFrame {
 // environments in any encoding.
 Result<void> send_frame(int socket, const nlohmann::json& message,
                         std::span<const int> descriptors = {});
-// Receives one message. `limit`: how long to wait for its first byte. nullopt if the other side has
-// closed the connection.
+// Receives one message. `limit`: how long to wait for the message's first byte. nullopt if the
+// other side has closed the connection.
 Result<std::optional<ShimFrame>> receive_frame(
     int socket, std::chrono::milliseconds limit = process::frame_limit);
 

@@ -50,8 +50,8 @@ inline constexpr std::chrono::seconds flush_limit{2};
 //
 // Each worker leads its own session and process group. Call start() on a thread that outlives the
 // workers, because PDEATHSIG kills them when the thread that forked them ends. From start() to
-// `gone`, every process in `children` counts as a worker or a worker's descendant: it is reaped and
-// finally killed. So do not start other processes in `children`. All callbacks run on the
+// `gone`, every process in `children` counts as a worker or a worker's descendant, and is reaped
+// and finally killed. So do not start other processes in `children`. All callbacks run on the
 // io_context's thread and may destroy the object.
 class Workers {
  public:

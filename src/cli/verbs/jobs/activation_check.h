@@ -10,7 +10,7 @@
 
 namespace toprun::cli {
 
-// Checks on this host, before the submission, the environment that the job's nodes will need. A
+// Before the submission, checks on this host the environment that the job's nodes will need. A
 // missing virtual or conda environment is an error, because all nodes are assumed to see the same
 // folders. Modules and hardware may be different on the nodes, so a failed check of them adds only
 // a note. If the job depends on another job, a missing environment is not an error, because the

@@ -42,16 +42,16 @@ struct RootLook {
   State state = State::runs;
   std::string why;  // if it is gone or unknown
 };
-// Finds out whether the root agent that a --report file names, or mpirun's toprun, still runs on
-// its host, over ssh if that is another host. Blocks for at most some seconds.
+// Finds out whether the root agent that a --report file names still runs on its host. For mpirun,
+// checks mpirun's toprun. Uses ssh if the host is another host. Blocks for at most some seconds.
 RootLook look_at_root(const std::string& path, const Environment& environment);
 // Returns the error if an array has several running tasks and the user named only the array.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
 // The maximum number of the command's error lines that are shown.
 inline constexpr std::size_t most_complaints = 2;
-// Returns the command that runs toprun with these words and the job's name on the root agent's
-// host. The command uses the engine's own mechanism, or ssh if the user named the job by the file
-// of --report. The words must not need quoting. Error: an array with several running tasks.
+// Returns the command that runs toprun with `words` and the job's name on the root agent's host.
+// The command uses the engine's own mechanism, or ssh if the user named the job by the file of
+// --report. The words must not need quoting. Error: an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

@@ -15,7 +15,7 @@
 
 namespace toprun::cli {
 
-// How long to wait between two queries whether a job has begun.
+// The pause between two queries about whether a job has begun.
 inline constexpr std::chrono::seconds between_approaches{2};
 // How long to wait before reconnecting, if a connection ends before the job ends.
 inline constexpr std::chrono::milliseconds before_another_try{500};
@@ -59,7 +59,8 @@ class PictureFeed {
 
 // Returns the job's current picture, as JSON on one line; nullopt if the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
-// Returns a stream of the job's pictures, one per line, until its end; nullopt if it has ended.
+// Returns a stream of the job's pictures, one per line, until the job's end; nullopt if the job has
+// ended.
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 

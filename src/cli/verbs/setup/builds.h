@@ -7,8 +7,8 @@
 
 namespace toprun::cli {
 
-// Returns the command that builds the image, and writes it to FILE.part. The suffix of FILE selects
-// the container runtime. Error: the runtime is not installed here, or does not support the source.
+// Returns the command that builds the image as FILE.part. The suffix of FILE selects the container
+// runtime. Error: the runtime is not installed here, or does not support the source.
 Result<container::Command> image_command(const SetupOptions& options,
                                          const Environment& environment);
 

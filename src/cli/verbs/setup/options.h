@@ -32,7 +32,7 @@ struct SetupOptions {
 Result<SetupOptions> setup_options(const options::Call& call);
 
 // Returns the requested contents of an environment or image, in the form in which the setup record
-// stores them: a list of words, that is, packages, lines of requirement files,
+// stores them. The result is a list of words: packages, lines of requirement files,
 // "--modules=cuda/12.4" and everything else that changes the result. Reads the requirement files.
 // Error: a file cannot be read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);

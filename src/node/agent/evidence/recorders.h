@@ -33,7 +33,7 @@ struct RecorderFiles {
 // Reads the paths of the rank's files from the rank's own environment.
 RecorderFiles recorder_files(int rank, const Environment& environment);
 
-// Returns those of `all` whose pipe exists. May block on a slow file system.
+// Returns the entries of `all` whose pipe exists. May block on a slow file system.
 std::vector<RecorderFiles> listening(std::vector<RecorderFiles> all);
 // Asks the ranks for their dumps and summarizes the dumps that arrive within the limit. Blocks at
 // most for the limit, even if a file hangs.

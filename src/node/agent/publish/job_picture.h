@@ -92,7 +92,7 @@ class JobPicture {
   snapshot::Run run() const;
   snapshot::Hanging hanging() const;
 
-  // Points to null once this object is destroyed: a coroutine that waits for a picture may outlive
+  // Points to null once this object is destroyed. A coroutine that waits for a picture may outlive
   // the run.
   const std::shared_ptr<JobPicture*> self_;
   Pool& pool_;

@@ -27,8 +27,8 @@ class JobSocket {
   JobSocket(const JobSocket&) = delete;
   JobSocket& operator=(const JobSocket&) = delete;
 
-  // Opens the socket. If this fails, prints a message; without the socket, the job cannot be
-  // queried.
+  // Opens the socket. If opening fails, prints a message, because the job cannot be queried without
+  // the socket.
   void open();
   // Returns the answer to a request that arrived on the socket.
   boost::asio::awaitable<live::Answer> answer(live::Question question);
@@ -43,7 +43,7 @@ class JobSocket {
   boost::asio::awaitable<live::Answer> pictures();  // one picture per line, until the run's end
   boost::asio::awaitable<live::Answer> metrics(snapshot::MetricsForm form);
 
-  // Points to null once this object is destroyed: a coroutine that waits for an answer may outlive
+  // Points to null once this object is destroyed. A coroutine that waits for an answer may outlive
   // the run.
   const std::shared_ptr<JobSocket*> self_;
   Pool& pool_;
@@ -51,7 +51,8 @@ class JobSocket {
   const run::Coordinator& coordinator_;
   JobPicture& picture_;
   const std::function<void(int)> ask_places_;
-  // Pending requests for where the ranks are in their code, by the number given to `ask_places`.
+  // Pending requests for the ranks' places in their code, indexed by the number passed to
+  // `ask_places`.
   std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
   int last_question_ = 0;
   std::unique_ptr<live::Server> server_;  // null: the socket could not be opened

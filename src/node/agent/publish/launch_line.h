@@ -27,10 +27,10 @@ inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
 // Whether this process may show the progress of launches. True if the user has not switched this
-// off and stderr is a suitable terminal. False if stdout is a pipe, because the pipe's reader may
-// write to the same terminal.
+// display off and stderr is a suitable terminal. False if stdout is a pipe, because the pipe's
+// reader may write to the same terminal.
 bool shows_launches(const plan::Job& job);
-// Whether this process, or the keeper above it, is in the terminal's foreground.
+// Whether this process, or its parent (the keeper), is in the terminal's foreground.
 bool in_foreground();
 
 // Whether a progress line can be shown without disturbing the ranks' output. True if the ranks have

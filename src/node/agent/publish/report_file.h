@@ -30,8 +30,8 @@ class ReportFile {
   // written the file; the new file still contains the end of that run.
   ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
-  // Writes a version of the file while the run continues: the last attempt may not have ended. If
-  // the file cannot be written, prints a message on stderr, but only once.
+  // Writes a version of the file while the run continues, perhaps with an unfinished last attempt.
+  // If the file cannot be written, prints a message on stderr, but only once.
   void keep(model::RunRecord record);
   // Writes the last version. If the file cannot be written within report_limit, prints a message on
   // stderr.

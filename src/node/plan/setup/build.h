@@ -59,8 +59,9 @@ std::vector<Step> steps(const VenvRequest& requested, const Environment& environ
 // environment, which would redirect pip, and keeps those for proxies and for pip. Pure.
 Environment build_environment(const Environment& environment);
 
-// Returns a command that tests the new environment: it imports `requested.imports`, or if these are
-// empty the modules of every requested distribution and torch. Its last line shows the results.
+// Returns a command that tests the new environment. The command imports `requested.imports`; if
+// these are empty, it imports the modules of every requested distribution and torch. The output's
+// last line shows the results.
 std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {

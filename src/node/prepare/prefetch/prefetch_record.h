@@ -14,10 +14,10 @@
 namespace toprun::prefetch {
 
 // Returns KEY, the name of the record of the files that `python` would import for `modules`; empty
-// if there is no such Python. KEY is the same on all nodes that see the same environment. It
-// changes if a package is installed, and is different for another Python. It is made from the
+// if there is no such Python. KEY is the same on all nodes that see the same environment. KEY
+// changes if a package is installed, and is different for another Python. KEY is made from the
 // program, pyvenv.cfg, the names in the site-packages folders (which contain each package's
-// version), conda's history and PYTHONPATH. May block, because it reads these files.
+// version), conda's history and PYTHONPATH. May block, because key_of() reads these files.
 std::string key_of(const std::string& python, const Environment& environment,
                    const std::vector<std::string>& modules);
 
@@ -63,7 +63,7 @@ struct Record {
   std::vector<Packages> packages = {};
 };
 
-// Limits for a record. A record beyond these limits is malformed.
+// Limits for a record. A record that exceeds one of these limits is malformed.
 inline constexpr std::size_t most_record_bytes = 32u << 20;
 inline constexpr std::size_t most_lines = 1'000'000;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together
@@ -75,7 +75,7 @@ Result<Record> parse_record(std::string_view text);
 // The records of this user's environments are $XDG_CACHE_HOME/toprun/prefetch/KEY.files, or below
 // ~/.cache. Only files owned by this user or root are trusted. All functions here may block.
 
-// Returns the folder of these records; nullopt if no variable names a home directory.
+// Returns the folder of this user's records; nullopt if no variable names a home directory.
 std::optional<std::filesystem::path> folder_of(const Environment& environment);
 
 // Reads the record with this KEY; returns nullopt if there is no usable record. Ignores a record

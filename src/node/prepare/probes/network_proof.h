@@ -25,8 +25,8 @@ class NetworkWatch {
   // workers must not continue, or nullopt if there is no reason so far. Blocks.
   std::optional<std::string> look();
 
-  // Whether look() need not be called again: for each worker, the log shows that the worker does
-  // not use plain sockets for other nodes, or the log has reached the limit.
+  // True if look() need not be called again. For each worker, the log then shows that the worker
+  // does not use plain sockets for other nodes, or the log has reached the limit.
   bool is_settled() const;
 
  private:

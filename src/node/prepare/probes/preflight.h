@@ -11,14 +11,15 @@
 namespace toprun::probes {
 
 // Identifies the machine on which this pod runs, from files below `root`. For a pod in its own
-// virtual machine (Kata Containers), this is the virtual machine.
+// virtual machine (Kata Containers), the machine is the virtual machine.
 model::PodMachine look_at_machine(const Environment& environment,
                                   const std::filesystem::path& root = "/");
 
 // Warns about pods with GPUs that share a machine, one line for each problem: two such pods on one
-// machine, or a pod with fewer GPUs than its machine has. Pods without GPUs cause no warning: test
-// clusters put all pods on one machine, and each pod gets only the resources that it requested.
-// Agents outside pods cause no warning: a user has started them on one host on purpose.
+// machine, or a pod with fewer GPUs than its machine has. Pods without GPUs cause no warning,
+// because test clusters put all pods on one machine, and each pod gets only the resources that it
+// requested. Agents outside pods cause no warning, because a user has started them on one host on
+// purpose.
 std::vector<std::string> pod_warnings(const std::vector<model::Join>& members);
 
 inline constexpr std::size_t most_preflight_warnings = 8;

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds slowest_begin{8};
 // Each node adds this time to between_presence_looks and to slowest_begin.
 inline constexpr std::chrono::milliseconds more_per_node{20};
 
-// Finds the nodes whose agents ended before they joined, from the engine's answers: lists of the
+// Finds the nodes whose agents ended before they joined. Each of the engine's answers lists the
 // nodes that have processes of the run. Pure.
 //
 // A node has ended if it had a process, and two consecutive answers later show no process on it. If

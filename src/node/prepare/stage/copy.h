@@ -47,7 +47,7 @@ class Copy {
 
   // Returns the location of the copy, even while it is unfinished.
   Result<OpenTree> tree() const;
-  // The path of the copy; valid once it is whole.
+  // The path of the copy; valid once the copy is whole.
   std::string path() const { return cache_.path() + "/" + name_ + "/tree"; }
 
  private:

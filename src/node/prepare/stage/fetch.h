@@ -28,7 +28,7 @@ struct Order {
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // If all upstreams failed: the pause before they are asked again.
+  // The pause before the upstreams are asked again, if all have failed.
   std::chrono::milliseconds pause{1'000};
 };
 
@@ -36,7 +36,7 @@ struct Fetched {
   std::uint64_t received_bytes = 0;
   std::string from;  // the host that sent the last part; empty: all data was on this node already
   std::string path;  // the path of the copy
-  // These objects protect the copy from removal.
+  // Both objects protect the copy from removal.
   std::shared_ptr<const CopyCache> cache;
   std::shared_ptr<const Copy> copy;
 };

@@ -22,8 +22,7 @@ void put(std::string& out, Integer number) {
   }
 }
 
-// Reads what put() wrote. After the first read for which bytes are missing, all results are zeros
-// and empty texts.
+// Reads what put() wrote. Once bytes are missing for a read, all results are zeros and empty texts.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -64,7 +63,7 @@ Hash hash_of(std::string_view bytes);
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
 bool is_equal(const Hash& a, const Hash& b);  // takes constant time
 
-// Returns the bytes of the hash itself, as a text that refers to `hash`.
+// Returns the bytes of the hash itself, as a view of `hash`.
 std::string_view bytes_of(const Hash& hash);
 
 std::string hex(std::span<const std::uint8_t> bytes);

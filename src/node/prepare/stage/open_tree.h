@@ -25,7 +25,7 @@ bool is_hole(const Fd& file, off_t begin, std::size_t size);
 // Returns the hash of a chunk of chunk_bytes zeros.
 const Hash& hash_of_zeros();
 
-// Shows whether a file has changed: the kernel changes this data whenever a program changes the
+// Shows whether a file has changed. The kernel changes this data whenever a program changes the
 // file, even if the program resets the file's time.
 struct Stamp {
   std::uint64_t inode = 0;

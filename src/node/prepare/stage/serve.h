@@ -45,16 +45,16 @@ class Share {
   void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
-  // Set this to true while this node waits for another job on the same node that makes the same
-  // copy. Meanwhile, other nodes do not wait for this node, because the other job may wait for our
-  // job on another node.
+  // Call set_waiting(true) while this node waits for another job on the same node that makes the
+  // same copy. Meanwhile, other nodes do not wait for this node, because the other job may wait for
+  // our job on another node.
   void set_waiting(bool waiting);
   // Ends all waits in the functions below. Other code can check stopped().
   void stop();
   bool stopped() const { return stopped_; }
 
-  // Each of the next three functions waits for at most `wait` for what its name says, and returns
-  // null or false if it does not happen. A refusal is final.
+  // Each of the next three functions waits until what its name says is true. After `wait`, the
+  // function returns null or false. A refusal is final.
   std::shared_ptr<const List> list_within(std::chrono::milliseconds wait);
   bool has_within(std::uint32_t chunk, std::chrono::milliseconds wait);
   bool is_open_within(std::chrono::milliseconds wait);
@@ -89,22 +89,22 @@ struct Visit {
   std::string read_ahead = {};  // bytes already received after their line
 };
 
-// Answers the other agent until it has all data, disconnects, or is refused. Blocks.
+// Answers the other agent until that agent has all data, disconnects, or is refused. Blocks.
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits = {});
 
 // Returns the hash with which one end of the connection proves that it has the key. `asks`: true
 // for the proof of the end that asks for the environment.
 Hash proof_of(const Hash& key, std::string_view their_line, std::string_view our_line, bool asks);
 
-// The maximum number of connections that have not proved that they have the key. If there are more,
-// the oldest of them is closed. To block agents, an attacker would have to open this many
-// connections in less time than a handshake takes; besides, agents retry.
+// The maximum number of connections that have not proved that they have the key. If there are more
+// such connections, the oldest of them is closed. To block agents, an attacker would have to open
+// this many connections in less time than a handshake takes; besides, agents retry.
 inline constexpr std::size_t most_undecided = 4'096;
 inline constexpr std::chrono::seconds undecided_limit{15};
 
-// Checks the connections of agents that ask for the environment: each has to prove that it has the
-// key. Any process can connect to the port, so a connection gets a thread only after this proof.
-// All code of an Entrance runs on the event loop.
+// Checks the connections of agents that ask for the environment. Each agent has to prove that it
+// has the key. Any process can connect to the port, so a connection gets a thread only after this
+// proof. All code of an Entrance runs on the event loop.
 class Entrance {
  public:
   // Receives the connections that have proved that they have the key.

@@ -32,9 +32,9 @@ bool until_childless(int signal, std::chrono::milliseconds limit, const process:
 // Whether there is no process below the calling process, except `spared`.
 bool nothing_below_but(pid_t spared);
 
-// Sends `signal` to the descendants that are in one of these process groups and have a handler for
-// this signal. A forked copy of a rank, such as a data loader, has inherited the rank's handler.
-// Such a copy receives no signal, so that the handler runs only once.
+// Sends `signal` to descendants in the process groups of `leaders`. Descendants without a handler
+// for `signal` do not receive it. A forked copy of a rank, such as a data loader, has inherited the
+// rank's handler. Such a copy receives no signal, so that the handler runs only once.
 void notify_groups(std::span<const pid_t> leaders, int signal);
 
 // Whether the process has a handler for `signal`, according to /proc. Without a handler, most
@@ -53,7 +53,7 @@ std::vector<std::string> describe_descendants(pid_t spared = 0);
 // descendant cannot escape by a double fork.
 void become_subreaper();
 
-// Whether this process is a subreaper. Emulators and sandboxes may not allow it.
+// Whether this process is a subreaper. Emulators and sandboxes may not allow subreapers.
 bool is_subreaper();
 
 }  // namespace toprun::spawn

@@ -53,7 +53,7 @@ class Parent {
   const std::string& why() const { return why_; }
   // Readable when hear() must be called; -1 in the state `refused`.
   int descriptor() const { return channel_.get(); }
-  // The process id, or 0 if there is no process. The process is not a rank: the caller must not
+  // The process id, or 0 if there is no process. The process is not a rank, so the caller must not
   // signal it.
   pid_t pid() const { return pid_; }
   // The modules that the process has imported: first the given modules, then those that the script
@@ -68,7 +68,7 @@ class Parent {
   void hear();
   // Sets the state to refused and kills the process.
   void refuse(std::string why);
-  // Like refuse(), because the deadline has passed.
+  // Like refuse(); the reason is that the deadline has passed.
   void refuse_late();
   // Call ended() after the process was reaped.
   void ended();
