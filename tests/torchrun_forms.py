@@ -17,7 +17,7 @@ class Form:
     because: str = ""
 
 
-MISTAKE = "2: a mistake in the command line, and nothing was started"
+MISTAKE = "exit code 2: the command line is wrong, and nothing was started"
 
 FORMS = [
     # The plain ones.
@@ -50,7 +50,7 @@ FORMS = [
     Form("--no_python ./show.sh a b"),
     Form("--nproc_per_node=2 --no-python env FOO=bar ./show.sh"),
     Form("--run_path show.py a", differs="path, unbuffered",
-         because="`python -u SCRIPT`: the script's folder is in `sys.path`, and nothing waits in buffers"),
+         because="`python -u SCRIPT`: the script's folder is in `sys.path`, and output is not buffered"),
     # Rendezvous on one node.
     Form("--rdzv_backend=c10d --rdzv_endpoint=localhost:0 --nproc_per_node=2 show.py"),
     Form("--rdzv-backend=c10d --rdzv-endpoint=localhost:0 --rdzv-id=my-job show.py"),
@@ -65,7 +65,7 @@ FORMS = [
     Form("--rdzv-conf rank=0 --standalone show.py"),
     Form("--rdzv-id= --standalone show.py"),
     Form("--rdzv-id= --rdzv-backend=c10d --rdzv-endpoint=localhost:0 show.py",
-         differs="TORCHELASTIC_RUN_ID", because="an empty id counts as none"),
+         differs="TORCHELASTIC_RUN_ID", because="an empty id counts as not set"),
     Form("--nnodes=1:2 --rdzv_backend=c10d --rdzv_endpoint=localhost:PORT "
          "--rdzv_conf=last_call_timeout=1 show.py"),
     Form("--local-addr=127.0.0.1 --rdzv-backend=c10d --rdzv-endpoint=127.0.0.1:PORT show.py"),
@@ -113,7 +113,7 @@ FORMS = [
                                         "RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK": "3"}),
     # What cannot be.
     Form("--nproc_per_node 2 missing.py", differs="exit codes", because=MISTAKE),
-    Form("exit3.py", differs="exit codes", because="3: the rank's own"),
+    Form("exit3.py", differs="exit codes", because="exit code 3, which is the rank's"),
     Form("--nproc_per_node=gpu show.py", differs="exit codes",
          because=MISTAKE),
     Form("--nproc_per_node=2"),
