@@ -31,11 +31,11 @@ constexpr bool is_by_login(EngineKind kind) {
 
 struct Node {
   std::string name;  // the name that the engine uses
-  // Processes that the user requested on this node. For in_place: processes that the engine
-  // started.
+  // Processes that the user requested on this node. If the stance is in_place: processes that the
+  // engine started.
   std::optional<int> slots;
   std::string login = {};  // ssh: the login target, such as user@name
-  // exec: the command that runs the words after it in this pod.
+  // exec: the command prefix that runs a command in this pod.
   std::vector<std::string> exec = {};
   std::string address = {};  // exec: the pod's address
 };
@@ -58,8 +58,8 @@ struct Allocation {
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
   std::optional<int> tasks_on_my_node;  // in_place: number of processes on this node
-  // This process's number among all processes that the engine started, and the number of these
-  // processes. Set if the engine does not number nodes. The root has number 0.
+  // This process's number among all processes that the engine started; `tasks` is their number. Set
+  // if the engine does not number nodes. The root has number 0.
   std::optional<int> task;
   int tasks = 0;
   // This process's number among the engine's tasks. Set if the engine also numbers nodes. Tasks and
@@ -78,8 +78,8 @@ struct Allocation {
   // The root agent's node and its address for other nodes, if the launcher supplied them.
   std::optional<int> root_node;
   std::string root_address;
-  // This node's place in the network, not parsed yet: SLURM_TOPOLOGY_ADDR and
-  // SLURM_TOPOLOGY_ADDR_PATTERN.
+  // This node's location in the network, not parsed yet (SLURM_TOPOLOGY_ADDR and
+  // SLURM_TOPOLOGY_ADDR_PATTERN).
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;
   // The engine's default time from its first signal to SIGKILL. Unset: the engine sends no SIGKILL.
@@ -96,8 +96,9 @@ struct Allocation {
   bool lost_return = false;
   // toprun's own starter started this process, which gets the job's secret on standard input.
   bool started_by_toprun = false;
-  bool hears_launcher = true;  // true: this process has the launcher's standard input; false: the
-                               // secret is in TOPRUN_SECRET, and only other agents receive signals
+  // True: this process has the launcher's standard input. False: the secret is in TOPRUN_SECRET,
+  // and only other agents receive signals.
+  bool hears_launcher = true;
   std::vector<std::string> reasons;  // for -v: one line per decision
   std::vector<std::string> notes;    // one line each, always shown to the user
 };
@@ -108,7 +109,7 @@ constexpr int engine_port(std::int64_t number) {
 }
 
 // Returns the text with which toprun's launchers pass the nodes in one variable: "n0=4,n1" (4
-// processes on n0). An unknown number is left out.
+// processes on n0). If a node's number of processes is unknown, only its name is listed.
 std::string node_list_text(std::span<const Node> nodes);
 // Parses the text of node_list_text(). Errors name `variable`, which contains the text.
 Result<std::vector<Node>> parse_node_list(std::string_view variable, std::string_view text);

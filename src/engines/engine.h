@@ -17,9 +17,9 @@
 
 namespace toprun::engines {
 
-// What the command line (or a PET_ variable) specifies about nodes. A source is the name that the
-// user knows: "--nnodes", "PET_NNODES". Only sources that start with a dash are on the command
-// line.
+// What the command line (or a PET_ variable) specifies about nodes. A field named `…_source`
+// contains the option or variable: "--nnodes", "PET_NNODES". Only sources that start with a dash
+// are on the command line.
 struct Hints {
   std::optional<int> nnodes;  // at least 1
   // If set, every number from min_nodes to nnodes is acceptable, and the largest is preferred.
@@ -64,8 +64,8 @@ struct AgentCommand {
 };
 
 struct AgentRequest {
-  // The path of toprun on every node. If the user called a link named torchrun, the path of this
-  // link.
+  // The path of toprun on every node. If the user called a link named torchrun, this is the link's
+  // path.
   std::string program;
   std::vector<std::string> arguments = {};  // the user's arguments, without argv[0]
   bool elastic = false;                     // the agents continue without a node that fails
@@ -113,17 +113,18 @@ class Engine {
   virtual std::optional<Stop> why_stopped(const Environment&) const { return std::nullopt; }
   // Returns how often the engine has requeued this job so far.
   virtual int requeues(const Environment&) const { return 0; }
-  // Requeues the job after a preempted run, if the user asked the engine for a requeue and the
-  // engine itself would not requeue the job after the job's processes have ended.
+  // Requeues the job after a preempted run, if the user asked the engine for a requeue. Does
+  // nothing if the engine itself will requeue the job after its processes have ended.
   virtual void put_back(const Environment&) const {}
-  // Whether this process belongs to the engine and forwards its signals to the job on this node.
+  // Whether this process is the engine's and forwards signals to the job on this node.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.
   virtual bool signals_every_process(const Environment&) const { return false; }
   // Requeues or ends the job if the engine reports the root's node as lost, because nothing else
   // would end the job. Called on a node of an elastic run that has lost contact with the root's
-  // node. Blocks until the job is requeued or ended, or clearly need not be.
+  // node. Blocks until the job is requeued or ended, or until it is clear that neither is
+  // necessary.
   virtual void requeue_orphaned(const Environment&, const Pause&) const {}
   // Returns which nodes run processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.
@@ -138,9 +139,9 @@ inline constexpr std::chrono::seconds engine_answer_limit{2};
 std::span<const Engine* const> engines();
 
 // clang-format off
-// Returns where this process runs: the answer of the first engine that detects itself.
+// Returns where this process runs, according to the first engine that detects itself.
 //
-//   | given                                               | and                   | stance            |
+//   | condition                                           | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
 //   | a launcher's variables, over ssh or into a pod      |                       | agent             |
 //   | --via mpirun, --launcher mpirun, or an MPIJob's     | hosts are named, or   | starter           |
@@ -164,7 +165,7 @@ std::span<const Engine* const> engines();
 //   | a Slurm batch script or allocation's shell          | on its only node      | single            |
 //   |                                                     | else                  | starter           |
 //   | nnodes > 1                                          |                       | agent, manual     |
-//   | nothing of these                                    |                       | single, local     |
+//   | none of these                                       |                       | single, local     |
 // clang-format on
 //
 // If several processes would each train alone, this is an error, unless the user requested it on

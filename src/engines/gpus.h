@@ -41,16 +41,17 @@ struct GpuShare {
 GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
 
 // Returns the PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in
-// CUDA's (ROCm's) order. If all GPUs are of one model, this is the order by address. GPUs that the
-// variables exclude are left out. Empty: there is no GPU. Error: there are GPUs, but the driver
-// does not report their addresses. They come from /proc/driver/nvidia/gpus (NVIDIA driver README,
-// "The /proc file system interface") and from domain and location_id in the KFD topology.
+// CUDA's (ROCm's) order. If all GPUs are of one model, they are in the order of their addresses.
+// GPUs that the variables exclude are left out. Empty: there is no GPU. Error: there are GPUs, but
+// the driver does not report their addresses. The addresses come from /proc/driver/nvidia/gpus
+// (NVIDIA driver README, "The /proc file system interface") and from domain and location_id in the
+// KFD topology.
 Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const std::filesystem::path& root = "/");
 
-// Counts the GPUs in CUDA_VISIBLE_DEVICES. Without this variable, returns the smaller of the
-// numbers in HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The list
-// is parsed as in CUDA: the list ends before an index that is negative or not a number ("-1",
+// Counts the GPUs in CUDA_VISIBLE_DEVICES. If this variable is unset, returns the smaller of the
+// GPU counts in HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES. nullopt if no variable is set. The
+// list is parsed as in CUDA: the list ends before an index that is negative or not a number ("-1",
 // "NoDevFiles"). If an entry is repeated, the list is empty.
 std::optional<GpuCount> named_gpus(const Environment& environment);
 

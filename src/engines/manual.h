@@ -28,7 +28,7 @@ class LocalEngine final : public Engine {
 //   |----------------------------|------------------------------------------------------------|
 //   | nnodes, one on each node   | SLURM_NODEID                                               |
 //   | nnodes, several on a node  | SLURM_PROCID: each task counts as a node                   |
-//   | 1, or no step              | place in SLURM_JOB_NODELIST if that lists nnodes nodes     |
+//   | 1, or no step              | index in SLURM_JOB_NODELIST, if it lists nnodes nodes      |
 //   | several on each of nnodes  | not manual: ranks in place                                 |
 //   | any other number           | error                                                      |
 class ManualEngine final : public Engine {
@@ -43,7 +43,7 @@ class ManualEngine final : public Engine {
 // torchrun around this process, or an old `export`. The numbers may count pods or processes. toprun
 // cannot know which, so it does not guess.
 //
-//   | set                              | toprun, if nothing else tells it where it is         |
+//   | variables                        | result, if no engine or option says otherwise        |
 //   |----------------------------------|------------------------------------------------------|
 //   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
 //   | WORLD_SIZE > 1 and RANK          | refuses: N processes could each train alone          |
@@ -57,9 +57,9 @@ class ManualEngine final : public Engine {
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
                                                          const Hints& hints);
 
-// Returns a warning if a batch system or cloud without an engine here (PBS, LSF, SageMaker,
-// SkyPilot) lists several nodes in its variables, but nothing requests more than one. The warning
-// says how to use all nodes. nullopt: no such job.
+// Returns a warning if this run would ignore other nodes of its job. This happens if a system
+// without an engine here (PBS, LSF, SageMaker, SkyPilot) lists several nodes in its variables, but
+// nothing requests more than one. The warning says how to use all nodes. nullopt: no such job.
 std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
                                                         const Hints& hints);
 

@@ -20,9 +20,9 @@ struct Advice {
   std::string_view fix;
 };
 
-// Returns an error with a failed engine program's stderr output, a few lines joined into one
-// (complaint.h), and with the advice. The first advice whose words occur in the output applies.
-// Pure function.
+// Returns the error for an engine's program that failed. The error joins a few lines of stderr into
+// one (complaint.h) and contains the advice. The first advice whose words occur in the output
+// applies. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 

@@ -33,8 +33,8 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, if the reason says more than the exit code of the job's processes. A
-// pending job has a value other than `other` if it can never start.
+// Why an engine ended a job, if the reason says more than the exit code of the job's processes. If
+// a pending job can never start, its value is not `other`.
 enum class JobEnd {
   other,
   time_limit,
@@ -59,7 +59,7 @@ struct Progress {
   std::optional<WallTime> reported;
 };
 
-// An engine's report on one job, or on one task (or all waiting tasks) of an array job. Texts come
+// An engine's report on one job, or on one task or all waiting tasks of an array job. Texts come
 // from the engine and may contain anything. Facts that the engine does not report are empty or
 // unset.
 struct Job {
@@ -116,9 +116,9 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// Returns the exit code that represents a job's result. JobEnd decides first, then the job's own
-// exit code. A cancelled job without its own exit code has the code 143. A failed job without its
-// own exit code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.
+// Returns the exit code that represents a job's result. The job's JobEnd takes precedence over its
+// own exit code. A cancelled job without its own exit code has the code 143. A failed job without
+// its own exit code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
 // A job's name on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
@@ -203,12 +203,12 @@ enum class Terminal { no, yes };
 enum class QueueKind { slurm, runai, kubernetes };
 std::string_view name_of(QueueKind kind);  // "slurm", as in options, TOPRUN_ON and JSON
 std::optional<QueueKind> queue_kind(std::string_view name);
-// Whether its jobs are pods of Kubernetes.
+// Whether jobs in this kind of queue are Kubernetes pods.
 bool has_pods(QueueKind kind);
 
 // The queue of one engine. Every call runs the engine's programs, each for at most engine_timeout.
-// ErrorKind::out_of_reach: this host does not belong to a cluster of the engine, and knows of jobs
-// only what their files say.
+// ErrorKind::out_of_reach: this host does not belong to a cluster of the engine. toprun then knows
+// about a job only what the job's files contain.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -230,15 +230,15 @@ class Queue {
   // Whether the name and the output of an ended job are kept until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
   // Returns the command that ends these jobs, or sends a signal ("USR1") to them. execute() runs
-  // the command. The error is the engine's, or says that the engine has no such command.
+  // the command. An error comes from the engine, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
-  // Returns why this job waits or ended, in a user's words. Empty: toprun has no words for it.
+  // Returns why this job waits or ended, in a user's words. Empty: toprun has no explanation.
   virtual std::string reason_words(const Job& job) const = 0;
-  // Explains a job's state in a user's words. Empty: toprun has no words for it.
+  // Explains a job's state in a user's words. Empty: toprun has no explanation.
   virtual std::string state_words(std::string_view state_word) const = 0;
   // Returns how long the engine itself, without an archive, remembers a job after its end.
   virtual std::chrono::seconds memory() const = 0;
@@ -250,13 +250,13 @@ class Queue {
                                                               const Printer* only) const = 0;
   // Returns the job's pods by their number in the job. Error: the job has no pods.
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
-  // Returns the command that executes the words after it in such a pod, with this process's
-  // standard input or terminal.
+  // Returns the command prefix that executes a command in this pod. The executed command gets this
+  // process's standard input or terminal.
   virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
     return {};
   }
-  // Returns the command that executes toprun with these words on the node or pod of a running job's
-  // root agent, to query the job. `self`: this program's path.
+  // Returns the command that queries a running job beside its root agent. It executes toprun with
+  // `words` on the root agent's node or pod. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // Expands the engine's patterns (%j, %N …) in a file name for the job's batch script.

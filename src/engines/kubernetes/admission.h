@@ -36,10 +36,10 @@ std::optional<std::string> namesake(Operator which, const std::string& name,
                                     const std::string& space, const Environment& environment,
                                     std::chrono::milliseconds limit);
 
-// Returns RBAC lines for the cluster's administrator, which allow the job's pods to read the labels
-// of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h); a label may contain the
-// NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job has
-// one node. Pure function.
+// Returns RBAC lines for the cluster's administrator. They allow the job's pods to read the labels
+// of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h), because a label may contain
+// the NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job
+// has one node. Pure function.
 std::vector<std::string> node_access(const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

@@ -14,9 +14,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// A kind of objects. A Resource has the name for kubectl ("pytorchjobs.kubeflow.org", "pods") and
-// the versions of the kind's group that toprun supports, beginning with those of current clusters:
-// "v1beta1 v1beta2".
+// A kind of objects. `name` is the kind's name for kubectl: "pytorchjobs.kubeflow.org", "pods".
+// `versions` are the versions of the kind's group that toprun supports, those of current clusters
+// first: "v1beta1 v1beta2".
 struct Resource {
   std::string_view name;
   std::string_view versions;
@@ -50,8 +50,8 @@ using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
 // Reads objects as the API server sends them, with `kubectl get --raw`. With -o json, kubectl
 // itself parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s).
-// Every query blocks for at most the limit, a list for at most the limit per page. Thread-safe.
-// Error: no answer, or an answer that Answer cannot represent.
+// A query for one object blocks for at most `limit`, a query for a list for at most `limit` per
+// page. Thread-safe. Error: there is no answer, or no Answer::Kind fits it.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);
@@ -63,8 +63,8 @@ class Api {
   // `name`: an object in the namespace, or "NAME/SUBRESOURCE".
   Result<Answer> get(const Resource& resource, const std::string& name,
                      nlohmann::json& object) const;
-  // Returns TOPRUN_NAMESPACE, else the namespace of kubectl's context, else this pod's, else
-  // "default".
+  // Returns TOPRUN_NAMESPACE, else the namespace of kubectl's context, else this pod's namespace,
+  // else "default".
   Result<std::string> space() const;
 
  private:

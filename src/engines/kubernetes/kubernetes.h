@@ -7,7 +7,7 @@ namespace toprun::engines {
 // For pods of a job with one pod per node. Kubernetes or an operator has started the pods. toprun
 // is this pod's agent. The engine combines facts from the pod (pod.h) and from the user:
 //
-//   | fact          | the first that is known                                    | none of them   |
+//   | fact          | source: the first that is known                            | none is known  |
 //   |---------------|------------------------------------------------------------|----------------|
 //   | pods          | --nnodes, PET_NNODES, the pod                              | error          |
 //   | this pod      | --node-rank, PET_NODE_RANK, the pod                        | root decides   |

@@ -13,7 +13,7 @@
 namespace toprun::engines::kubernetes {
 
 // The resource of Workloads: Kueue keeps a job suspended until the job's Workload is admitted.
-// v1beta2 has the same fields (apis/kueue/v1beta1/workload_types.go).
+// v1beta2 has the same fields as v1beta1 (apis/kueue/v1beta1/workload_types.go).
 inline constexpr Resource workloads_resource{"workloads.kueue.x-k8s.io", "v1beta1 v1beta2"};
 // Kueue's separate API for the positions of jobs in a queue (apis/visibility/v1beta1/types.go),
 // since 0.9.

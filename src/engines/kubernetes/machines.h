@@ -18,10 +18,11 @@ namespace toprun::engines::kubernetes {
 // that are missing or of another type stay unset.
 
 // Reads the nodes in a list, as if no pod ran on them. A node's pool comes from a label of its
-// cloud or autoscaler. usable: Ready, not cordoned, and without a taint that repels a training pod.
+// cloud or autoscaler. A node is usable if it is Ready, is not cordoned and has no taint that
+// repels a training pod.
 std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 
-// The resources that a pod which has not ended uses on its node.
+// The resources that a pod uses on its node. Ended pods use none.
 struct PodUse {
   std::string node;
   bool is_of_the_cluster = false;                          // every node runs such a pod, for
@@ -30,8 +31,8 @@ struct PodUse {
 };
 std::vector<PodUse> uses_in(const nlohmann::json& list);
 
-// Adds the pods' use to their nodes. A node with GPUs is idle if no GPU is in use. A node without
-// GPUs is idle if it runs only pods that every node runs.
+// Adds the pods' resource use to their nodes. A node with GPUs is idle if no GPU is in use. A node
+// without GPUs is idle if it runs only pods that every node runs.
 void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses);
 
 // Returns the nodes' pools by name, with the reasons why some of their nodes accept no jobs.

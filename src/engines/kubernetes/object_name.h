@@ -18,12 +18,12 @@ inline constexpr std::size_t longest_job_name = 40;
 // and does not end with -. PyTorchJob's webhook and Services require such names.
 bool is_label(std::string_view name);
 
-// Whether an object, such as a Secret or a service account, may have this name: DNS labels joined
-// by dots (RFC 1123).
+// Whether an object, such as a Secret or a service account, may have this name. Such a name
+// consists of DNS labels joined by dots (RFC 1123).
 bool is_object_name(std::string_view name);
 
-// Whether a label may have this key ("nvidia.com/gpu.clique") or value (apimachinery,
-// pkg/util/validation: IsQualifiedName, IsValidLabelValue). The rule for keys is the same for
+// Whether a label may have this key ("nvidia.com/gpu.clique") or value (IsQualifiedName and
+// IsValidLabelValue in apimachinery, pkg/util/validation). The rule for keys is the same for
 // annotations, resources and taints.
 bool is_label_key(std::string_view key);
 bool is_label_value(std::string_view value);
@@ -41,7 +41,8 @@ std::string_view first_label(std::string_view name);  // "web-1" of "web-1.web"
 // which a headless service names a pod. Empty for another form.
 std::string service_domain(std::string_view name);
 
-// "web" and 1 from "web-1"; nullopt for another form. The number is below a million.
+// The parts "web" and 1 of "web-1". numbered() returns nullopt for another form. The number is
+// below a million.
 struct Numbered {
   std::string base;
   int number = 0;
@@ -56,8 +57,8 @@ struct Role {
 };
 std::optional<Role> role_in(std::string_view name);
 
-// Returns the names of `count` pods, derived from pod 0's name "web-0.web". Empty if this pod,
-// which has number `index`, has a name of another form.
+// Returns the names of `count` pods, derived from pod 0's name "web-0.web". Empty if `own`, the
+// name of pod `index`, has another form.
 std::vector<std::string> numbered_like(const std::string& first, std::string_view own, int index,
                                        int count);
 

@@ -39,13 +39,12 @@ inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;
 inline constexpr std::size_t longest_image = 500;
 
-// Whether this operator can run the job as it is. Pure. Errors (exit 2), each with the option and
-// what to do:
-//   TrainJob           a limit above is exceeded; a variable is one of the five that the TrainJob's
-//                      webhook refuses (trainer, pkg/constants: TorchRunReservedEnvNames);
-//                      runtimePatches have no field for a setting (trainjob_types.go,
-//                      PodSpecPatch): working directory, network, priority, scheduler, variables of
-//                      a whole Secret
+// Whether this operator can run the job as it is. Pure. An error (exit 2) names the option and what
+// to do. The following are refused:
+//   TrainJob           values that exceed a limit above; the five variables that the TrainJob's
+//                      webhook refuses (trainer, pkg/constants: TorchRunReservedEnvNames); settings
+//                      without a field in runtimePatches (trainjob_types.go, PodSpecPatch): working
+//                      directory, network, priority, scheduler, variables of a whole Secret
 //   restricted pods    root, the machine's network, locked memory
 //   JobSet, TrainJob   a number of nodes that may change during the run
 //   KAI, Run:AI        more than one pool, because the pool of a node or pod is one label

@@ -12,8 +12,8 @@ namespace toprun::engines::kubernetes {
 // Changes `object` in the same way as a strategic merge patch in Kubernetes. The format is
 // described on kubernetes.io (tasks/manage-kubernetes-objects/update-api-object-kubectl-patch), the
 // directives in the community repository (devel/sig-api-machinery/strategic-merge-patch.md). Maps
-// are merged, and null removes a key. The types of core/v1, JobSet and the trainer define merge
-// keys for these lists. A merge key identifies an element:
+// are merged, and null removes a key. The types of core/v1, JobSet and the trainer define a merge
+// key for each list below. The merge key identifies an element:
 //   name             containers, initContainers, volumes, env, imagePullSecrets, replicatedJobs,
 //                    resourceClaims, schedulingGates
 //   mountPath        volumeMounts           devicePath   volumeDevices

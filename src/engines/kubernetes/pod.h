@@ -10,7 +10,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// Which program started this pod. The first kind with evidence applies:
+// Which program started this pod. The first kind in this table whose evidence is present applies:
 //
 //   | kind              | evidence                                                              |
 //   |-------------------|-----------------------------------------------------------------------|
@@ -66,10 +66,10 @@ struct PodHost {
   std::string domain;
 };
 
-// Reads the job's facts. RANK and WORLD_SIZE are known to count pods only with PyTorchJob up to
-// 1.6, Run:AI and Volcano's plugin. With PyTorchJob from 1.7 on, WORLD_SIZE may be pods times
-// processes, and PET_ variables count the pods. PET_ variables take precedence everywhere. nullopt:
-// not a pod of a known kind. Error: a variable contradicts another or is not a number.
+// Reads the job's facts. Only PyTorchJob up to 1.6, Run:AI and Volcano's plugin are known to count
+// pods with RANK and WORLD_SIZE. With PyTorchJob from 1.7 on, WORLD_SIZE may be the pods times the
+// processes per pod, and PET_ variables count the pods. PET_ variables take precedence everywhere.
+// nullopt: not a pod of a known kind. Error: a variable contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
 // `toprun submit` sets this variable in pods that are not started again after the run's end. In
@@ -88,8 +88,8 @@ bool is_mpi_launcher(const Environment& environment);
 // as kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
-// Returns the address before the host's own name in such a file. This is the pod's address or, for
-// a pod on the host network, the node's address. Empty: not found.
+// Returns the address before the host's own name in a file like /etc/hosts. This is the pod's
+// address or, for a pod on the host network, the node's address. Empty: not found.
 std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
 // Returns the names of the variables with which an operator gives a pod its number in the job. A

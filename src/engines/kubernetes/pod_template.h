@@ -21,10 +21,10 @@ using Json = nlohmann::ordered_json;
 //             from labels on the job or its pods, the priority from a label or the pods' class)
 //   Run:AI    the scheduler's page on third-party workloads: runai-scheduler, runai/queue
 //   pools     labels of GKE, EKS, AKS and Karpenter; a node has only one of these labels
-// To place all pods in one rack or NVLink domain, Kueue gets annotations. The other components get
-// pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's networkTopology and
-// KAI's topology are not used: they need a tier of HyperNodes or the name of a Topology object, and
-// toprun knows only a label key.
+// To place all pods in one rack or NVLink domain, Kueue gets annotations. For the same purpose, the
+// other components get pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's
+// networkTopology and KAI's topology are not used: they need a tier of HyperNodes or the name of a
+// Topology object, and toprun knows only a label key.
 
 // Labels and annotations for placement, in addition to those of the workload.
 Json labels_of_job(const Workload& job);
@@ -44,7 +44,7 @@ Json scheduling_policy(const Workload& job);
 // Whether the pods need a label with the value `Workload::mark`, so that affinity finds them.
 bool needs_mark(const Placement& placement);
 
-// Returns "kai-scheduler"; empty: the cluster's default scheduler.
+// Returns the scheduler's name, such as "kai-scheduler". Empty: the cluster's default scheduler.
 std::string_view scheduler_name(Placer placer);
 
 // Parts of manifests that all kinds share.
@@ -68,7 +68,7 @@ Json security_of(const Workload& job);
 // Sets the service account and the credentials for pulling the image.
 void choose_account(Json& pod_spec, const Workload& job);
 
-// The volume in which pods find the toprun binary from a separate image.
+// The volume with the toprun binary, if the binary comes from a separate image.
 inline constexpr std::string_view toprun_volume = "toprun";
 inline constexpr std::string_view toprun_folder = "/toprun.io";
 

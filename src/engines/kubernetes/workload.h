@@ -34,7 +34,7 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-// Requires nodes with the same value of this label for all pods: one rack, one NVLink domain.
+// A label that must or should have one value on the nodes of all pods: one rack, one NVLink domain.
 struct Together {
   std::string key;  // "nvidia.com/gpu.clique"
   bool required = false;

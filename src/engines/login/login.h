@@ -16,7 +16,7 @@ namespace toprun::engines {
 // pod gets an agent by a separate login: ssh, or the engine's `exec` into a pod. The launcher is a
 // starter that keeps running, because every agent lives only as long as its connection.
 //
-//   | given                                    | stance  | engine        |
+//   | the environment or the user specifies    | stance  | engine        |
 //   |------------------------------------------|---------|---------------|
 //   | the launcher's variables for this agent  | agent   | the launcher's |
 //   | hosts                                    | starter | ssh           |
@@ -64,8 +64,8 @@ struct Binary {
 //   other MACHINE               there is no program for this kind of machine
 //
 // The folders are $XDG_CACHE_HOME/toprun (else ~/.cache/toprun), then toprun-USER below /var/tmp,
-// /dev/shm and /tmp. A folder that belongs to another user is skipped. The text contains no single
-// quote, backslash, exclamation mark or line end.
+// /dev/shm and /tmp. A folder that belongs to another user is skipped. The script contains no
+// single quote, backslash, exclamation mark or line end.
 std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
 // Returns the line that the agent itself prints before it reads its instructions.
@@ -75,7 +75,8 @@ std::string login_up(
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
 // The agent's last line if it continues without its login. The login then exits with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
-// Returns the agent's last line. It has the agent's exit code, which ssh or kubectl may not return.
+// Returns the agent's last line. The line has the agent's exit code, which ssh or kubectl may not
+// return.
 std::string login_ended(int exit_code);  // "toprun-login ended with 7\n"
 // Returns the exit code in a line of login_ended(). Removes this line and all text after it, which
 // comes from the login program. nullopt: the text has no such line.
@@ -99,8 +100,8 @@ inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
 inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host within 10 s
 
-// Returns the command `ssh … -- LOGIN LINE`. It never asks a question, and the user's configuration
-// decides on host keys.
+// Returns the command `ssh … -- LOGIN LINE`. The command never asks a question, and the user's ssh
+// configuration decides on host keys.
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 

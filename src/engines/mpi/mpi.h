@@ -7,7 +7,7 @@ namespace toprun::engines {
 // For a process that mpirun started (world.h). The root is rank 0's process. The other processes
 // search for the root on each host on which it may run.
 //
-//   | given                                   | stance   |
+//   | condition                               | stance   |
 //   |-----------------------------------------|----------|
 //   | an mpirun that toprun itself started    | agent    |
 //   | --via mpirun or --launcher mpirun       | starter  |
@@ -30,7 +30,7 @@ bool is_mpi_agent(const Environment& environment);
 
 // The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// The variable with the nodes for this mpirun and the processes on each (node_list_text()).
+// Contains the nodes for toprun's own mpirun, and the processes on each (node_list_text()).
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

@@ -56,7 +56,7 @@ std::optional<Error> mpirun_trouble(std::string_view said);
 // mpirun ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);
 
-// Returns the rank that first ended with a code other than 0. Open MPI 4 sometimes names it.
+// Returns the rank that first ended with a code other than 0. Open MPI 4 sometimes names this rank.
 std::optional<int> first_to_fail(std::string_view said);
 
 // A rank that a signal killed, and whose death ended the run.

@@ -24,12 +24,12 @@ struct Slots {
   std::string source;  // one line: "8 processes per node (SLURM_GPUS_ON_NODE)"
 };
 
-// Returns the number of processes to start on this node. Sources in order of precedence:
-// --nproc-per-node, PET_NPROC_PER_NODE, GPUs that the engine gave this step on this node, tasks per
-// node that the user requested, visible GPUs, 1. If toprun is called as torchrun, the number is 1
-// unless an option or a variable sets it. GPUs that the user hides with CUDA_VISIBLE_DEVICES do not
-// count. If srun or mpirun started the ranks, the number of processes is the number of tasks that
-// the engine started on this node.
+// Returns the number of processes to start on this node. The first known value counts among
+// --nproc-per-node, PET_NPROC_PER_NODE, the GPUs that the engine gave this step on this node, the
+// tasks per node that the user requested, the visible GPUs, and 1. If toprun is called as torchrun,
+// the number is 1 unless an option or a variable sets it. GPUs that the user hides with
+// CUDA_VISIBLE_DEVICES do not count. If srun or mpirun started the ranks, the number of processes
+// is the number of tasks that the engine started on this node.
 Result<Slots> slots_here(const Environment& environment, const Allocation& allocation,
                          const SlotsRequest& request);
 

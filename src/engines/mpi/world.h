@@ -36,8 +36,9 @@ struct MpiWorld {
   bool bound = false;  // mpirun has bound the process to some of the node's CPUs
 };
 
-// Reads these variables. nullopt: no mpirun started this process. Processes of a Slurm step belong
-// to Slurm, regardless of PMI variables. Error: two launchers contradict each other.
+// Reads the variables that an mpirun sets. nullopt: no mpirun started this process. Processes of a
+// Slurm step belong to Slurm, regardless of PMI variables. Error: two launchers contradict each
+// other.
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
 // Returns the host names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI

@@ -13,7 +13,7 @@ namespace toprun::engines::runai {
 // Run:AI has two programs named runai, with very different command lines.
 //   v1  `runai submit-dist pytorch`: run-ai/runai-cli, and run-ai/docs,
 //       docs/Researcher/cli-reference/runai-submit-dist-pytorch.md (2.10 and later)
-//   v2  `runai training pytorch submit`, beside clusters from 2.18 on: run-ai/docs,
+//   v2  `runai training pytorch submit`, with clusters from 2.18 on: run-ai/docs,
 //       docs/Researcher/cli-reference/new-cli/runai_training_pytorch_*.md; newer versions at
 //       docs.nvidia.com/run-ai (3.0), with more flags and with numbers that have to be positive
 enum class Cli { v1, v2 };
@@ -47,8 +47,7 @@ Result<Words> submit_command(const Client& client, const kubernetes::Workload& j
 // These functions return the commands that query and end jobs.
 Words list_command(const Client& client, bool of_all_projects);
 Words describe_command(const Client& client, const std::string& job);  // prints JSON
-Words events_command(const Client& client, const std::string& job);    // only v1: prints the job's
-                                                                       // events
+Words events_command(const Client& client, const std::string& job);    // only v1: prints events
 // These functions return the commands that query the cluster's nodes and projects.
 Words nodes_command(const Client& client);
 Words projects_command(const Client& client);
@@ -56,7 +55,7 @@ Words delete_command(const Client& client, const std::string& job);
 // Returns the command that prints the output of one pod; without `pod`, of the master.
 Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow);
-// Returns the command that runs the words in a pod; without `pod`, in the master.
+// Returns the command that runs `words` in a pod; without `pod`, in the master.
 Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);
 

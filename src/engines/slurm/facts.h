@@ -53,11 +53,11 @@ std::int64_t max_array_size_in(std::string_view config);
 // query is needed because, with a topology.yaml, the configuration names only the default plugin
 // (26.05: flat). Pure function.
 std::string topology_kind_in(std::string_view topology);
-// Returns the number of nodes below each leaf switch (SwitchName=… Level=0 … Nodes=…) in the same
-// output. Pure function.
+// Returns the number of nodes below each leaf switch (SwitchName=… Level=0 … Nodes=…) in the output
+// of `scontrol show topology`. Pure function.
 std::vector<int> leaf_nodes_in(std::string_view topology);
-// Returns the size of the smallest block (BlockName=… BlockSize=…) in the same output, 0 if there
-// is no block. Pure function.
+// Returns the size of the smallest block (BlockName=… BlockSize=…) in the output of `scontrol show
+// topology`, 0 if there is no block. Pure function.
 int block_nodes_in(std::string_view topology);
 
 // Returns the seconds in a time that sbatch accepts: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. nullopt:

@@ -8,9 +8,8 @@
 namespace toprun::engines::slurm {
 
 inline constexpr std::string_view no_task = "4294967294";  // NO_VAL, the value of %a outside arrays
-inline constexpr std::size_t max_padding = 10;             // limit for the number in a pattern such
-                                                           // as "%10j", which pads a job id with
-                                                           // zeros (sbatch(1))
+// The limit for the number in a pattern such as "%10j", which pads a job id with zeros (sbatch(1)).
+inline constexpr std::size_t max_padding = 10;
 inline constexpr std::size_t max_file_name_bytes = 4'096;  // longer names are cut
 
 // Returns the file that a batch script's --output or --error names (sbatch(1), "filename pattern").

@@ -33,11 +33,11 @@ std::string bash_word(std::string_view word);
 // because it disables all expansion in Slurm.
 Result<std::string> literal_in_pattern(const std::string& path);
 
-// Returns the options for salloc, the same as in the script's lines.
+// Returns the options for salloc, which are the same as in the batch script.
 std::vector<std::string> option_words(const JobRequest& job);
 
 // Returns the command for an interactive allocation: salloc with the request's options. Inside the
-// allocation, a step on the first node runs `shell`, a command, on the terminal. The shell has the
+// allocation, a step on the first node runs the command `shell` on the terminal. The shell has the
 // allocation's variables, but not the step's, so that toprun in this shell uses all nodes. The
 // command does not depend on LaunchParameters=use_interactive_step. Pure function.
 std::vector<std::string> salloc_command(const JobRequest& request,

@@ -36,10 +36,10 @@ class SlurmEngine final : public Engine {
   void end_step(const Environment& environment) const override;
 };
 
-// Returns why Slurm signalled a job, from the output of `scontrol show job -o`. In this output,
-// PreemptTime is set from the preemption to the requeue. Restarts already includes a requeue before
-// the job has ended. Reason is TimeLimit from the first signal on (22.05, 26.05). `restarts` is the
-// number of earlier requeues (SLURM_RESTART_COUNT).
+// Returns why Slurm signalled a job, from the output of `scontrol show job -o`. In this output, the
+// field PreemptTime is set from the preemption to the requeue. The field Restarts counts a requeue
+// even before the job has ended. The field Reason is TimeLimit from the first signal on (22.05,
+// 26.05). `restarts` is the number of earlier requeues (SLURM_RESTART_COUNT).
 std::optional<Stop> stop_in(std::string_view job, int restarts);
 
 // Whether /proc/self/cgroup shows that a process is in its step's own cgroup. proctrack/cgroup uses

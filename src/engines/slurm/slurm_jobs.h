@@ -16,20 +16,20 @@ namespace toprun::engines::slurm {
 // Returns the format for `squeue -h -o`. Fields end in 0x1f and records in 0x1e; names should not
 // contain these characters.
 std::string squeue_format();
-// Parses the output of squeue with this format.
+// Parses the output of squeue with squeue_format().
 std::vector<Job> parse_squeue(std::string_view text);
 
 // Returns the options after `squeue -h` for values that --format cannot print: a job's number of
 // requeues and its earliest start.
 std::vector<std::string> squeue_delay_options();
-// Adds these values from squeue's output to those of `jobs` that the output lists.
+// Adds requeue counts and earliest starts to those of `jobs` that squeue's output lists.
 void add_delays(std::string_view text, std::vector<Job>& jobs);
 
 // Parses the output of `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);
 
-// Whether this is scontrol's answer if it knows the job's number, but not the task or component:
-// "Job 1_7 not found", on stdout.
+// Whether scontrol reports that it knows the job's number, but not the task or component. It then
+// prints "Job 1_7 not found" on stdout.
 bool says_not_found(std::string_view out);
 // Returns why the task or component does not exist, according to all records with the job's number:
 // "Slurm knows tasks 0-2 of job 1, but no task 7". Empty: the records do not show why.
@@ -37,7 +37,7 @@ std::string missing_part(const JobId& id, const std::vector<Job>& records);
 
 // Returns all options for `sacct`. `which`: the options that select the jobs ("-j", "7").
 std::vector<std::string> sacct_options(const std::vector<std::string>& which);
-// Parses the output of sacct with these options.
+// Parses the output of sacct with sacct_options().
 std::vector<Job> parse_sacct(std::string_view text);
 
 // Returns the value in a line "MinJobAge               = 300 sec" of `scontrol show config`.

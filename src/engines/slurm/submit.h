@@ -27,8 +27,8 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
 
-// Explains a start in about a year in the output of `sbatch --test-only`. Empty: the start is
-// earlier or unknown. Pure.
+// Explains why `sbatch --test-only` predicts a start in about a year. Empty: the start is earlier
+// or unknown. Pure.
 std::string note_of_far_start(std::string_view said, WallTime now);
 
 // Returns the error for a missing program: the program's name, and what to do.

@@ -75,7 +75,7 @@ std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
                                                 const std::vector<std::string>& nodes);
 
 // Returns when the job reaches its time limit, from the output of `scontrol show job -o`. If that
-// is empty, from a variable that Slurm set at the job's start (23.02 and newer).
+// output is empty, reads a variable that Slurm set at the job's start (23.02 and newer).
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
 // Like job_end_in(), with a query to scontrol, which takes at most engine_answer_limit.
 std::optional<WallTime> own_job_end(const Environment& environment);

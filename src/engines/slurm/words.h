@@ -29,7 +29,7 @@ inline constexpr std::string_view begin_time = "BeginTime";
 // Explains why a job waits or ended (squeue(1), JOB REASON CODES); empty: toprun does not know it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
-// Returns advice if Slurm's programs report that slurm.conf is missing, so that they know no
+// Returns advice if Slurm's programs report that slurm.conf is missing. Without it, they know no
 // cluster. Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
 // Why a host without a cluster cannot query Slurm.

@@ -32,13 +32,14 @@ struct Meeting {
   std::optional<model::Spread> import;            // from each rank's start until it joined
   std::optional<model::Spread> first_collective;  // the time from joining until the rank's first
                                                   // collective
-  std::optional<model::Awaited> awaited;  // the ranks that the others wait for; unset: all have
-                                          // met, or all have joined and none has met
+  // The ranks that the others wait for. Unset: all have met, or all have joined and none has met.
+  std::optional<model::Awaited> awaited;
 };
-// Matches each process in `arrivals` with a rank, and returns how far the ranks have got. A rank
-// that the process's store keys name is chosen first, then the rank with the same process id on the
-// host with the same address. If no member has this address, ranks on all hosts are compared. If no
-// rank fits, the process counts as a rank on its host. `reported`: when the root read `arrivals`.
+// Matches each process in `arrivals` with a rank, and returns how far the ranks have got. If the
+// process's store keys name a rank, this rank is chosen. Otherwise, the rank with the same process
+// id on the host with the same address is chosen. If no member has this address, ranks on all hosts
+// are compared. If no rank fits, the process counts as a rank on its host. `reported`: when the
+// root read `arrivals`.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime reported);
 

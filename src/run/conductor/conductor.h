@@ -32,11 +32,11 @@ inline constexpr int grow_signal = SIGURG;
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // How long the root waits for the lost peer's own exit before it stops all nodes, if all failures
-  // so far only report that a peer is lost. Perhaps this peer still runs.
+  // How long the root waits for a lost peer's own exit before it stops all nodes. The root waits if
+  // all failures so far only report a lost peer, because this peer perhaps still runs.
   std::chrono::milliseconds own_exit{5'000};
-  // How long the root waits for the failures of the other ranks, if all failures so far are errors
-  // in the program's text. The other ranks will then fail in the same way.
+  // How long the root waits for the other ranks' failures after errors in the program's text. If
+  // all failures so far are such errors, the other ranks will fail in the same way.
   std::chrono::milliseconds same_text{1'000};
   // With --grow now: how long the root waits for further nodes before it restarts. So nodes that
   // join together cause only one restart.
@@ -52,9 +52,9 @@ enum class EndedWell { done, failed };
 //
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
 //   stopping --every node gone--> over
-//   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
+//   running --only victims of a lost peer--> suspecting --their cause, or time-out--> stopping
 //   running --only errors of the program's text--> suspecting
-//   suspecting --another failure, or time--> stopping
+//   suspecting --another failure, or time-out--> stopping
 //   running, suspecting --every node gone--> over
 class Conductor {
  public:
@@ -97,8 +97,8 @@ class Conductor {
   void signalled(std::size_t node, int signal, SteadyTime now);
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
-  // Nodes wait to be admitted. `nodes`: how many of them the next attempt would admit. `all`: the
-  // job would then be full.
+  // Nodes wait to be admitted. `nodes`: how many waiting nodes the next attempt would admit. `all`:
+  // the job would then be full.
   void newcomers(int nodes, bool all, SteadyTime now);
   // The user asks to admit the waiting nodes. Returns false if the request has no effect: no node
   // waits, --grow does not allow such a request, or ranks have already ended and this attempt is
@@ -111,7 +111,7 @@ class Conductor {
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Commands for all nodes. Each one is returned only once.
+  // Commands for all nodes. Each command is returned only once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.
@@ -131,8 +131,8 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
-  // Returns how many hosts went silent, if these are all hosts except the root's. The root's host
-  // may then have lost its own network. 0: another host still answers.
+  // Returns the number of silent hosts if only the root's host still answers. The root's host may
+  // then have lost its own network. 0: another host still answers.
   std::size_t lost_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);

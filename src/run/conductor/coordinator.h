@@ -39,7 +39,7 @@ std::string_view name_of(Stage stage);  // the enumerator's name
 // The class performs no I/O: it receives events and the time, and returns actions. A driver carries
 // out everything that may block.
 //
-//   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
+//   gathering --all there, or the minimum at last_call_--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
 //   gathering, arranging, preparing, pausing --an end before the workers' start--> asking
 //   asking --answered, or not the engine--> telling --EndReported--> parting --all links closed-->
@@ -59,7 +59,7 @@ class Coordinator {
   std::optional<SteadyTime> wake_at() const;
 
   Stage stage() const { return stage_; }
-  // The history of the run. The last of its attempts is the current attempt.
+  // The history of the run. The last attempt in this history is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
   // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.
@@ -85,8 +85,8 @@ class Coordinator {
   bool is_stopping() const {
     return stage_ == Stage::running && attempt_.conductor && attempt_.conductor->is_stopping();
   }
-  // While the ranks are being stopped: why they are stopped, as far as is known now, without the
-  // ranks' exits. Unset at other times.
+  // While the ranks are being stopped: the reason that is known so far, without the ranks' exits.
+  // Unset at other times.
   std::optional<Verdict> verdict_so_far() const {
     return is_stopping() ? std::optional(attempt_.conductor->verdict_without_exits())
                          : std::nullopt;
@@ -103,7 +103,7 @@ class Coordinator {
     std::optional<SteadyTime> started;  // when its workers started
     std::vector<int> pids;              // 4 bytes per rank, to name the slow ranks
   };
-  // The state of the current attempt, as far as the attempt's record does not contain it.
+  // The state of the current attempt that the attempt's record does not contain.
   struct Attempt {
     std::vector<Part> parts;
     bool is_arranged = false;    // every member has an assignment
@@ -253,21 +253,22 @@ class Coordinator {
   Course course_;
   Attempt attempt_;
   std::optional<Interruption> interruption_;
-  std::string root_address_;             // this host's address, which the first member reached
-  bool same_members_ = false;            // no member was lost in the last attempt
-  SteadyTime deadline_{};                // the time limit of the stage
-  std::optional<SteadyTime> last_call_;  // when the run begins without the missing nodes; unset
-                                         // while fewer than the minimum are present
-  SteadyTime next_report_{};             // when to report what the stage waits for
+  std::string root_address_;   // this host's address, which the first member reached
+  bool same_members_ = false;  // no member was lost in the last attempt
+  SteadyTime deadline_{};      // the time limit of the stage
+  // When the run begins without the missing nodes. Unset while fewer than the minimum are present.
+  std::optional<SteadyTime> last_call_;
+  SteadyTime next_report_{};  // when to report what the stage waits for
   model::Finish finish_message_;
   std::set<std::string> barred_;  // nodes that were lost too often
   std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  std::optional<SteadyTime> choice_due_;  // set once the maximum of nodes is there: until when the
-                                          // run waits for more nodes, to choose among all
-  SteadyTime growth_answered_{};          // when a message last said that no node is admitted
+  // Until when the run waits for more nodes, to choose among all nodes. Set once the maximum number
+  // of nodes has joined.
+  std::optional<SteadyTime> choice_due_;
+  SteadyTime growth_answered_{};  // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};
   int visitors_reported_ = 0;  // number of lines of tell_of_visitor() since then, including the
                                // lines that were not printed

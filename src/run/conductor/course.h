@@ -13,8 +13,8 @@ namespace toprun::run {
 // The result of an attempt and its reason.
 struct Verdict {
   int exit_code = 0;
-  // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or it reached only
-  // the agent on `node`, which left.
+  // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or reached only the
+  // agent on `node`, which then left.
   std::optional<model::CauseKind> kind;
   std::string node;
   std::string message;
@@ -45,8 +45,8 @@ struct AttemptCourse {
   std::optional<model::Hang> hang;       // the latest
   std::vector<model::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<model::OrderRecord> order;
-  std::vector<fabric::NetworkByHost> networks;  // how the ranks of each node used the network; only
-                                                // for nodes where NCCL's output was read
+  // How the ranks of each node used the network, only for nodes where NCCL's output was read.
+  std::vector<fabric::NetworkByHost> networks;
   std::optional<model::Interruption> interrupted;
   std::vector<model::LostNode> lost_nodes;   // at most most_lost_nodes; after the attempt's end
                                              // without verdict.node

@@ -19,8 +19,8 @@ namespace toprun::run {
 // ranks. One round of these questions and answers is a look. Performs no I/O: it receives the
 // members' reports, and returns questions to ask and hangs to report.
 //
-//   watching --all stand still for the limit, an alarm, a question--> looking
-//   looking --all have answered, or time--> watching, or once more looking
+//   watching --no progress for the limit, an alarm, or a question--> looking
+//   looking --all have answered, or time-out--> watching, or once more looking
 class HangWatch {
  public:
   // The ranks of one member. Below, `part` is the member's index in the attempt.
@@ -51,8 +51,8 @@ class HangWatch {
   struct Over {};
   using Wish = std::variant<Ask, Answer, Hung, Over>;
 
-  // `first_look`: the number of the first look. The number distinguishes late answers, because a
-  // member may still answer a look of an earlier attempt.
+  // `first_look`: the number of the first look (round of questions). By this number, HangWatch
+  // recognises a member's late answer to a look of an earlier attempt.
   HangWatch(Limits limits, std::vector<Ranks> ranks, hang::NodeOf node_of, int first_look)
       : limits_(limits),
         ranks_(std::move(ranks)),
@@ -63,7 +63,8 @@ class HangWatch {
 
   void changed(std::size_t part, std::optional<hang::Still> still, SteadyTime now,
                const Conductor& conductor);
-  // A rank has ended. This counts as progress: reports from other ranks may still be on their way.
+  // A rank has ended. Its end counts as progress, because reports from other ranks may still be on
+  // their way.
   void progressed(SteadyTime now) { progress_ = now; }
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);
@@ -81,7 +82,7 @@ class HangWatch {
   int next_look() const { return next_look_; }
 
  private:
-  // A look that has not ended yet.
+  // A round of questions (a look) that has not ended yet.
   struct Inspection {
     int number = 0;
     SteadyTime ends{};
@@ -110,7 +111,7 @@ class HangWatch {
   Limits limits_;
   std::vector<Ranks> ranks_;  // by part
   hang::NodeOf node_of_;
-  // By part: since when its ranks have made no progress.
+  // Indexed by `part`: since when the member's ranks have made no progress.
   std::vector<std::optional<hang::Still>> still_;
   SteadyTime progress_{};             // the last report of a rank that made progress or ended
   bool is_reported_ = false;          // until a rank makes progress again

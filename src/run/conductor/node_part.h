@@ -180,9 +180,10 @@ struct PartSettings {
   bool prepares_workplace = false;
   bool has_own_terminal = false;  // the agent's user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code as the job's
-  bool lost_return = false;       // the engine restarts an agent that exits with 128 or more, so
-                                  // the run's own exit code is below 128
-  std::optional<Error> unfit;     // why this node cannot take part
+  // The engine restarts an agent that exits with 128 or more, so the run's own exit code is below
+  // 128.
+  bool lost_return = false;
+  std::optional<Error> unfit;  // why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
   std::chrono::milliseconds fence_grace{1'000};  // grace period for the workers of a node that has
                                                  // lost contact with the root

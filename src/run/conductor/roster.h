@@ -27,7 +27,7 @@ struct Size {
   bool ranks_are_hints = false;
 };
 
-// One agent as the root sees it.
+// One agent as the root sees it. An agent with a seat is a member of the job.
 //
 //   admitted --its link is there--> waiting, or spare if no seat is free
 //   waiting --assigned--> preparing --ready--> ready --all are--> running --no worker left--> gone
@@ -38,7 +38,7 @@ struct Size {
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  // The most frequently used fields come first: with a hundred thousand nodes, few nodes are in a
+  // The most frequently used fields come first, because few of a hundred thousand nodes are in a
   // cache.
   NodeState state = NodeState::admitted;
   bool has_seat = false;              // the agent is a member of the job; lost and leaving agents
@@ -59,8 +59,8 @@ struct Node {
   bool is_own() const { return address.empty(); }
 };
 
-// All agents of a run by their ids. Only this class decides which agents are members of the job and
-// which wait as spares. Performs no I/O. A lookup costs O(1).
+// All agents of a run by their ids. Only this class decides which agents are members of the job
+// (have a seat) and which wait as spares. Performs no I/O. A lookup costs O(1).
 //
 //   open --close()--> closed --open()--> open …
 //   Open: a newcomer gets a free seat; without a free seat, the newcomer is a spare.
@@ -111,16 +111,16 @@ class Roster {
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;
-  // Gives the seats of the members `out` to `in`, equally many of candidates(). Called while an
+  // Gives the seats of the members `out` to as many spares `in` from candidates(). Called while an
   // attempt is arranged.
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
   // Returns the names in `all` (the engine's list) whose node has not joined.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // Identifies a seat, so that two members never have the same. The first number is the fixed node
-  // rank, else the engine's index of the node, else the engine's number of the process. The second
-  // is the local rank, if srun or mpirun started the ranks.
+  // Identifies a seat, so that two members never have the same seat. The first number is the fixed
+  // node rank, else the engine's index of the node, else the engine's number of the process. The
+  // second number is the local rank, if srun or mpirun started the ranks.
   using Slot = std::pair<int, std::optional<int>>;
   std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;

@@ -14,8 +14,7 @@ namespace toprun::run {
 // the end of the run.
 enum class OnHang { report, restart, abort };
 
-inline constexpr std::chrono::seconds farewell_timeout{2};  // time from Finish until the links are
-                                                            // closed
+inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish until the links close
 // If a run ends before all nodes have joined, the run waits at most latecomers_limit for the
 // missing nodes, to report the end to these nodes.
 inline constexpr std::chrono::seconds latecomers_limit{10};
@@ -38,12 +37,12 @@ inline constexpr std::chrono::seconds gathering_record_after{1};
 // How long a run with the maximum number of nodes waits for the engine's other nodes, to choose
 // among all nodes.
 inline constexpr std::chrono::seconds spares_limit{1};
-// How many lines about agents that join, wait as spares, are refused or leave are printed at most
-// in each period of visitor_lines_while.
+// The maximum number of lines about agents in each period of visitor_lines_while. The lines say
+// that an agent joins, waits as a spare, is refused or leaves.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
-// How far apart answers to requests to grow are at least. So a request that reaches several agents
-// at once is answered only once.
+// The minimum time between two answers to requests to grow. So a request that reaches several
+// agents at once is answered only once.
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
@@ -87,11 +86,11 @@ struct Settings {
   std::string run_id;
   bool ranks_in_place = false;  // the engine started the ranks, so each member is a rank
   bool on_one_host = false;
-  bool others_come = false;                // more members will soon join by themselves
-  std::vector<std::string> node_names;     // the engine's list; empty: there is no list
-  bool each_comes_once = false;            // each node in node_names gets an agent only once
-  bool names_are_unique = false;           // the engine reuses a node's name only after the
-                                           // previous process with this name is gone
+  bool others_come = false;             // more members will soon join by themselves
+  std::vector<std::string> node_names;  // the engine's list; empty: there is no list
+  bool each_comes_once = false;         // each node in node_names gets an agent only once
+  // The engine reuses a node's name only after the previous process with this name is gone.
+  bool names_are_unique = false;
   std::optional<std::string> master_addr;  // MASTER_ADDR for the workers, if the user set it
   bool colours = false;                    // the root's terminal shows colours
   bool tells_orders = false;               // -v: report the order and the store's location

@@ -62,16 +62,15 @@ void to_json(nlohmann::json& json, const WorkerExit& exit);
 void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last output only reports the loss of a peer or of the store. Such a worker
-// is a victim of a failure elsewhere, not the cause. The message of the worker's error file
-// decides. Without an error file, the worker's last traceback decides. Without a traceback, its
-// last lines decide.
+// is a victim of a failure elsewhere, not the cause. The function checks the message in the
+// worker's error file, else its last traceback, else its last lines.
 bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
 // Returns the exit that best explains the others: the earliest exit that toprun's signals did not
 // cause. A victim is chosen only if all workers that failed are victims. Even then, a worker that
-// toprun stopped is chosen first if it had already reported an error of its own: its interpreter
-// was still exiting. Exits are compared by the time in the error file, else by the time of the
-// exit. Null if all failures were caused by toprun's signals, or if there were none.
+// toprun stopped is chosen first if it had already reported an error of its own. The interpreter of
+// such a worker was still exiting. Exits are compared by the time in the error file, else by the
+// time of the exit. Null if all failures were caused by toprun's signals, or if there were none.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks
@@ -85,7 +84,7 @@ struct MissedCollective {
 std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
 
 // Ranks that exited with 0 while others still needed them, for example because they had less data.
-// All failures only report a lost peer.
+// All failures of other ranks only report a lost peer.
 struct EndedEarly {
   // Sorted by rank: the ranks that exited with 0 before the first failure, or a moment after it.
   std::vector<const WorkerExit*> ranks;
@@ -106,19 +105,20 @@ struct Mismatch {
 };
 bool tells_of_a_mismatch(const WorkerExit& exit);
 std::optional<Mismatch> mismatch(const std::vector<WorkerExit>& exits);
-// Whether the text is PyTorch's message with both calls (TORCH_DISTRIBUTED_DEBUG=DETAIL).
+// Whether the text is PyTorch's message that shows both mismatched calls
+// (TORCH_DISTRIBUTED_DEBUG=DETAIL).
 bool shows_both_calls(std::string_view text);
 
-// Whether the program's text or its arguments are at fault. A restart does not help: Python could
-// not compile the text, or argparse refused the arguments.
+// Whether the program's text or its arguments are at fault. A restart does not help, because Python
+// could not compile the text, or argparse refused the arguments.
 bool is_of_the_program_s_text(const WorkerExit& exit);
 
 // Whether this line is Python's message that it cannot find or open the program to run
 // ("/usr/bin/python3: No module named x"; runpy.py, Modules/main.c).
 bool tells_of_a_missing_program(std::string_view line);
 
-// Whether every rank of the same program will soon fail in the same way: Python cannot compile the
-// program's text, or does not find the program.
+// Whether every rank of the same program will soon fail in the same way, because Python cannot
+// compile the program's text or does not find the program.
 bool fails_in_every_rank(const WorkerExit& exit);
 // Returns argparse's message about arguments that it refuses, "train.py: error: unrecognized
 // arguments: --lr". Empty: argparse refused nothing.

@@ -116,8 +116,9 @@ struct Join {
   std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
   bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;
-  bool prepares = false;  // the agent has to prepare something before its workers start, or is
-                          // unfit; so the agent reports when it is ready
+  // The agent has to prepare something before its workers start, or is unfit. So the agent reports
+  // when it is ready.
+  bool prepares = false;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   SharedOptional<CloudPlace> cloud;
@@ -130,7 +131,7 @@ struct Join {
 // Why the root refuses an agent that has the job's secret.
 enum class Refusal { job, rank_taken, full };
 
-// root → member: the answer to Join, unless it is a welcome.
+// root → member: the answer to Join if the root refuses the agent.
 struct Refused {
   Refusal code;  // not on the wire
   std::string text;
@@ -202,7 +203,7 @@ inline constexpr int most_attempts = 1'000'000'000;
 // Returns the integer member `name`. Throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
-// Like whole_number(), for a value; `name` appears in the error.
+// Like whole_number(), but takes the value itself; `name` appears in the error.
 std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
                          std::int64_t most);
 // Returns the array `name` of integers from `least` to `most`, as int or std::int64_t.

@@ -79,8 +79,9 @@ struct FailedToo {
   Outside message = {};  // the first line of the first rank's exception; empty: none
 };
 inline constexpr std::size_t most_failed_too = 16;
-// A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. At most
-// most_failed_too elements: the last one then has all other ranks that failed by themselves.
+// A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. Returns at
+// most most_failed_too elements. If there are more, the last one has all remaining ranks that
+// failed by themselves.
 std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
                                   int interrupted_by);
 
@@ -145,7 +146,8 @@ struct RunRecord {
 };
 // Returns the record of the last attempt. Before the first attempt, it is empty.
 const AttemptRecord& last_attempt(const RunRecord& run);
-// Returns the run's exit code. Unset while the run goes on, or if it was killed with its keeper.
+// Returns the run's exit code. Unset while the run goes on, or if the run was killed together with
+// its supervisor, the keeper.
 std::optional<int> reported_code(const RunRecord& run);
 // Returns the time of the record, which is the run's end if the run has ended.
 WallTime updated_at(const RunRecord& run);
@@ -165,7 +167,7 @@ bool is_report(const nlohmann::json& document);
 RunRecord record_in(const nlohmann::json& report);
 // Reads an attempt from a --report file or from the answer of a running job.
 AttemptRecord attempt_in(const nlohmann::json& object);
-// Reads the spares and the lost spares, from the same sources.
+// Reads the spares and the lost spares from a --report file or a running job's answer.
 void read_spares(const nlohmann::json& object, RunRecord& run);
 // Returns the earlier runs of a requeued job from `old_report`, the text of the --report file that
 // its last run wrote. Empty if the text is not a report.

@@ -73,7 +73,7 @@ struct Arrivals {
 inline constexpr std::size_t most_arrivals = 262'144;
 
 // member → root: all of this node's workers have ended, or it never had any. The age is the time
-// since the first client connected to its store.
+// since the first client connected to the node's store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
   std::optional<fabric::NetworkUse> network;  // the network that the workers used, if NCCL's output

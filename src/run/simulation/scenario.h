@@ -144,19 +144,20 @@ enum class FaultKind {
   stopped,          // the agent is stopped for a while (SIGSTOP)
   signal_to_agent,  // SIGTERM or SIGINT, delivered one to three times within a second
   signal_to_all,
-  signal_again,    // SIGINT to an agent, and SIGTERM after a wait
-  ranks_hang,      // one rank makes no progress, and the others wait for it
-  malformed,       // the agent sends an invalid message
-  echoes,          // from now on, messages from earlier attempts arrive again
-  store_lost,      // the node with the store dies, as in node_dies, once ranks are assigned
-  joins,           // another agent joins
-  comes_again,     // an agent dies, and another agent joins from the same host
-  flaps,           // like comes_again, but repeated, soon after each start of ranks
-  mute,            // the agent sends nothing but heartbeats until the user ends the job
-  no_order,        // the order of the ranks is computed late or never; or a member dies during the
-                   // computation, and the next order is late too
-  no_store_found,  // the search for the store on one node does not end, or ends late
-  no_workplace,    // the container's start, or the environment's copy, does not end
+  signal_again,  // SIGINT to an agent, and SIGTERM after a wait
+  ranks_hang,    // one rank makes no progress, and the others wait for it
+  malformed,     // the agent sends an invalid message
+  echoes,        // from now on, messages from earlier attempts arrive again
+  store_lost,    // the node with the store dies, as in node_dies, once ranks are assigned
+  joins,         // another agent joins
+  comes_again,   // an agent dies, and another agent joins from the same host
+  flaps,         // like comes_again, but repeated, soon after each start of ranks
+  mute,          // the agent sends nothing but heartbeats until the user ends the job
+  // The order of the ranks is computed late or never. Or a member dies during the computation, and
+  // the next order is late too.
+  no_order,
+  no_store_found,    // the search for the store on one node does not end, or ends late
+  no_workplace,      // the container's start, or the environment's copy, does not end
   no_ranks_started,  // the ranks have not started when the pool's time limit ends
   no_end_reported,   // the report of the job's end is not written
   pool_full,         // the agent's thread pool refuses work for a while: each request fails at once
