@@ -49,14 +49,15 @@ struct LineChart {
   std::vector<std::string> notes;  // one line each, below the chart
 };
 
-// The number of combinations of colour, dashes and marker; each series has its own.
+// Each series has its own combination of colour, dashes and marker.
 inline constexpr std::size_t most_series = 12;
 inline constexpr std::size_t most_limits = 4;
 inline constexpr std::size_t most_points = 100'000;  // of all series
 
 // Draws an SVG picture, 900 pixels wide, with about 20 bytes per point. The picture follows the
-// reader's light or dark scheme. A series has at most 40 markers. Errors: no points; more than the
-// limits above; a value that is not finite, or not positive on a logarithmic axis.
+// reader's light or dark scheme. A series has at most 40 markers. Errors: no points; more series,
+// limits or points than these constants allow; a value that is not finite, or not positive on a
+// logarithmic axis.
 Result<std::string> svg(const LineChart& chart);
 
 }  // namespace toprun::chart

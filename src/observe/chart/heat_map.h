@@ -16,7 +16,7 @@ struct Group {
   std::size_t count = 0;
 };
 
-// Framed cells: whole rows, whole columns, or the cells where both meet.
+// Framed cells: whole rows, whole columns, or the cells where rows and columns meet.
 struct Frame {
   std::size_t first_row = 0;
   std::size_t rows = 0;
@@ -24,7 +24,7 @@ struct Frame {
   std::size_t columns = 0;
 };
 
-// A value per pair of nodes: from the row's node to the column's.
+// A value for each pair of nodes, from the row's node to the column's node.
 struct HeatMap {
   std::string title;
   std::vector<std::string> names;
@@ -42,21 +42,21 @@ struct HeatMap {
 inline constexpr std::size_t most_nodes = 1000;
 inline constexpr std::size_t most_groups = 250;
 inline constexpr std::size_t most_frames = 100;
-// If there are more nodes, cells have no room for their values.
+// In a map with more nodes than this, cells have no room for their values.
 inline constexpr std::size_t most_with_figures = 16;
-// If there are more nodes, a square of several pairs becomes one cell.
+// In a map with more nodes than this, each cell shows a square of several pairs.
 inline constexpr std::size_t most_cells_across = 250;
 // Limit for a picture without its title and notes. A cell takes at most 12 bytes, and adjacent
-// cells with the same shade share one element.
+// cells with the same shade share one SVG element.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
-// Draws a picture at most 900 pixels wide. Shades run from dark violet to yellow and become lighter
-// as the value grows, so that they differ even without colours. The scale spans at least a factor
-// of two, so that noise does not look like a difference. Pairs that were not measured are hatched.
-// Names are printed next to the rows if there is room. Group names are printed along a bracket.
-// Errors: fewer than two nodes or more than most_nodes; too few or too many values; no measured
-// value; an infinite value, or on a logarithmic scale a value that is not positive; too many groups
-// or frames, or a group or frame outside the names.
+// Draws a picture at most 900 pixels wide. Shades become lighter as the value grows, from dark
+// violet to yellow, so that they differ in greyscale too. A logarithmic scale spans at least a
+// factor of two, so that noise does not look like a difference. Pairs that were not measured are
+// hatched. Names are beside rows and columns if there is room. Each group has a bracket with its
+// name. Errors: fewer than two nodes or more than most_nodes; too few or too many values; no
+// measured value; an infinite value, or on a logarithmic scale a value that is not positive; too
+// many groups or frames, or a group or frame outside the names.
 Result<std::string> svg(const HeatMap& map);
 
 }  // namespace toprun::chart

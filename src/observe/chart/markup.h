@@ -12,10 +12,10 @@ namespace toprun::chart {
 // characters that XML forbids, and characters that reverse the text direction become U+FFFD.
 std::string clean_text(std::string_view text);
 
-// Escapes a clean text for XML, between tags or in an attribute.
+// Escapes clean_text() output for XML text or attributes.
 std::string xml_text(std::string_view text);
 
-// Escapes a clean text for a Graphviz label in double quotes, including \N, \l … and &name;.
+// Escapes clean_text() output for a quoted Graphviz label; \N, \l … and &name; become plain text.
 std::string dot_text(std::string_view text);
 
 }  // namespace toprun::chart

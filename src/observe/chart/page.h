@@ -21,13 +21,13 @@ double width_px(std::string_view text, double size_px);
 // Rounds a coordinate to a tenth of a pixel, which is enough for screens: "12", "12.5".
 std::string coordinate(double value);
 
-// The number of styles for series. Each style has its own combination of colour, dashes and marker.
+// The number of styles for series. Each style is a combination of colour, dashes and marker.
 inline constexpr std::size_t styles = 12;
 
-// An SVG picture with the width page_width or another width. The picture contains the frame, the
-// styles for the reader's light or dark scheme, and the shapes. Texts from users are escaped here.
+// An SVG picture, page_width wide by default. It contains the <svg> element, the styles for the
+// reader's light or dark scheme, and the shapes. The constructor and text() escape texts.
 //
-// Classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around important
+// CSS classes: ink (text), faint (text), axis, grid, rule (lines), frame (lines around important
 // parts), c0 … c5 (colours of series).
 class Page {
  public:
@@ -44,7 +44,7 @@ class Page {
   void add(fmt::format_string<T...> format, T&&... values) {
     out_ += fmt::format(format, std::forward<T>(values)...);
   }
-  // Adds a series' line and its markers; `points` is the attribute "d" of an SVG path.
+  // Adds a series' line without its markers; `points` is the attribute "d" of an SVG path.
   void series_line(std::size_t style, std::string_view points);
   // Adds a bar in the series' colour, without dashes.
   void series_bar(std::size_t style, std::string_view points);

@@ -22,12 +22,12 @@ struct Reply {
   pid_t pid = 0;  // the root agent's process id; 0: it is in another PID namespace
 };
 
-// Queries the job at this socket. nullopt: no process listens there. Error: the process does not
+// Queries the job at this socket. nullopt: no process listens on it. Error: the process does not
 // answer, or belongs to another user. Blocks for at most `limit`.
 Result<std::optional<Reply>> ask(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);
 
-// Queries the job like ask(), for an answer without a fixed end. Returns the socket, from which the
+// Queries the job like ask(), for an answer of unknown length. Returns the socket, from which the
 // caller reads the body.
 Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
                                  std::chrono::milliseconds limit);

@@ -9,7 +9,7 @@
 #include "base/os/environment.h"
 #include "base/text/error.h"
 
-// The folder with the sockets of this user's jobs on this host: one for each root agent.
+// The folder with the sockets of this user's jobs on this host, one socket per root agent.
 namespace toprun::live {
 
 // A socket's name is "PID.sock", or "PID-2.sock" if another job has the first name. Two jobs can
@@ -23,15 +23,15 @@ struct Socket {
 };
 
 // Returns the folder, which only this user can access. The folder is below $XDG_RUNTIME_DIR or
-// /run/user/UID if this exists, otherwise below /tmp. If the folder does not exist, it is created.
+// /run/user/UID if one of these exists, otherwise below /tmp. The folder is created if necessary.
 Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);
 
-// Returns the sockets in all possible folders of this user. On some of them, no job may listen.
+// Returns the sockets in all possible folders of this user, also those of jobs that were killed.
 std::vector<Socket> sockets(const Environment& environment);
 
-// Removes the socket if no process listens on it, because its job was killed. Returns false if the
+// Removes the socket if its job was killed, so that no process listens on it. Returns false if the
 // socket still exists.
 bool remove_if_dead(const std::filesystem::path& socket);
 

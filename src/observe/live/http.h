@@ -35,12 +35,12 @@ class Limit {
   std::shared_ptr<Stream> socket_;
 };
 
-// The connections that have not sent their request yet. If there are too many, the server closes
-// the oldest with close_oldest(). So clients that send no request cannot block a client that sends
-// its request at once.
+// The connections that have not sent their request yet. If there are too many connections, the
+// server calls close_oldest(). So clients that send no request cannot block a client that sends its
+// request at once.
 class Silent {
  public:
-  // Registers a connection without a request, for the lifetime of this object.
+  // Registers a connection that has sent no request, for the lifetime of this object.
   class Stay {
    public:
     Stay(Silent& all, std::shared_ptr<Stream> socket);
@@ -53,7 +53,7 @@ class Silent {
     const std::uint64_t number_;
   };
 
-  // Closes the connection that has waited longest. Returns false if there is none.
+  // Closes the oldest registered connection. Returns false if no connection is registered.
   bool close_oldest();
 
  private:
@@ -64,14 +64,14 @@ class Silent {
 // Reads a request. nullopt: no request arrived, or the request is too long or has a body.
 boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
 
-// Returns the lines before an answer's body, including the empty line. The connection is closed
-// after the answer. `more` contains further lines, each with "\r\n". If `bytes` is nullopt, the end
-// of the connection marks the end of the body.
+// Returns an answer's status line, its headers and the empty line after them. The headers say that
+// the connection ends after the answer. `more`: further headers, each with "\r\n". If `bytes` is
+// nullopt, the end of the connection marks the end of the body.
 std::string head_of(unsigned status, std::string_view content_type,
                     std::optional<std::size_t> bytes, std::string_view more = {});
 
-// Writes the whole text. Returns false if no byte could be written during the time `each`; `limit`
-// then closes the socket.
+// Writes the whole text. If no byte can be written for the time `each`, `limit` closes the socket
+// and write_all() returns false.
 boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
                                        std::chrono::seconds each);
 

@@ -34,7 +34,7 @@ inline constexpr std::size_t most_visitors = 64;  // connections at a time; for 
                                                   // closes the oldest connection without a request
 // How long a client may take to send its request.
 inline constexpr std::chrono::seconds question_limit{5};
-// How long the handler may take to answer, and how long a client may read nothing of the answer.
+// How long the handler may take to answer, and how long a client may pause while it reads.
 inline constexpr std::chrono::seconds answer_limit{15};
 // How long the next part of an answer may take (Answer::more).
 inline constexpr std::chrono::seconds part_limit{120};
@@ -47,7 +47,7 @@ class Server {
  public:
   using Handler = std::function<boost::asio::awaitable<Answer>(Question)>;
 
-  // Listens on a socket in the folder, with the first free name for this process
+  // Listens on a socket in `folder`, with the first free name for this process
   // (observe/live/folder.h). The handler is not called after the server is destroyed.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
                                                 const std::filesystem::path& folder,

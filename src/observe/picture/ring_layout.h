@@ -37,8 +37,8 @@ struct Spacing {
 // 0 is the optimum.
 double penalty(Size size, double used_area, double shape);
 
-// Arranges the boxes in rows, of the length for which the whole has the lowest penalty(). The width
-// is at most `most_width`, unless a single box is wider.
+// Arranges the boxes in rows, and chooses the row length with the lowest penalty(). The width is at
+// most `most_width`, unless a single box is wider.
 Packing pack(const std::vector<Size>& boxes, Spacing spacing, double shape, double most_width);
 
 // The positions of all elements of a picture, in CSS pixels from the top left corner. ring_svg.h
@@ -66,8 +66,8 @@ enum class Style {
   detail,   // fixed-width font
 };
 
-// A line of text. `at` is the left end of its base line; centred and right-aligned texts are
-// shifted by their estimated width.
+// A line of text. Its base line starts at `at`, has its middle there, or ends there; `anchor` says
+// which.
 struct Text {
   Point at{};
   std::string text;  // clean
@@ -97,8 +97,8 @@ struct UnitBox {
   std::string about;  // clean; additional text that does not fit into the box
 };
 
-// A line of the ring from the edge of one unit to the edge of another, or a common part of several
-// lines.
+// A line of the ring from the edge of one unit to the edge of another, or a part that several lines
+// share.
 struct Line {
   std::vector<Point> points;  // corners; all segments are horizontal or vertical
   std::optional<std::size_t> crosses;
@@ -127,7 +127,7 @@ struct RingLayout {
   std::vector<Text> texts;  // heading, legend, notes
 };
 
-// Computes the layout of a sketch. `order`: the order's name for the heading, "topology order".
+// Computes the layout of a sketch. `order`: the order's name, such as "topology order".
 RingLayout ring_layout(const Sketch& sketch, const std::string& order);
 
 }  // namespace toprun::picture

@@ -6,19 +6,19 @@
 
 namespace toprun::picture {
 
-// The lines of the ring. No line crosses a text or a box: the lines follow the tree of domains,
-// like the traffic.
+// The lines of the ring. No line crosses a text or a box, because lines follow the tree of domains,
+// as the traffic does.
 //
 // Each frame has a vertical *trunk* in its left margin and a *channel* above each row of boxes. A
 // line leaves a box upwards into the channel above the box and follows the channel to the trunk.
-// Along the trunk, the line leaves the frame, into the channel above the frame, and so on, until
-// the line is in the frame that contains both ends. From this frame, the line goes inwards in the
+// The line follows the trunk out of the frame, into the channel above the frame. This is repeated
+// until the line is in the frame that contains both of its ends. From there, it goes inwards in the
 // same way. There are two exceptions: from a unit to the next unit, and from the last unit to the
-// first, a line takes the short way through the gaps. So if the order is the order of the boxes,
-// the ring is one simple line.
+// first, a line takes the short way through the gaps. So a ring that visits the boxes from the
+// first to the last is one simple line.
 //
 // Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more
-// lines, all lines that cross the same level have a common lane, and common parts become one wide
+// lines, all lines that cross the same level share a lane, and their common parts become one wide
 // line.
 
 inline constexpr std::size_t max_single_lines = 20;
@@ -44,8 +44,8 @@ struct Stop {
   std::size_t row = 0;
 };
 
-// Computes the lines of the ring. `trunks`: parents before children; the first trunk is the whole
-// picture's. `stops`: same order as sketch.units.
+// Computes the lines of the ring. `trunks`: parents before children; the first trunk belongs to the
+// whole picture. `stops`: same order as sketch.units.
 std::vector<Line> routes(const Sketch& sketch, const std::vector<Trunk>& trunks,
                          const std::vector<Stop>& stops);
 

@@ -10,7 +10,7 @@
 
 namespace toprun::picture {
 
-// The content of a picture of an order, without coordinates.
+// The content of a picture of a node order, without coordinates.
 
 inline constexpr std::size_t max_single_nodes = 100;   // if there are more nodes, a box contains
                                                        // several nodes
@@ -73,21 +73,21 @@ struct Sketch {
   std::optional<std::size_t> start;  // the unit with the first node
   std::string team_kind = {};        // for example "pp"; empty: no teams are shown
   std::size_t teams = 0;
-  // By level: if a ring step leaves a domain, the seconds for which it occupies the domain's
-  // uplink; 0: unknown. Empty: the seconds were not requested.
+  // For each level: how many seconds a ring step that leaves a domain occupies the domain's uplink;
+  // 0: unknown. Empty: the seconds were not requested.
   std::vector<double> step_seconds = {};
   bool folded() const { return units.size() < nodes; }
 };
 
-// Computes what a picture of an order contains. `drawn`: the order of the ring, of any kind.
-// `tree`: the same hosts and map in Order::topology without segments. Boxes are in the order of
-// `tree`, so that pictures of two orders are comparable. Takes O(n log n).
+// Computes what a picture of a node order contains. `drawn`: the ring's nodes, in any kind of
+// order. `tree`: the same hosts and map, ordered by Order::topology without segments. Boxes are in
+// the order of `tree`, so that pictures of two orders are comparable. Takes O(n log n).
 //
 // If there are at most max_single_nodes nodes, each node is a unit. If there are more nodes, each
 // innermost domain is a unit. If there are more than max_units of these domains, the units come
 // from an outer level: the innermost level with at most max_units domains. If that level has only a
 // few domains, the units come from the next inner level, and several neighbouring domains form a
-// unit. `teams`: the teams of the drawn order's nodes; nullptr: no teams are shown.
+// unit. `teams`: the teams of the nodes in `drawn`; nullptr: no teams are shown.
 Sketch sketch(const placement::Placement& tree, const placement::Placement& drawn,
               const placement::Teams* teams = nullptr);
 

@@ -12,7 +12,7 @@ namespace toprun::report {
 // beginning and the end of the remaining text.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most);
 
-// Does the same for several parts, joined as "a | b", which are not split if possible.
+// Joins parts as "a | b" and breaks lines only between parts. Too long parts are shortened.
 std::vector<std::string> wrapped(const std::vector<std::string>& parts, std::size_t width,
                                  std::size_t most);
 
@@ -24,7 +24,7 @@ std::string beginning(std::string_view text, std::size_t width);
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right);
 
-// Returns the rows without the columns in which only the first row, the heading, has text.
+// Returns the rows without the columns that are empty below the first row, the heading.
 std::vector<std::vector<std::string>> without_empty_columns(
     std::vector<std::vector<std::string>> rows);
 

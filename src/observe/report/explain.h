@@ -21,14 +21,14 @@ inline constexpr std::size_t max_explained_nodes = 128;   // if there are more n
 inline constexpr std::size_t max_explained_domains = 64;  // if there are more domains: one line per
                                                           // outer domain
 
-// Explains an order of Order::topology in words. `placement.explanation` describes the source of
-// the nodes' places, the cost of each level, unknown facts, and segments that no domain contains.
-// `placement.node_explanations` gives the reason for the position of each node, or of the node in
-// the question; in a large job, one line per domain replaces the lines of its nodes. Names are not
+// Explains in words an order that Order::topology has made. `placement.explanation` describes the
+// source of the nodes' locations, the cost of each level, unknown facts, and segments that no
+// domain contains. `placement.node_explanations` says why each node, or only `question.node`, has
+// its position. In a large job, it is empty, and `explanation` has a line per domain. Names are not
 // escaped.
 void explain(placement::Placement& placement, const Question& question);
 
-// Returns the explanation that explain() has added, as lines with names in the form of printable().
+// Returns the explanation that explain() has added, as lines in the form of printable().
 std::string explanation_text(const placement::Placement& placement);
 
 }  // namespace toprun::report

@@ -9,13 +9,13 @@
 namespace toprun::report {
 
 // Returns the output of `toprun net show` for a node: its RDMA ports and network interfaces, which
-// of them a job uses, and why the job does not use the others. `gpus`: the node's GPUs, used for
-// the distance of each port.
+// of them a job uses, and why the job does not use the others. For each port, the output names the
+// nearest of the node's `gpus`.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 
-// Returns a table of the variables that a job's workers get on the node, with reasons. Before it is
-// a line for each variable that the fabric's script changes: "NCCL_PROTO  Simple -> LL128".
+// Returns a table of the variables that a job's workers get on the node, with reasons. Lines before
+// the table show the variables that the fabric's script changes: "NCCL_PROTO  Simple -> LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 

@@ -10,9 +10,9 @@
 namespace toprun::report {
 
 // A domain with its nodes. There are two special cases. An unknown domain stands for all nodes of
-// its parent whose domain at this level is unknown; these may be in several domains. A domain that
-// has no name and is not unknown contains the nodes that are directly inside its parent. If a
-// branch lacks a level, the inner level follows directly, with its own level number.
+// its parent whose domain at this level is unknown; the nodes may be in several domains. A domain
+// whose name is_none() contains the nodes that are directly inside its parent. If a branch has no
+// domains at a level, the next level follows with its own level number.
 struct Domain {
   std::size_t level = 0;  // index in the placement's levels
   topology::Domain name;
@@ -22,14 +22,14 @@ struct Domain {
 
 std::vector<std::string> names_of(std::span<const placement::Node> nodes);
 
-// Returns the outermost domains of the nodes with a place. The placement must have Order::topology,
-// so that the nodes of a domain are consecutive.
+// Returns the outermost domains of the nodes whose location is known. The placement must have
+// Order::topology, so that the nodes of a domain are consecutive.
 std::vector<Domain> outline(const placement::Placement& placement);
 
-// Above this number of domains without inner domains in a parent, one line represents them all.
+// If a parent has more innermost domains than this, one line represents them all.
 inline constexpr std::size_t max_siblings = 16;
 // Returns one line per domain, indented by level: name, number of nodes and, for innermost domains,
-// their names. Nodes without a place are in the last line.
+// their names. The last line lists the nodes whose location is unknown.
 std::string outline_text(const placement::Placement& placement, bool fold = true);
 
 // Returns {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes,

@@ -12,7 +12,7 @@
 
 namespace toprun::report {
 
-// How the ranks other than the cause ended.
+// How the ranks ended that did not cause the failure.
 struct Others {
   int failed = 0;   // failed by themselves after the cause, and did not say why
   int stopped = 0;  // stopped by toprun
@@ -21,9 +21,9 @@ struct Others {
   int other = 0;    // failed by themselves, with an exception that differs from the cause's and
                     // does not report a lost peer
   int victims = 0;  // failed by themselves after the cause, because they had lost a peer
-  // Of the ranks in `other`, and of the stopped ranks that printed such an exception too: the rank
-  // and its exception's first line, "rank 2: KeyError: 'label'"; at most most_exceptions_shown,
-  // then a count.
+  // The exceptions of the ranks in `other`, first line only: "rank 2: KeyError: 'label'".
+  // `stopped_say` has such exceptions of stopped ranks. Each list has at most most_exceptions_shown
+  // exceptions, then a count.
   std::vector<std::string> others_say = {};
   std::vector<std::string> stopped_say = {};
 };
@@ -32,27 +32,27 @@ inline constexpr std::size_t most_exceptions_shown = 3;
 // Counts how the ranks in `exits` except `cause` ended. `cause` is one of `exits`, or null.
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause);
 
-// Returns advice about the cause; empty: no advice. `has_logs`: files have the ranks' output.
+// Returns advice about the cause; empty: no advice. `has_logs`: the ranks' output is in files.
 std::string advice(const model::Cause& cause, bool has_logs);
 
 // Returns the message to the user after a failed run: the rank or node that failed, its error
 // message, how the other ranks ended, where the logs are, and advice. At most 25 lines; the first
 // starts with "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's
-// log file or folder on its node. `node_log` is the file with all output of this node. If such a
-// file does not exist, its text is empty.
+// log file or folder on its node. `node_log` is the file with all output of this node. `logs` and
+// `node_log` are empty if there is no such file.
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
 // Returns what happened before the last attempt: " after 1 restart and 1 new attempt (n2 was
-// lost)". Empty: nothing.
+// lost)". Empty: nothing happened.
 std::string history_text(const model::RunRecord& run);
 
-// Returns the last line of every run, with a line end. The line contains start and end in local
-// time, duration, ranks × nodes of the last attempt, and the result.
+// Returns the line that ends every run's output, with "\n". The line contains start and end in
+// local time, duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// What a launcher knows when it has lost the connection to the root agent's host. It then reports
-// the end of the run, because no other process does.
+// What a launcher knows when it has lost the connection to the root agent's host. The launcher then
+// reports the end of the run, because no other process does.
 struct LostRoot {
   std::string host;
   std::string others;  // the hosts whose ranks are ended too, as a list; empty: none
@@ -62,13 +62,13 @@ struct LostRoot {
   WallTime ended{};
   int exit_code = 0;
 };
-// Returns lines that name the host, what becomes of the other hosts, and advice.
+// Returns a message: which host is lost, what happens on other hosts, and advice.
 std::string lost_root_report(const LostRoot& lost, const Style& style);
-// Returns a line in the form of last_line(), with a line end.
+// Returns a line in the form of last_line(), with "\n".
 std::string lost_root_line(const LostRoot& lost);
 
 // Returns the message about a hang for a terminal: a headline, and where the ranks are in their
-// code. It has at most hang::most_lines lines.
+// code. The message has at most hang::most_lines lines.
 std::string hang_text(const model::Hang& hang, std::string_view next);
 
 // Returns "toprun: 12 s, 3 of 4 nodes have joined, not n3", cut to `columns` columns; 0: not cut.

@@ -21,7 +21,7 @@ enum class RankState : char {
   stopped = 'k',  // toprun stopped the rank after another rank failed, or the signal that ends the
                   // job stopped it
   lost = 'l',     // the rank was lost together with its node
-  // Only in states_of(), while the job hangs:
+  // Only states_of() returns these states, while the job hangs:
   suspect = 'h',  // the other ranks wait for this rank
   blocked = 'w',  // the rank is in a call that waits for other ranks
 };
@@ -37,7 +37,7 @@ struct NodeFigures {
   meter::Host usage = {};
 };
 
-// The ranks of one agent: some ranks of one node.
+// The ranks of one agent, which are on one node.
 struct Part {
   std::size_t node = 0;  // by group rank
   std::size_t first_rank = 0;
@@ -69,12 +69,12 @@ class Board {
   std::optional<int> ending_signal_;
 };
 
-// The ranks of a hang that continues.
+// The ranks in a hang that continues.
 struct Hanging {
   std::vector<int> suspects;
   std::vector<int> blocked;  // in calls that wait for other ranks
 };
-// Returns the state of each rank, with the ranks of the hang as `suspect` and `blocked`.
+// Returns each rank's state; running ranks in the hang are `suspect` or `blocked`.
 std::vector<RankState> states_of(const Board& board, const Hanging& hanging);
 
 // Returns the step number in a line of training output: "step 230 loss 0.004", "iter: 7/1000",

@@ -13,8 +13,8 @@ namespace toprun::snapshot {
 // Prometheus's own text format 0.0.4, which every client reads, or OpenMetrics 1.0.
 enum class MetricsForm { classic, openmetrics };
 
-// Chooses by the Accept field of a request, as Prometheus's client libraries do: OpenMetrics for a
-// client that names it.
+// Returns `openmetrics` if a request's Accept field names OpenMetrics, otherwise `classic`.
+// Prometheus's client libraries do the same.
 MetricsForm metrics_form(std::string_view accept);
 std::string_view type_of(MetricsForm form);  // the Content-Type
 

@@ -43,8 +43,8 @@ struct Picture {
                                       // signal
   };
 
-  // The run without nodes and networks. Only the last attempt has phases, and a hang if the hang
-  // continues.
+  // The run's record without nodes and networks. Only the last attempt has phases. The last attempt
+  // has a hang only while the hang continues.
   model::RunRecord run;
   Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: the option is not given
@@ -52,8 +52,8 @@ struct Picture {
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
-  // While nodes join: the first that have joined, when the job begins without more nodes, and when
-  // it ends if too few have joined.
+  // Only while nodes join: the first nodes that have joined, when the job begins without more
+  // nodes, and when the run ends if too few have joined.
   std::vector<Outside> here;
   std::optional<WallTime> begins_at, waits_until;
   std::vector<Outside> missing;  // the names of the first missing nodes
@@ -73,19 +73,20 @@ inline constexpr std::size_t most_pictured_ranks = 1u << 22;
 inline constexpr std::size_t most_pictured_places = 64;
 inline constexpr std::size_t most_pictured_frames = 12;
 
-// Returns where a rank was when the hang was detected. nullptr: it is in no hang, or unknown.
+// Returns where a rank was when the hang was detected. nullptr: the rank is in no hang, or its
+// place is unknown.
 const Picture::Place* place_of(const Picture& picture, std::size_t rank);
 
 // Returns the rank in [first, end) with the newest output, among ranks with a known last line.
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
                                            std::size_t end);
 
-// Reads schema toprun.live/1. Error: another schema, or a value outside the limits.
+// Reads schema toprun.live/1. Error: another schema, or inconsistent or too many ranks.
 Result<Picture> picture_in(const nlohmann::json& object);
 
 // Returns the last state of a run that has ended, from the record in its --report file: which ranks
-// failed and which were lost. How each other rank ended is unknown: a rank that hung counts as
-// stopped too.
+// failed and which were lost. All other ranks of a failed attempt count as stopped, even those that
+// hung.
 Picture last_picture(const model::RunRecord& run, std::string_view id);
 
 }  // namespace toprun::snapshot

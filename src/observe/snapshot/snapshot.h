@@ -29,7 +29,7 @@ inline constexpr std::size_t most_missing = 20;  // limit for the names in `miss
 // The stage of a run whose ranks have been ordered to end, while some of them still run.
 inline constexpr std::string_view stopping_stage = "stopping";
 
-// Every stage: those of run::Stage, and stopping_stage.
+// A stage's names; the stages are those of run::Stage, and stopping_stage.
 struct NamedStage {
   std::string_view name;   // in JSON and in metrics
   std::string_view words;  // for users: on the page, in `top` and in `status`
@@ -67,7 +67,7 @@ nlohmann::json job_json(const Run& run, WallTime now);
 nlohmann::json nodes_json(const std::vector<model::NodeRecord>& nodes);
 nlohmann::json figures_json(const Board& board, const Hanging& hanging, WallTime now,
                             SteadyTime steady);
-// Returns the JSON with all three parts.
+// Joins the three parts into the JSON of a job's state.
 std::string picture_text(std::string_view job, std::string_view nodes, std::string_view figures);
 
 }  // namespace toprun::snapshot

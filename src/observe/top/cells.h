@@ -13,8 +13,8 @@
 // The columns of the list in `toprun top`, and the text in each column; pure functions.
 namespace toprun::top {
 
-// The width of each column on a terminal of this width. Columns that do not fit are omitted, and so
-// are columns without values, such as GPU columns on hosts without GPUs.
+// The list's columns, for a terminal that is `width` wide. Columns that do not fit are omitted, and
+// so are columns without values, such as GPU columns on hosts without GPUs.
 class Columns {
  public:
   Columns(const snapshot::Picture& picture, std::size_t width);
@@ -44,10 +44,10 @@ struct RankWords {
 };
 RankWords words_of_rank(const snapshot::Picture& picture, std::size_t number);
 
-// Returns the word in the state column: "failed".
+// Returns the word in the state column, such as "failed".
 std::string_view word_of(snapshot::RankState state);
 
-// The number of ranks in a state.
+// The number of ranks in each state.
 struct Counts {
   std::size_t all = 0, not_started = 0, blocked = 0, running = 0, done = 0, failed = 0, stopped = 0,
               lost = 0, suspect = 0;

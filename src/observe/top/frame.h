@@ -32,11 +32,11 @@ std::vector<std::string> whole(const snapshot::Picture& picture, const Style& st
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
-// Returns the screen while the job has not begun. `waits`: lines that say why it has not begun.
+// Returns the screen that is shown until the job begins. `waits`: lines that say why it waits.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
                                         std::size_t columns);
 
-// Returns the last picture of a job that was cancelled before it showed its end. `words`: which
+// Turns `last`, the newest picture of a cancelled job, into the job's final picture. `words`: which
 // user cancelled the job, and when.
 snapshot::Picture cancelled(snapshot::Picture last, Outside words);
 

@@ -16,8 +16,8 @@ struct Key {
 
   bool operator==(const Key&) const = default;
 };
-// Returns the keys in a terminal's input (ECMA-48, and xterm's for function keys). The beginning of
-// an incomplete key stays in `bytes`. If `is_all` is true, no more bytes belong to the input, so a
+// Returns the keys in a terminal's input (ECMA-48; function keys as in xterm). The beginning of an
+// incomplete key stays in `bytes`. If `is_all` is true, no more bytes belong to the input, so a
 // single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
@@ -39,8 +39,8 @@ struct State {
   Wish wish = Wish::none;  // what the caller has to do now
 };
 
-// Returns the state after a key while the job has not begun. Only the keys to leave and for help
-// have an effect then.
+// Returns the state after a key, before the job begins. Only the keys for quit and help have an
+// effect.
 State after_while_waiting(State state, Key key);
 // Returns the state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);

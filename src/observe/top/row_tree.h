@@ -27,7 +27,7 @@ struct Rack {
   std::vector<std::size_t> nodes;
 };
 
-// Nodes with an unknown location are in no rack.
+// Nodes with an unknown location are in `loose_nodes`, not in a rack.
 struct Tree {
   std::vector<Rack> racks;
   std::vector<std::size_t> loose_nodes;
@@ -43,7 +43,7 @@ Ranks ranks_of(const snapshot::Picture& picture, std::size_t node);
 // Returns the node of a rank, or the number of nodes in the picture if no node has the rank.
 std::size_t node_of(const snapshot::Picture& picture, std::size_t rank);
 
-// The sort key for ranks, largest first. The list contains racks and nodes only if the key is
+// The sort key for ranks, largest value first. The list contains racks and nodes only if the key is
 // `order`.
 enum class Sort { order, cpu, memory, silence };
 

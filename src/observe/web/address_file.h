@@ -15,13 +15,13 @@ struct PageAddress {
 };
 
 // Returns the file's path in the job's folder (LOGDIR/ID). Only the job's user can read the file,
-// because it contains the token.
+// because it may contain the token.
 std::string address_file(const std::string& folder);
 Result<void> write_address(const std::string& folder, const PageAddress& address);
-// Reads the file. nullopt: it does not exist, or does not have this content.
+// Reads the file. nullopt: the file does not exist, or contains no URL.
 std::optional<PageAddress> read_address(const std::string& folder);
 
-// Returns the port of a page that only programs on its host can reach; nullopt for another address.
+// Returns the page's port on 127.0.0.1, which only its host reaches; nullopt: another address.
 std::optional<int> port_on_loopback(const PageAddress& address);
 
 }  // namespace toprun::web

@@ -12,7 +12,7 @@ struct File {
   std::string text;
 };
 
-// Returns the file with this path; nullptr: there is none.
+// Returns the file with this path; nullptr: no such file.
 const File* find_file(std::string_view path);
 
 // Returns a finished job's --report file (toprun.report/1) as one self-contained HTML file: the

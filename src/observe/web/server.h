@@ -1,5 +1,5 @@
 // The web server of a running job. The server sends the page's files, the job's state as
-// server-sent events, and further pages.
+// server-sent events, and pages such as /metrics.
 
 #pragma once
 
@@ -26,8 +26,8 @@ namespace toprun::web {
 // because a foreign page may make its own name resolve to this server's address (DNS rebinding).
 bool is_known_host(std::string_view field, std::span<const std::string> names);
 
-// Whether an Authorization field is "Bearer TOKEN". For a wrong token of the same length, the time
-// does not depend on its content.
+// Whether an Authorization field is "Bearer TOKEN". The comparison takes equally long for all wrong
+// tokens of the right length.
 bool has_token(std::string_view field, std::string_view token);
 
 // Returns the path in a request's target: "/metrics" in "/metrics?x=1".
@@ -53,10 +53,11 @@ class Source {
   virtual ~Source() = default;
   // Returns the newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // Called when the first browser has connected (`by_somebody`) or the last has disconnected.
+  // Called when the first browser has connected (`by_somebody` is true), and when the last has
+  // disconnected (false).
   virtual void looked_at(bool by_somebody) = 0;
   // Returns an additional page, such as "/metrics", for clients with the token. nullopt: no page
-  // has this path. `accept`: the request's field of this name.
+  // has this path. `accept`: the request's Accept field.
   virtual boost::asio::awaitable<std::optional<Page>> page(std::string path,
                                                            std::string accept) = 0;
 };
@@ -91,7 +92,7 @@ inline constexpr std::chrono::seconds farewell_limit{1};  // for sending the las
 
 // Answers requests by HTTP/1.1 on TCP, one request per connection. The page's own files contain
 // nothing about the job. All other pages require `Authorization: Bearer TOKEN`. When a browser is
-// ready to receive, it gets the newest text of each part. Older texts are not sent.
+// ready to receive, it gets the newest text of each Part. Older texts are not sent.
 class Server {
  public:
   // The source must outlive the server.
