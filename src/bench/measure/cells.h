@@ -55,7 +55,7 @@ struct Compared {
 // the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
-// One rank's TCP connections to the other ranks of its cell (measured configuration).
+// One rank's TCP connections to the other ranks that measure the same cell (configuration).
 class CellMesh {
  public:
   CellMesh(Group& group, const Cell& cell, const RingPosition& ring)

@@ -10,8 +10,8 @@
 namespace toprun::benchmark {
 
 // `toprun bench compare BEFORE AFTER`: shows which measurements became slower or faster. The exit
-// code is exit_found if a measurement became slower (bench::Change). With --fail-below, the spread
-// does not matter. The exit code is then exit_found if a measurement is below this share of its
+// code is exit_found if a measurement became slower (bench::Change). With --fail-below SHARE, the
+// spread does not matter: the exit code is exit_found if a measurement is slower than SHARE of its
 // earlier speed.
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.

@@ -83,9 +83,9 @@ struct BenchRequest {
 
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
-// Returns a sentence about sizes that the collective does not use, or nothing. bench_request()
-// parses the options before anything is started. Error (exit_usage): an invalid value.
+// Returns a warning if the call has size options that the collective ignores, otherwise nothing.
 std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
+// Parses the options, before anything is started. Error (exit_usage): an invalid value.
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

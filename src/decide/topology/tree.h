@@ -78,7 +78,7 @@ std::vector<std::string> switch_level_names(std::size_t count);
 Path aligned_at_leaf(Path path, std::size_t length);
 
 // Collects the hosts of a map. If a host is added twice, add() returns an error that names both
-// lines. Placeholder names (placeholder.h) become unknown, with a warning.
+// lines. A domain whose name is a placeholder (placeholder.h) counts as unknown, with a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }

@@ -36,7 +36,8 @@ class Expansion {
         continue;
       }
       text.remove_prefix(1);
-      if (c == '`') return fail("`", "toprun cannot run commands in a value");
+      if (c == '`')
+        return fail("`", "toprun does not run commands (backticks) in the value of a variable");
       if (c != '"' && c != '\'') out += c;
     }
     return out;

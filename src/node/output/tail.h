@@ -16,7 +16,7 @@ class Tail {
   enum class Source : std::size_t { out, err };
 
   void add(Source source, std::string_view bytes);
-  // Returns the output of both streams, in whole lines. An unfinished line is at the position where
+  // Returns the output of both streams, line by line. A line that has no newline yet stands where
   // its last piece arrived.
   std::string text() const;
   std::string_view text_of(Source source) const { return of_source_[index(source)]; }

@@ -265,8 +265,8 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  // Until when the run waits for more nodes, to choose among all nodes. Set once the maximum number
-  // of nodes has joined.
+  // Set once enough nodes for the maximum have joined. Until this time the run waits for spare
+  // nodes, and then chooses its members among all nodes.
   std::optional<SteadyTime> choice_due_;
   SteadyTime growth_answered_{};  // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};

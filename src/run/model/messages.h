@@ -146,8 +146,8 @@ struct StoreAddress {
   std::string exact;  // if not empty, workers get exactly this text as MASTER_ADDR
 };
 
-// root → member, with --stage: where the member gets the environment. The member also passes the
-// environment on.
+// root → member, with --stage: from which node the member copies the Python environment. The member
+// then sends the environment to the next members.
 struct StagePart {
   std::string key;                    // of the job's copy (--stage), as hex digits
   std::vector<StoreAddress> sources;  // the nodes to ask, in this order; empty: the environment is

@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t least_sent_by_kernel = std::size_t{64} << 10;
 
 std::unexpected<Error> stop_serving() {
-  return fail("the connection for the copies of --stage", "all copying has ended");
+  return fail("the connection for a copy of --stage", "toprun closes it");
 }
 
 // Answers one connection.
