@@ -50,7 +50,7 @@ FORMS = [
     Form("--no_python ./show.sh a b"),
     Form("--nproc_per_node=2 --no-python env FOO=bar ./show.sh"),
     Form("--run_path show.py a", differs="path, unbuffered",
-         because="`python -u SCRIPT`: the script's folder is in `sys.path`, and output is not buffered"),
+         because="toprun runs `python -u SCRIPT`, so the script's folder is in `sys.path`, and output is not buffered"),
     # Rendezvous on one node.
     Form("--rdzv_backend=c10d --rdzv_endpoint=localhost:0 --nproc_per_node=2 show.py"),
     Form("--rdzv-backend=c10d --rdzv-endpoint=localhost:0 --rdzv-id=my-job show.py"),
@@ -113,7 +113,7 @@ FORMS = [
                                         "RANK": "7", "WORLD_SIZE": "9", "LOCAL_RANK": "3"}),
     # What cannot be.
     Form("--nproc_per_node 2 missing.py", differs="exit codes", because=MISTAKE),
-    Form("exit3.py", differs="exit codes", because="exit code 3, which is the rank's"),
+    Form("exit3.py", differs="exit codes", because="toprun ends with the rank's exit code, 3"),
     Form("--nproc_per_node=gpu show.py", differs="exit codes",
          because=MISTAKE),
     Form("--nproc_per_node=2"),
