@@ -51,7 +51,8 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // `jobs` and `waiting` are written before the event and read after it.
+    // The querying thread writes `jobs` and `waiting` before it signals `event`. They are read only
+    // after the signal.
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

@@ -67,8 +67,8 @@ class LastLines {
 // host's file. Lines are matched by how often they occur, not by their position, because the engine
 // interleaves the lines of several hosts.
 //
-// Memory is limited, even if a job runs for long. A line is shown twice if its copy appears in the
-// other file only after more lines than the limit.
+// Memory is limited, even if a job runs for long. If more lines than the limit arrive between a
+// line and its copy in the other file, the line is shown twice.
 class Remainder {
  public:
   struct Limits {

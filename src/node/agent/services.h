@@ -34,7 +34,7 @@ namespace toprun::agent {
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
 // The services that Root and Member, the drivers of a run, get from their process. In the program,
-// a Session provides these services; in a simulation, the room rehearsal provides them.
+// a Session provides these services; in a simulation, node/rehearsal provides them.
 class Services {
  public:
   // All references must outlive this object. `agent`: this agent's id.
@@ -80,7 +80,7 @@ class Services {
   // Returns the address at which this host reaches the store of another agent.
   virtual boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) = 0;
 
-  // Starts and reaps the processes of one attempt's workers.
+  // Returns an object that starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
   // Shows lines of another node's workers. Calls `taken` as soon as there is room for more lines
   // from that node, which may be at once or after the return.
@@ -132,9 +132,9 @@ class Services {
   // The run's exit code, set when the run is over and reported. After `ended_with` is set, a signal
   // without a handler ends this process.
   std::optional<int> ended_with;
-  // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
-  // The handler receives the reason and the workers' grace period. Without a handler, the agent
-  // ends at once.
+  // The handler for the loss of the keeper or the launcher. The keeper is the process that
+  // supervises this agent; the launcher started this agent by a login. The handler receives the
+  // reason and the workers' grace period. Without a handler, the agent ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT. `paused` is
   // the last state. The agent itself keeps running, because without its heartbeats, its node would
