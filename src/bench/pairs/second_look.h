@@ -34,10 +34,9 @@ struct Answer {
 };
 
 // Measures the suspects again: the findings and doubted pairs of a first pass. Compares them with
-// controls, which are pairs of known-good nodes. Passes:
-//
-//   each suspect ──▶ nodes of slow pairs; undecided suspects, next to cleared nodes
-//                                         └──▶ suspects still undecided, in the same way
+// controls, which are pairs of known-good nodes. Pass 1 measures each suspect. Pass 2 measures the
+// nodes of suspect pairs that are not cleared. Passes 2 and 3 also repeat undecided questions if
+// cleared nodes can now be controls.
 //
 // The caller measures the rounds from next() and reports the results to tell(), until next() is
 // empty.

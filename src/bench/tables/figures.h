@@ -46,9 +46,9 @@ void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std:
 
 // Returns the wire floor: the minimum rate that one node's network must carry in one direction, in
 // GB/s, to reach this algbw. Compare the wire floor with the line rate. Assumes that the ranks are
-// spread evenly over the nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank
-// is busbw·(k-1)/(n-1), as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0 for one node or
-// a barrier.
+// spread evenly over the nodes. With n ranks on k nodes, a node has n/k ranks. For all_reduce,
+// all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1), as in a ring. 0 for one
+// node or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
 // Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
@@ -58,8 +58,8 @@ std::optional<double> wire_share(const Series& series, const Side& side);
 // neither was.
 const Side* side_of(const Row& row);
 
-// The result to report for a sweep over sizes: the busbw of the largest size. (nccl-tests prints
-// the mean over all sizes, which depends mostly on the small sizes.) From `from_bytes` on, every
+// The result to report for a sweep over sizes: the busbw of the largest size. The mean over all
+// sizes, which nccl-tests prints, depends mostly on the small sizes. From `from_bytes` on, every
 // busbw is within plateau_tolerance of the reported busbw.
 inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {

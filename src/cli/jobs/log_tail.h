@@ -52,7 +52,7 @@ class LastLines {
  public:
   // nullopt: holds back no text.
   explicit LastLines(std::optional<std::size_t> most) : most_(most) {}
-  // Returns the text to show now: the whole text if there is no limit, else an empty one.
+  // Returns the text to show now: the whole text if there is no limit, else an empty text.
   std::string add(std::string text);
   // Returns the last lines that were held back. Called at the end of the text.
   std::string take();

@@ -97,8 +97,8 @@ Result<int> run_topo_draw(const options::Call& call);
 // different domains.
 Result<int> run_topo_order(const options::Call& call);
 
-// `toprun topo score …`: for each order that the job's nodes could have, prints the time of
-// collectives and, per level, how many neighbours in the ring are in different domains (stdout).
+// `toprun topo score …`: prints, for each possible order of the job's nodes, the time of
+// collectives, and per level how many neighbours in the ring are in different domains (stdout).
 // Missing facts are listed on stderr.
 Result<int> run_topo_score(const options::Call& call);
 

@@ -82,8 +82,8 @@ class Services {
 
   // Returns an object that starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
-  // Shows lines of another node's workers. Calls `taken` as soon as there is room for more lines
-  // from that node, which may be at once or after the return.
+  // Shows lines of another node's workers. Calls `taken` once there is room for more lines from
+  // that node, before or after show() returns.
   virtual void show(const std::string& host, bool is_err, std::string lines,
                     std::function<void()> taken) = 0;
   // Waits until all output is written. False if that takes longer than flush_limit.

@@ -99,8 +99,8 @@ class Terminal : public Console {
   void end_line() override;
   Cursor& cursor(bool is_err) override { return stream(is_err).cursor; }
 
-  // Shows lines that another node's Relay delivered. Calls `taken` as soon as there is room for
-  // more lines from that node, which may be at once or after the return.
+  // Shows lines that another node's Relay delivered. Calls `taken` once there is room for more
+  // lines from that node, before or after show() returns.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Shows a line from toprun itself below all other text, until more text or the next such line is
   // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
