@@ -11,8 +11,8 @@
 
 namespace toprun::bench {
 
-// Published results for an all_reduce between GPUs of one kind, for comparison. A published result
-// is not a limit.
+// Published results for an all_reduce between GPUs of one kind, for comparison. Measured results
+// can be better.
 struct Anchor {
   std::string_view gpu;  // a word of the driver's GPU name: "H100" for "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;
@@ -24,15 +24,16 @@ struct Anchor {
   std::string_view source;  // the project that measured this result
 };
 
-// The smallest size at which a series is compared with an anchor.
+// The smallest size at which a series is compared with a published result.
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
-// Returns the anchor for one series of a report. Null if the GPUs are of different kinds, or no
-// result is known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
+// Returns the published result to compare with one series of a report. Null if the GPUs are of
+// different kinds, or no result is known for the collective, for these GPUs, or for the numbers of
+// GPUs and nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
-// Describes an anchor in a sentence: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the
-// upper end with NVLS; nccl-tests#212)".
+// Describes a published result in a sentence: "366 to 482 GB/s is usual for 8 × H100 on 1 node
+// (NVLink, the upper end with NVLS; nccl-tests#212)".
 std::string anchor_sentence(const Anchor& anchor, const Series& series);
 
 // Converts algbw or busbw, in GB/s (1e9 bytes), to the unit of a network's line rate, Gbps (1e9
@@ -65,7 +66,7 @@ inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the second largest size is within the plateau. If not, measure larger sizes.
+  // Whether the second largest size is also within plateau_tolerance. If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured

@@ -31,15 +31,16 @@ std::uint64_t wrong_elements(const Series& series);
 
 // Returns one Markdown table per collective, with one row for each number of nodes, number of ranks
 // and size. The columns are busbw and algbw in Gbps, for each combination of the fabric, backend,
-// order, source, type, operation and root in which the series differ. If the series differ in their
-// numbers of nodes or ranks, only the largest size is shown. If all rows have the same size, the
-// size is in the heading. The cell of a combination that was not measured contains "-". If two
-// series belong in the same cell of the table, the later series is shown. 0 nodes or ranks means
-// unknown, and is printed as "-".
+// order, source, type, operation and root in which the series differ. If series differ in nodes or
+// ranks, only the largest size is shown. If all rows have the same size, the size is in the
+// heading. The cell of a combination that was not measured contains "-". If two series belong in
+// the same cell of the table, the later series is shown. 0 nodes or ranks means unknown, and is
+// printed as "-".
 std::string markdown(std::span<const Report> reports);
 
-// Returns a CSV table (RFC 4180, LF): a line of column names, then one line per row and placement.
-// Empty fields are unknown. The last column, `source`, is present only if a series has a source.
+// Returns a CSV table (RFC 4180, LF): a line of column names, then one line per row and placement
+// (in or out of place). Empty fields are unknown. The last column, `source`, is present only if a
+// series has a source.
 std::string csv(std::span<const Report> reports);
 
 }  // namespace toprun::bench

@@ -29,8 +29,8 @@ Result<int> run_store(const options::Call& call);
 // `toprun config init`: writes an initial toprun.toml from facts about the engine.
 Result<int> run_config_init(const options::Call& call);
 
-// `toprun config show`: lists the options that files and variables would set for a verb, with their
-// sources.
+// `toprun config show`: lists the options that configuration files and variables would set for a
+// verb, with their sources.
 Result<int> run_config_show(const options::Call& call);
 
 // `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). If stdout is not a

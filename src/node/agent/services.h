@@ -126,8 +126,8 @@ class Services {
   // Why this node cannot take part in the run; nullopt if it can.
   std::optional<Error> unfit;
   // The handler for termination signals that this process receives or that the launcher forwards.
-  // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
-  // signal only to this agent, but the signal is for the whole run.
+  // The handler is called once per request to end the run (EndSignals). `for_all`: the launcher
+  // sent the signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
   // The run's exit code, set when the run is over and reported. After `ended_with` is set, a signal
   // without a handler ends this process.
