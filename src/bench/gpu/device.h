@@ -60,7 +60,7 @@ struct Driver;
 // One GPU.
 class Device {
  public:
-  // Opens this process's GPU. The GPU's number is the local rank, unless the process sees only one
+  // Opens this process's GPU. The GPU's number is `local_rank`, or 0 if the process sees only one
   // GPU.
   static Result<std::shared_ptr<Device>> open(Vendor vendor, std::size_t local_rank,
                                               const Environment& environment);

@@ -20,8 +20,8 @@ class Nccl {
     std::array<char, id_bytes> bytes;
   };
   using Comm = void*;
-  // ncclConfig_t in nccl.h of 2.18. Later NCCL versions have more fields at the end, and accept
-  // this older form.
+  // ncclConfig_t in nccl.h of 2.18. Later NCCL versions add fields at the end of this struct, and
+  // still accept this older form.
   struct Config {
     static constexpr int unset = std::numeric_limits<int>::min();
     std::size_t size = sizeof(Config);

@@ -24,14 +24,14 @@ class Work {
   virtual Result<void> fill(bool in_place) = 0;
   // Runs iterations directly after one another and returns the time of each iteration in
   // microseconds. An iteration is one operation. If a GPU's library receives `aggregated`
-  // operations together, each one is an iteration.
+  // operations together, an iteration is all of them, and its time is divided by their number.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // Returns the number of wrong elements after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };
 
-// Moves the data of one cell (measured configuration), on one of the cell's ranks.
+// Moves one rank's data for one Cell (cells.h), a configuration to measure.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -45,8 +45,8 @@ class Backend {
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
 };
 
-// Makes the backend for one cell (measured configuration). `index`: the cell's index among the
-// cells that are measured together.
+// Makes the backend for one Cell (cells.h), a configuration to measure. `index`: the cell's index
+// among the cells that are measured together.
 using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
                                                            std::size_t index, CellMesh& mesh)>;
 

@@ -30,15 +30,15 @@ struct TrialCommand {
 };
 
 // Finds the nodes that make the command hang or fail, by tests of groups (pairs/bisection.h). All
-// ranks call bisect() together. Rank 0 calls `tell` after each test and returns the nodes; other
-// ranks return an empty result. If a rank does not answer, each group that contains it counts as
-// hung. Error: rank 0 or the store is gone.
+// ranks call bisect() together. On rank 0, bisect() calls `tell` after each test and returns the
+// bad nodes; on other ranks, it returns an empty result. If a rank does not answer, each group that
+// contains it counts as hung. Error: rank 0 or the store is gone.
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 
-// Returns the environment for this rank's command in the test of a group. The environment numbers
-// the ranks of these nodes, in the job's order. `trial`, the number of the test, is part of the
-// keys in the store, so that two tests use different keys.
+// Returns the environment for this rank's command in the test of a group. In this environment, only
+// the ranks of `nodes` have numbers, in the job's order. `trial`, the number of the test, is part
+// of the keys in the store, so that two tests use different keys.
 Environment environment_of(const Group& group, const std::vector<std::size_t>& nodes,
                            const Environment& environment, std::size_t trial);
 

@@ -49,10 +49,10 @@ struct Compared {
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
-// first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
-// the same ranks in the same order, only one is measured for each backend and fabric. Cells on one
-// node use only the first fabric. Error (exit_usage): the request names more nodes or ranks than
-// the job has.
+// first nodes or ranks in topology order, so rank 0 is in every set. If two combinations have the
+// same ranks in the same order, only one is measured for each backend and fabric. With one node,
+// only the first fabric of the request is measured. Error (exit_usage): the request names more
+// nodes or ranks than the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers);
 
 // One rank's TCP connections to the other ranks that measure the same cell (configuration).
@@ -70,7 +70,7 @@ class CellMesh {
   // Returns the lanes of plan() (schedule.h), which use the sockets that connect() opened.
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
-  // Replaces each number by the result of `op` over all ranks.
+  // Replaces each of `values` by the result of `op` over all ranks of the cell.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
   // Waits until all ranks of the cell have called barrier().
@@ -92,8 +92,9 @@ struct Rates {
 };
 
 // Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
-// IP and TCP (with time stamps). A traffic shaper counts frames as here. On a cable, preambles and
-// gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
+// IP and TCP (with time stamps). A traffic shaper counts the same bytes as this function. On a
+// cable, preambles and gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the
+// result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
 // The link that limits a collective, and the busbw that the link allows.
@@ -104,8 +105,8 @@ struct Limit {
 };
 
 // Computes the limit from the bytes that the collective moves between each two ranks. For NCCL and
-// RCCL, the whole rate of the link counts, as in nccl-tests. Unset if no rate is known, or no bytes
-// leave a node.
+// RCCL, nothing is subtracted from the link's rate for headers, as in nccl-tests. Unset if no rate
+// is known, or no bytes leave a node.
 std::optional<Limit> limit_of(bench::Collective collective, const Cell& cell,
                               std::span<const Peer> peers, std::size_t root, const Rates& rates);
 

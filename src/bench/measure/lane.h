@@ -42,7 +42,7 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// When transfer() had received `mark_bytes` and all bytes, over all its lanes together.
+// The times when transfer() had received `mark_bytes` bytes and all bytes, over all lanes.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived
@@ -51,7 +51,8 @@ struct Arrival {
 
 // Transfers the data of all lanes at the same time, on this thread. The sockets are non-blocking.
 // Error: a connection broke, or no lane moved data for `stall_limit`. The error names the rank
-// whose data is missing. After success, if there were bytes, both times in `arrival` are set.
+// whose data is missing. After success, both times in `arrival` are set, unless there were no bytes
+// to transfer.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
                       std::chrono::milliseconds stall_limit, Arrival* arrival = nullptr);
 

@@ -28,12 +28,13 @@ struct PairLoad {
   bool is_probe() const { return times == 0; }
 };
 
-// Returns the load for the first probe. Each further probe is larger, until a probe takes long
-// enough to show the pair's speed. So even a slow pair needs only about a second, and a slow rank
-// is not mistaken for a rank that hangs.
+// Returns the data to send in the first probe of a pair's speed. Each further probe is larger,
+// until a probe takes long enough to show the pair's speed. So even a slow pair is measured in
+// about a second, and a slow rank is not mistaken for a rank that hangs.
 PairLoad first_load(const PairTerms& terms);
-// Returns the load after a probe: a larger probe, or the measurement itself. `took_us`: the time of
-// the probe's slower direction. `lasts`: the approximate minimum duration of the measurement.
+// Returns the data to send after a probe: in a larger probe, or in the measurement itself.
+// `took_us`: the time of the probe's slower direction. `lasts`: the approximate minimum duration of
+// the measurement.
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
                    std::chrono::milliseconds lasts);
 
@@ -43,16 +44,16 @@ struct PairArrival {
   double late_us = 0;  // the arrival of the transfers that follow `skipped`
   std::size_t skipped = 0;
 };
-// Returns how many first transfers do not count, because the partner may begin late.
+// Returns the number of transfers at the beginning that do not count. The partner may begin late.
 std::size_t skipped_of(const PairLoad& load);
-// Returns the time of one transfer. Sockets' buffers hold a small load, so its receiver may find
-// several transfers in them at once, faster than the network delivered them. So for a small load,
+// Returns the time of one transfer. A small load fits into the sockets' buffers, so its receiver
+// may read several transfers at once, faster than the network delivered them. So for a small load,
 // the result is at least the mean time of all its transfers.
 double transfer_us(const PairLoad& load, const PairArrival& arrival);
 
-// Measures rounds of pairs together with the other ranks. A sequence of rounds is a pass. Here, the
-// nodes of a pair are rank numbers. Rank 0 gets a round's results; on other ranks they are empty.
-// States of a rank:
+// Measures pairs of ranks in rounds, together with the other ranks. A sequence of rounds is a pass.
+// Here, the nodes of a pair are rank numbers. Rank 0 gets a round's results; on other ranks they
+// are empty. States of a rank:
 //
 //   present ──has not finished a round in time──▶ late ──nor by the end of the pass──▶ lost
 //      ▲                                            │ has finished it
@@ -64,10 +65,10 @@ class PairPlay {
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
 
   // Measures the pairs of one round. All ranks call play() with the same round. Each pair is
-  // measured for about `lasts`, so that a short run of another process on the host matters little.
-  // The last round of a pass also waits for late ranks. `is_last`: this is the last round. The
-  // round in which the time of end_passes_at() is reached is also the last. Error: rank 0 or the
-  // store is gone.
+  // measured for about `lasts`, so that another process that briefly uses the host matters little.
+  // The last round of a pass also waits for late ranks. `is_last`: this is the last round of the
+  // pass. A round also becomes the last if the time of end_passes_at() is reached in it. Error:
+  // rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
   // Whether the latest play() was the last round of the pass; valid on all ranks.
@@ -97,7 +98,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a round. Its ranks connect, and wait for each other in every step.
+  // The time limit for a round. In a round, the ranks of a pair connect, and wait for each other in
+  // every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

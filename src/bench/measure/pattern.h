@@ -34,9 +34,9 @@ class Check {
  public:
   Check(bench::Collective collective, Type type, Op op, const RingPosition& ring);
 
-  // Fills the send buffer of this position.
+  // Fills the send buffer of the rank at this position in the ring.
   void fill(const Buffers& buffers) const;
-  // Returns the number of wrong elements in the data that this position received.
+  // Returns the number of wrong elements in the data that this rank received.
   std::uint64_t wrong(const Buffers& buffers) const;
 
  private:

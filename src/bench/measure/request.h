@@ -12,7 +12,8 @@
 
 namespace toprun::measure {
 
-// Which rank's time counts as an iteration's time. The numbers are the values of -a in nccl-tests.
+// Which rank's time counts as an iteration's time. The enumerators have the numbers that nccl-tests
+// uses for its option -a.
 enum class Average { first_rank, mean, least, most };
 
 // What to measure. The defaults are the defaults of nccl-tests.
@@ -23,9 +24,9 @@ struct Request {
   std::uint64_t step_bytes = 1u << 20;  // difference between two sizes, if `factor` is not set
   std::optional<double> factor = {};    // each size is the previous size times this factor; > 1
   std::size_t iterations = 20;
-  // Each size is measured for at least this long. If necessary, more than `iterations` iterations
-  // run. The mean over less than a scheduler's time slice would depend on chance. 0: exactly
-  // `iterations`.
+  // Each size is measured for at least this long. If `iterations` iterations take less time, more
+  // run, because the mean over less than a scheduler's time slice would depend on chance. 0:
+  // exactly `iterations`.
   std::chrono::milliseconds least_time{50};
   std::size_t warmups = 1;
   std::size_t aggregated = 1;  // operations that a GPU's library receives together

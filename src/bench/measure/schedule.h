@@ -26,8 +26,8 @@ struct Buffers {
   std::size_t element = 1;  // size of an element in bytes
 };
 
-// The required lengths of the buffers in bytes. In place, send and receive share one buffer of the
-// larger length.
+// The required lengths of the buffers in bytes. For an in-place collective, send and receive share
+// one buffer of the larger length.
 struct Lengths {
   std::size_t send = 0;
   std::size_t receive = 0;

@@ -14,7 +14,8 @@
 
 namespace toprun::measure {
 
-// The progress of a measurement. `done` and `total` can be in any unit that grows with time.
+// The progress of a measurement. `done` and `total` can be in any unit, as long as `done` grows
+// with time.
 struct Progress {
   std::string what;  // the current part: "64 MiB", "round 3 of 63"
   double done = 0;
@@ -41,7 +42,7 @@ class ProgressLines {
   double done_ = 0;
 };
 
-// The results of one cell for one size. The cells are measured in turns, so that the i-th turns of
+// The results of one Cell (cells.h) for one size. The cells take turns, so that the i-th turns of
 // two cells can be compared even if the network's load changes slowly. `turns` contains, for each
 // turn, the times of the out-of-place iterations in microseconds. An iteration's time is that of
 // the slowest rank, unless Request::average selects another value.
@@ -58,7 +59,7 @@ struct Callbacks {
   std::function<void(const Progress&)> progress = {};
 };
 
-// Measures all cells, size by size, together with the other ranks.
+// Measures all configurations (`cells`), size by size, together with the other ranks.
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
                      const MakeBackend& make, const Callbacks& reported);
 

@@ -17,8 +17,8 @@ struct SpeedGroup {
   double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// Finds the groups in the results, at least two. Returns no groups if, apart from single nodes'
-// pairs, all pairs are about equally fast.
+// Finds the groups in the results. Returns at least two groups, or none if all pairs, except those
+// of single slow nodes, are about equally fast.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
 // Returns each node's place, for Cluster::places. A place is the name of a group, which is the name
@@ -71,8 +71,9 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
 // Returns one line for each distance, without line ends:
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
-// If there are only two racks, and the network between the racks is slower than inside the racks,
-// another line says that the cause cannot be determined, unless the cause is already found.
+// If there are only two racks and the network between them is slower than inside them, another line
+// says that the cause cannot be determined. `is_found`: the cause is known, so this line is left
+// out.
 std::vector<std::string> distance_lines(std::span<const Distance> distances, bool is_found);
 
 // Formats a rate or a time with two significant digits: "98", "3.1", "0.038".

@@ -39,8 +39,8 @@ enum class Kind {
   pair,
 };
 
-// The slow direction. A node or uplink sends (`out`) or receives (`in`). For two nodes or domains,
-// `out` is from the first to the second, `in` from the second to the first.
+// The slow direction. For a node or uplink, `out` is what it sends, `in` is what it receives. For
+// two nodes or domains, `out` is from the first to the second, `in` from the second to the first.
 enum class Way { both, out, in };
 
 // A node, link or uplink that is slow, hangs or fails.
@@ -64,20 +64,20 @@ struct Verdict {
   Figure figure = Figure::rate;
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
-  // Pairs that are doubtful but within the noise, and whose nodes are in no finding; the slowest
-  // first. A second pass (second_look.h) decides on doubtful pairs, because an uplink that several
-  // pairs share can hide a slow link.
+  // Doubtful pairs that are within the noise, and whose nodes are in no finding; the slowest first.
+  // A second pass (second_look.h) decides on doubtful pairs, because an uplink that several pairs
+  // share can hide a slow link.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
 };
 
 // Finds the nodes, links and uplinks that are slow or hang, from the results of a first pass over
-// the pairs. A slow pair counts for only one finding. Pairs of a bad node do not count against
-// their other nodes, and pairs of a bad uplink do not count against its nodes. Pairs within a leaf
-// domain are judged before pairs across leaves, because full uplinks hide slow nodes. If a leaf has
-// only two nodes, or nearly all pairs are slow, the second pass (second_look.h) decides. Pairs that
-// were not measured count as missing.
+// the pairs. A slow pair counts for only one finding. A slow pair of a bad node does not count as a
+// slow pair of its other node. A slow pair over a bad uplink does not count for its nodes. Pairs
+// within a leaf domain are judged first, because between leaves, a full uplink can hide a slow
+// node. If a leaf has only two nodes, or nearly all pairs are slow, the second pass (second_look.h)
+// decides. Pairs in the state not_measured are treated like missing pairs.
 //
 // Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
 // number of Cluster::places differs from the number of nodes.
@@ -94,8 +94,8 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
 // Returns whether the hosts from excluded() can be excluded. Several bad hosts can be excluded only
-// if places are known: the hosts may share a slow uplink, or one may slow down the others' pairs. A
-// single bad host is slow for all others, whatever the cause.
+// if places are known. Otherwise, the hosts may only share a slow uplink, or one host may slow down
+// the others' pairs. A single bad host is slow for all others, whatever the cause.
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
 
 }  // namespace toprun::pairs

@@ -9,19 +9,19 @@
 
 namespace toprun::pairs {
 
-// The findings of a first pass, divided by the results of SecondLook.
+// The findings of a first pass, grouped by what SecondLook found out about them.
 struct Confirmed {
   std::vector<Finding> bad;  // confirmed; a bad node may replace the suspect pair that it is in; no
                              // node is listed twice
   std::vector<Finding> cleared;
   std::vector<Finding> open;  // not decided, because there were no comparable pairs
   std::vector<Finding> left;  // not measured again, because time ran out
-  // Pairs that are slower than their controls, as are most pairs at this distance. Perhaps only the
-  // controls are unusually fast.
+  // Pairs that are slower than their controls, like most other pairs at the same distance. Perhaps
+  // only the controls are unusually fast.
   std::vector<Finding> most;
 };
 
-// Whether a subject is slow: the answer of one pass to a question (second_plan.h).
+// One pass's answer to a question (second_plan.h): whether the question's subject is slow.
 struct Answer {
   bool known = false;
   bool slow = false;
@@ -34,10 +34,9 @@ struct Answer {
 };
 
 // Measures the suspects again: the findings and doubted pairs of a first pass. Compares them with
-// controls, which are pairs of known-good nodes. Passes:
-//
-//   each suspect ──▶ nodes of slow pairs; undecided suspects, next to cleared nodes
-//                                         └──▶ suspects still undecided, in the same way
+// controls, which are pairs of known-good nodes. Pass 1 measures each suspect. Pass 2 measures the
+// nodes of suspect pairs that are not cleared. Passes 2 and 3 also repeat undecided questions if
+// cleared nodes can now be controls.
 //
 // The caller measures the rounds from next() and reports the results to tell(), until next() is
 // empty.
@@ -64,8 +63,9 @@ class SecondLook {
   Confirmed found() const;
 
  private:
-  // Returns the questions for the next pass: about the nodes of pairs that are not cleared, and, if
-  // there are comparable nodes now, again about suspects that had no comparable pairs.
+  // Returns the questions for the next pass. They are about the nodes of pairs that are not
+  // cleared. If there are comparable nodes now, the questions about suspects without comparable
+  // pairs are repeated.
   std::vector<Question> unanswered(bool others_are_cleared) const;
   // Moves pairs from `bad` to `most` if more than half of the pairs at their distance are in `bad`.
   void withdraw_majorities(Confirmed& found) const;

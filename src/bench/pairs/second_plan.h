@@ -12,8 +12,8 @@ namespace toprun::pairs {
 // The number of rounds for a suspect node, with different partners if there are enough nodes.
 // Several rounds are needed, because a short pause of the machine must not make a node seem slow.
 inline constexpr std::size_t node_rounds = 3;
-// How often a pair, or the same pairs of two domains, are measured again, because hosts may be busy
-// for a moment.
+// The number of rounds for a suspect pair, or for the pairs between two domains. Several rounds are
+// needed, because hosts may be busy for a moment.
 inline constexpr std::size_t repeats = 5;
 
 // A finding of the first pass that is measured again.
@@ -36,7 +36,7 @@ struct Question {
 // no other traffic on the network. A suspect node is measured with up to three good nodes, one at a
 // time. An uplink is measured with all good nodes of its domain at once, because one pair does not
 // fill it. Pairs and domains are measured several times. If no node is good, the controls are nodes
-// that are slow only in single pairs.
+// that are suspect only as part of a pair.
 struct SecondPlan {
   // The rounds that answer a question, as indexes in `rounds`. The controls are rounds with the
   // same number of good pairs at the same distance. There are no controls if too many nodes are

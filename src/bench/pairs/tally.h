@@ -11,8 +11,8 @@
 namespace toprun::pairs {
 
 // A pair's pace (tournament.h) as a share of the usual pace of comparable pairs. Pairs are
-// comparable if their nodes share the same number of domains. In the round, the pairs' busiest
-// uplinks must also have carried the same number of pairs. If a round has enough pairs, the ratio
+// comparable if their nodes share the same number of domains. Also, the busiest uplink of each pair
+// must have carried the same number of pairs in its round. If a round has enough pairs, the ratio
 // is also corrected for the usual pace in that round.
 struct Ratio {
   double value = -1;  // 1: the usual pace; 0: the pair has no result; −1: there are no comparable
@@ -49,12 +49,12 @@ class Tally {
 
   std::size_t levels() const { return levels_; }  // numbers of shared domains are 0 … levels − 1
   std::size_t nodes() const { return pairs_of_.size(); }
-  // Returns the count of the node's pairs whose nodes share this number of domains, for the
-  // direction in which the node sends (Way::out) or receives (Way::in).
+  // Returns the count for the node's pairs whose nodes share `shared` domains. `way`: the direction
+  // in which the node sends (Way::out) or receives (Way::in).
   const Count& of(std::size_t node, Way way, std::size_t shared) const;
   Count of_all_levels(std::size_t node, Way way) const;
 
-  // Whether the value can be compared and no finding explains it yet.
+  // Whether there are values to compare this value with, and no finding explains it yet.
   bool open(std::size_t figure) const { return open_[figure] != 0; }
   bool slow(std::size_t figure) const;
   void explain(std::size_t figure);

@@ -17,10 +17,10 @@ enum class Change {
   unknown,  // a report does not contain the spread of its iterations, as in most imported tables
 };
 
-// A speed counts as slower if its whole interval is below this share of the earlier speed. If the
-// spread is unknown, the ratio itself must be below this share. Two runs on a healthy network
-// seldom differ more than this, even for small messages. The spread of a run's iterations does not
-// show how much runs differ.
+// A speed counts as slower if the 95 % interval of its ratio to the earlier speed is below this
+// value. If the spread is unknown, the ratio itself must be below this value. Two runs on a healthy
+// network seldom differ more than this, even for small messages. The spread of a run's iterations
+// does not show how much runs differ.
 constexpr double share_between_runs = 0.75;
 
 // The results in two reports for one size of one series. Out-of-place results are compared if both
@@ -82,8 +82,8 @@ Verdict gate(const Comparison& comparison, double fail_below);
 
 // Decides whether a report reaches the expectation. Fails if a series is below it, or if the report
 // has no measured values, has errors or has wrong elements. Also fails if the user gave no expected
-// busbw and no usual range is known for the GPUs. Skips barriers, which have no busbw. The sentence
-// describes the series furthest below the expected busbw.
+// busbw and no usual range is known for the GPUs. Skips barriers, which have no busbw. The
+// verdict's sentence describes the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 // Return a human-readable table's heading and a row, for series that were measured in turns. The

@@ -11,8 +11,8 @@
 
 namespace toprun::bench {
 
-// Published results for an all_reduce between GPUs of one kind, for comparison. A published result
-// is not a limit.
+// Published results for an all_reduce between GPUs of one kind, for comparison. Measured results
+// can be better.
 struct Anchor {
   std::string_view gpu;  // a word of the driver's GPU name: "H100" for "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;
@@ -24,15 +24,16 @@ struct Anchor {
   std::string_view source;  // the project that measured this result
 };
 
-// The smallest size at which a series is compared with an anchor.
+// The smallest size at which a series is compared with a published result.
 inline constexpr std::uint64_t smallest_anchored = 1ULL << 30;
 
-// Returns the anchor for one series of a report. Null if the GPUs are of different kinds, or no
-// result is known for the collective, for these GPUs, or for the numbers of GPUs and nodes.
+// Returns the published result to compare with one series of a report. Null if the GPUs are of
+// different kinds, or no result is known for the collective, for these GPUs, or for the numbers of
+// GPUs and nodes.
 const Anchor* anchor_of(const Report& report, const Series& series);
 
-// Describes an anchor in a sentence: "366 to 482 GB/s is usual for 8 × H100 on 1 node (NVLink, the
-// upper end with NVLS; nccl-tests#212)".
+// Describes a published result in a sentence: "366 to 482 GB/s is usual for 8 × H100 on 1 node
+// (NVLink, the upper end with NVLS; nccl-tests#212)".
 std::string anchor_sentence(const Anchor& anchor, const Series& series);
 
 // Converts algbw or busbw, in GB/s (1e9 bytes), to the unit of a network's line rate, Gbps (1e9
@@ -46,9 +47,9 @@ void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std:
 
 // Returns the wire floor: the minimum rate that one node's network must carry in one direction, in
 // GB/s, to reach this algbw. Compare the wire floor with the line rate. Assumes that the ranks are
-// spread evenly over the nodes. For all_reduce, all_gather and reduce_scatter, the minimum per rank
-// is busbw·(k-1)/(n-1), as in a ring; a node has n/k ranks (k: nodes, n: ranks). 0 for one node or
-// a barrier.
+// spread evenly over the nodes. With n ranks on k nodes, a node has n/k ranks. For all_reduce,
+// all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1), as in a ring. 0 for one
+// node or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
 // Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
@@ -58,14 +59,14 @@ std::optional<double> wire_share(const Series& series, const Side& side);
 // neither was.
 const Side* side_of(const Row& row);
 
-// The result to report for a sweep over sizes: the busbw of the largest size. (nccl-tests prints
-// the mean over all sizes, which depends mostly on the small sizes.) From `from_bytes` on, every
+// The result to report for a sweep over sizes: the busbw of the largest size. The mean over all
+// sizes, which nccl-tests prints, depends mostly on the small sizes. From `from_bytes` on, every
 // busbw is within plateau_tolerance of the reported busbw.
 inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the second largest size is within the plateau. If not, measure larger sizes.
+  // Whether the second largest size is also within plateau_tolerance. If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured

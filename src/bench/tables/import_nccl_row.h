@@ -30,7 +30,8 @@ class RankBounds {
 
   // Returns the number of ranks if only one is possible; nullopt if several are or none is.
   std::optional<std::size_t> only() const;
-  // Whether the number is possible. If the rows contradict each other, every number is possible.
+  // Whether the number is possible. If the rows contradict each other, returns true for every
+  // number.
   bool allow(std::size_t ranks) const;
   std::size_t least() const;  // 1 or more
 
@@ -63,10 +64,9 @@ class RanksByCount {
   bool is_sure_ = true;
 };
 
-// Sets the series' ranks and nodes. The number of ranks is the only number that fits the
-// bandwidths. Otherwise, it is the number that the counts determine, or that of the list of devices
-// if the list is complete and valid. An incomplete list gives only a minimum: the highest rank plus
-// 1.
+// Sets the series' ranks and nodes. If only one number of ranks fits the bandwidths, uses this
+// number. Otherwise, uses the number that the counts determine, or that of the list of devices if
+// the list is complete and valid. An incomplete list gives only a minimum: the highest rank plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 
@@ -88,7 +88,7 @@ std::size_t find_row(const Words& words, std::size_t first = 0);
 
 // Returns the names of the columns in a row. Usually a row has the heading's columns, but some
 // versions leave the operation blank, some headings lack the operation, and a row may lack in-place
-// or out-of-place values that were skipped. If the number of columns is not the number of words,
+// or out-of-place values that were skipped. If the result has more or fewer elements than `words`,
 // the row does not fit the heading.
 std::vector<std::string> columns_of_row(const NcclHeading& heading, const Words& words);
 

@@ -79,8 +79,8 @@ inline constexpr std::string_view report_schema = "toprun.bench/1";
 // Returns the report as JSON, with the fields, units (µs, GB/s) and spelling of an nccl-tests -J
 // file: a root is a string, and a truth value is "true". In addition, each result has collective,
 // backend, nodes, ranks, order, fabric, line_gbps, limit_gbps and wire_floor_gbps, and each
-// placement has min, median, p99, cv and samples. The field "schema" occurs only in toprun's
-// format. Ends with a newline.
+// placement (in place, out of place) has min, median, p99, cv and samples. The field "schema"
+// occurs only in toprun's format. Ends with a newline.
 std::string report_json(const Report& report);
 
 // Reads a report from its JSON. Adjacent results of the same series become one Series again, so a

@@ -10,8 +10,8 @@
 
 namespace toprun::benchmark {
 
-// Returns the line rate of a host's network in each direction, in Gbit/s, from its kernel. For NCCL
-// and RCCL, the result is the rate of the ports that a job's collectives use
+// Returns the line rate of a host's network in each direction, in Gbit/s. The host's kernel reports
+// this rate. For NCCL and RCCL, the result is the rate of the ports that a job's collectives use
 // (machine/fabric/choice.h). For sockets, the result is the rate of the hardware of `interface`,
 // which is the interface that the sockets use. Unset: the rate is unknown, for example for virtual
 // interfaces.

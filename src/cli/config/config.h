@@ -48,7 +48,7 @@ std::vector<options::ParsedOption> options_of(const Config& config,
 // --config-file.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
-// A command line, together with the options that files set for it.
+// A command line, together with the options that configuration files set for it.
 struct WithConfig {
   options::Split split;
   Environment environment;
@@ -61,24 +61,26 @@ struct WithConfig {
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// Returns `words`, the command line `typed`, without secrets, for agents. Writes -e NAME wherever
-// hide_secrets() has written -e NAME in `hidden`. Pure.
+// Returns the command line `words` without secrets, for agents. `typed` is `words` after the split.
+// Writes -e NAME wherever hide_secrets() has written -e NAME in `hidden`. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
-// Finds and reads the files. For each file that is ignored, prints the reason on stderr. The files'
-// options are inserted before the options of the command line, so that readers of `split` treat
-// both in the same way. --verbose prints the inserted options. At the end, secrets are hidden in
-// all options. No files are read for a command that has no option --no-config. No files are read
-// for `config show` either, because this command shows what files would set for another command.
+// Finds and reads the files. For each configuration file that is ignored, prints the reason on
+// stderr. The files' options are inserted before the options of the command line, so that readers
+// of `split` treat both in the same way. --verbose prints the inserted options. At the end, secrets
+// are hidden in all options. No configuration files are read for a command that has no option
+// --no-config. `config show` reads none either, because it shows what they would set for another
+// command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 
-// Returns the value as written in a file, without secrets; "true" for a switch.
+// Returns the value as written in a configuration file, without secrets; "true" for a switch.
 std::string shown_value(const options::ParsedOption& option);
 
-// Returns the command line with the options from files, because agents and jobs read no files.
+// Returns the command line with the options from configuration files, because agents and jobs do
+// not read them.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
                                            const options::Split& split);
 

@@ -39,8 +39,8 @@ struct ConfigFile {
   int default_profile_line = 0;
   // The file's permission bits; 0: unknown, or a pipe.
   unsigned mode = 0;
-  // Wrong keys, in the order of their lines. There are at most max_config_errors, and a last error
-  // that counts the others. With errors, the file's options are incomplete.
+  // Wrong keys, in the order of their lines. If there are more than max_config_errors, one last
+  // error counts the others. With errors, the file's options are incomplete.
   std::vector<Error> errors = {};
 };
 

@@ -14,7 +14,7 @@ namespace toprun::config {
 inline constexpr std::string_view config_name = "toprun.toml";
 inline constexpr std::string_view system_config = "/etc/toprun.toml";
 
-// A path at which the search expects a file.
+// A path at which the search expects a configuration file.
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
@@ -23,7 +23,7 @@ struct ConfigPlaceLooked {
   std::string why = {};  // why the file is ignored
 };
 
-// The contents of all files, which do not depend on the command line.
+// The contents of all configuration files, which do not depend on the command line.
 struct Config {
   std::vector<ConfigPlaceLooked> looked;  // highest priority first
   std::vector<ConfigFile> files;          // the files that were read, in the same order

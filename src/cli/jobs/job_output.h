@@ -37,8 +37,8 @@ class JobOutput {
   // Shows new text. Returns false if there was no new text. Error: stdout is closed, or no file
   // matches the choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
-  // Shows, after the job's end, unfinished lines, and lines of the engine's file that were still
-  // waiting for their copy in a host's file.
+  // Call show_rests() after the job's end. Shows unfinished lines, and lines of the engine's file
+  // that still waited for a copy in a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.

@@ -30,8 +30,8 @@ Result<std::optional<JobReport>> read_report(const std::string& path);
 
 // Whether the ranks of the attempt have been started.
 bool has_ranks(const model::AttemptRecord& attempt);
-// Returns the stage after the attempt's last phase, as snapshot::words_of_stage() names it:
-// "waiting for nodes".
+// Returns the stage that follows the attempt's last finished phase, in the words of
+// snapshot::words_of_stage(): "waiting for nodes".
 std::string phase_words(const model::AttemptRecord& attempt);
 // Returns when each phase ended, "nodes joined 210 ms, ordered 215 ms …"; empty: no phase has
 // ended.

@@ -48,23 +48,24 @@ struct JobStory {
 // cancellation since that time, because a later one ends nothing. Null if there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 
-// Returns the name of this process's user, as written in a story.
+// Returns the name of this process's user, as written in a job's log (story).
 std::string own_name(const Environment& environment);
 
-// Returns the story's line about a submission, as JSON with a line end. Pure.
+// Returns a line about a submission for the job's log (story), as JSON with a line end. Pure.
 std::string submission_line(const JobStory::Act& act, const std::string& job_name,
                             const std::string& report = {});
-// Returns the story's line for a cancellation. `tasks`: the array's cancelled tasks; empty: all.
+// Returns a line about a cancellation for the job's log (story). `tasks`: the array's cancelled
+// tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
 // Parses a story. Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is
 // empty for a whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});
 
-// Reads the story of the job with this folder (LOGDIR/ID). For a task of an array, the result
-// includes the array's story. Empty if there is no story.
+// Reads the log (story) of the job with this folder (LOGDIR/ID). For a task of an array, the result
+// includes the array's log. Empty if there is no log.
 JobStory read_story(const std::string& folder);
-// Appends a line to the story. Error: the folder does not exist or does not belong to this user, or
-// writing failed.
+// Appends a line to a job's log (story). Error: the folder does not exist or does not belong to
+// this user, or writing failed.
 Result<void> add_to_story(const std::string& folder, const std::string& line);
 
 }  // namespace toprun::jobs

@@ -15,7 +15,8 @@ struct JobSummary {
   engines::JobState state = engines::JobState::unknown;
   bool is_over = false;  // true even if it is unknown how the job ended
   std::string name;      // empty: unknown
-  // "failed: rank 0 on n0 ended with exit code 3: …"; printable. An exit code occurs only once.
+  // "failed: rank 0 on n0 ended with exit code 3: …"; printable. The text names an exit code at
+  // most once.
   std::string words;
   // `words` without the job's own exit code, for a table with a column of exit codes. Empty if the
   // job has not ended.

@@ -38,7 +38,7 @@ class JobWatch {
   // Makes the next query start soon, after another sign that the job has ended or changed.
   void hurry(SteadyTime now);
 
-  // Jobs by id. A job that the engine has forgotten has its last known state here.
+  // Jobs by id. For a job that the engine has forgotten, the map contains the last known state.
   const JobsById& jobs() const { return jobs_; }
   // Why a pending job waits, as the engine last answered. nullptr if the job does not wait or the
   // reason is unknown.
@@ -51,7 +51,7 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // `jobs` and `waiting` are written before the event and read after it.
+    // The querying thread writes `jobs` and `waiting`, then `event`. They are read after `event`.
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

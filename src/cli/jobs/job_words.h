@@ -17,7 +17,8 @@ namespace toprun::jobs {
 std::string name_of(engines::JobState state);
 // Returns a duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
-// Returns the engine's reason and its meaning, "Resources: the nodes …", or only the reason.
+// Returns the engine's reason why a job waits, and the reason's meaning, "Resources: the nodes …",
+// or only the reason.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
 // Returns the job's id for a command line, quoted for a shell. If `job` stands for several waiting
 // tasks of an array, the result is the array's id.

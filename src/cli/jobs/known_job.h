@@ -44,7 +44,7 @@ struct KnownJob {
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
 // Returns the jobs that the engine knows under this id. If this host is outside all the engine's
-// clusters, the result is empty and `queue` becomes the error, as without an engine.
+// clusters, the result is empty, as without an engine, and the error is stored in `queue`.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
@@ -75,8 +75,8 @@ Result<std::string> latest_job_here(const Environment& environment);
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
 // Returns the id of the latest submission; empty if there are no jobs. Two times are compared with
-// the precision that both have. Two jobs without times are compared by number, because Slurm
-// numbers jobs in order of submission. Times have priority over numbers, because a folder can
+// the precision of the less precise time. Two jobs without times are compared by number, because
+// Slurm numbers jobs in order of submission. Times have priority over numbers, because a folder can
 // contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 

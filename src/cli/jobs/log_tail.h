@@ -52,7 +52,7 @@ class LastLines {
  public:
   // nullopt: holds back no text.
   explicit LastLines(std::optional<std::size_t> most) : most_(most) {}
-  // Returns the text to show now: the whole text if there is no limit, else an empty one.
+  // Returns the text to show now: the whole text if there is no limit, else an empty text.
   std::string add(std::string text);
   // Returns the last lines that were held back. Called at the end of the text.
   std::string take();
@@ -67,8 +67,8 @@ class LastLines {
 // host's file. Lines are matched by how often they occur, not by their position, because the engine
 // interleaves the lines of several hosts.
 //
-// Memory is limited, even if a job runs for long. A line is shown twice if its copy appears in the
-// other file only after more lines than the limit.
+// Memory is limited, even if a job runs for long. If more lines than the limit arrive between a
+// line and its copy in the other file, the line is shown twice.
 class Remainder {
  public:
   struct Limits {

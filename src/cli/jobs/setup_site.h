@@ -34,8 +34,8 @@ Result<bool> is_alive(const std::string& job, const Environment& environment);
 Result<void> note_submission(const std::string& built, const std::string& job);
 
 // A lock that toprun and its child programs hold while they build at the path. The child programs
-// hold the lock too, because a pip continues to write after its toprun was killed. On file systems
-// without locks, this class has no effect.
+// hold the lock too, because pip continues to write after the toprun that started it was killed. On
+// file systems without locks, this class has no effect.
 class SiteLock {
  public:
   explicit SiteLock(Fd file) : file_(std::move(file)), kept_(file_.get()) {}

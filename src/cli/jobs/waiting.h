@@ -24,8 +24,8 @@ struct Waiting {
 };
 
 // Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
-// Queue::starts(), `all` contains the jobs of all users, `now` is used for "in 5 min". Queries the
-// engine only about predecessors of a job that can never start.
+// Queue::starts(), `all` contains the jobs of all users, `now` is used for "in 5 min". If the job
+// can never start, queries the engine about its predecessors; otherwise makes no query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);

@@ -10,10 +10,10 @@
 
 namespace toprun::options {
 
-// Parses --container and its companion options, like run_options(). Companion options without an
-// image or an EDF cause a note, not an error, because a project's file may set them for other
-// command lines, which have an image. Pure: paths stay as typed, and the EDF is not read. Errors
-// have exit_usage.
+// Parses --container and its companion options, like run_options(). If neither an image nor an EDF
+// is given, companion options only cause a note, because a project's file may set them for command
+// lines that have an image. Pure: paths stay as typed, and the EDF is not read. Errors have
+// exit_usage.
 Result<container::Request> container_options(const Split& split, const Environment& environment,
                                              std::vector<std::string>& notes);
 

@@ -79,7 +79,8 @@ Result<std::uint64_t> parse_size(const Argument& argument);
 // result contains each signal once, in the given order.
 Result<std::vector<int>> parse_signals(const Argument& argument);
 Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
-// Parses module names. If the option has no value, the result is torch. nullopt: the option is off.
+// Parses module names. If the option has no value, the list contains only torch. nullopt: the
+// option is off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
 // Parses NAME or NAME=VALUE. NAME must be a valid shell variable.

@@ -32,8 +32,8 @@ struct FileSystem {
 // Returns the folders that variables name, with their free space. Takes at most a few seconds.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
-// Returns the folders to examine: variables and paths. If several variables have the same path,
-// they share one element. Pure.
+// Returns the folders to examine, each with its path and the variables that name it. If several
+// variables have the same path, they share one element. Pure.
 std::vector<FileSystem> places(const Environment& environment, const std::string& here);
 
 // Parses the line for this device in the output of `quota -w -p` (quota(1)), with numbers in KiB.

@@ -29,8 +29,8 @@ Result<int> run_store(const options::Call& call);
 // `toprun config init`: writes an initial toprun.toml from facts about the engine.
 Result<int> run_config_init(const options::Call& call);
 
-// `toprun config show`: lists the options that files and variables would set for a verb, with their
-// sources.
+// `toprun config show`: lists the options that configuration files and variables would set for a
+// verb, with their sources.
 Result<int> run_config_show(const options::Call& call);
 
 // `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). If stdout is not a
@@ -97,8 +97,8 @@ Result<int> run_topo_draw(const options::Call& call);
 // different domains.
 Result<int> run_topo_order(const options::Call& call);
 
-// `toprun topo score …`: for each order that the job's nodes could have, prints the time of
-// collectives and, per level, how many neighbours in the ring are in different domains (stdout).
+// `toprun topo score …`: prints, for each possible order of the job's nodes, the time of
+// collectives, and per level how many neighbours in the ring are in different domains (stdout).
 // Missing facts are listed on stderr.
 Result<int> run_topo_score(const options::Call& call);
 

@@ -41,9 +41,10 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
 // explicitly or by default, or toprun was called under the name torchrun, which has no verbs.
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
-// Whether `parent`, the process that started this one, has started a first process with the same
-// command line. srun and Open MPI's mpirun do this for each task. (Slurm does not tell a task about
-// `srun --multi-prog`; srun then names the task that ended with exit code 2.) Pure.
+// Whether `parent` has started another process with the same command line before this one. `parent`
+// is the program that started this process. srun and Open MPI's mpirun start the same command line
+// once per task. (Slurm does not tell a task about `srun --multi-prog`; srun then names the task
+// that ended with exit code 2.) Pure.
 bool is_told_by_first(const Environment& environment, std::string_view parent);
 // Refuses a command line that is wrong by itself, whatever the host. Of several processes with the
 // same command line, only the first prints why. Returns the exit code.

@@ -60,9 +60,9 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // Wraps `done`, which handles the pool's answer about the ranks of an attempt. The wrapper
-  // ignores an empty answer, and an answer that arrives after these ranks have ended. Capture the
-  // ranks' data before the work is given to the pool, not in `done`.
+  // Returns a callback that calls `done` with the pool's answer about an attempt's ranks. The
+  // callback ignores an empty answer, and an answer that arrives after these ranks have ended.
+  // Capture the ranks' data before the work is given to the pool, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {
@@ -80,8 +80,8 @@ class Member {
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers requested);
   boost::asio::awaitable<Result<model::Started>> start(run::StartWorkers requested);
   // Reads the counters of the network adapters while the workers start. The start does not wait for
-  // these reads, which may be slow. This is safe, because a worker sends nothing before it has
-  // loaded its modules.
+  // these reads, which may be slow. The counts are still right, because a worker sends nothing
+  // before it has loaded its modules.
   void count_network(int attempt);
   // --require-rdma: watches this attempt's workers until it is known which network their NCCL uses.
   boost::asio::awaitable<void> watch_network(int attempt);

@@ -38,7 +38,8 @@ inline constexpr std::chrono::seconds container_end_limit{10};
 // (base/process/command.h). The object reads files and calls the shim on the pool.
 class NodeContainer {
  public:
-  // `show_life` sends the keeper a heartbeat while the event loop does not run.
+  // `show_life` sends a heartbeat to the keeper, the agent's supervising process, while the event
+  // loop does not run.
   NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, process::Beat show_life);
   // Kills all remaining processes within death_limit. The keeper removes the folder afterwards.
   ~NodeContainer();

@@ -27,8 +27,8 @@ struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
   // Environment entries that distinguish the rank's process from other processes with the same id.
-  // They are set for a rank in a container, which may have its own PID namespace. Empty: `pid` is
-  // an id on the host.
+  // The entries are set for a rank in a container, which may have its own PID namespace. Empty:
+  // `pid` is an id on the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};
@@ -48,7 +48,7 @@ class Progress {
     RunningRank rank;
     std::optional<stacks::Reader> reader;
     std::optional<stacks::Usage> last;
-    // The process's pulse when `seen` was read.
+    // The process's pulse (stacks::Pulse) at the time of the sample `seen`.
     std::optional<stacks::Pulse> pulse;
     hang::RankSample seen;
   };

@@ -40,7 +40,7 @@ inline bool asks_to_grow(int signal, const plan::Options& options) {
 // a copy which the keeper or the launcher delivers late does not count as a repeat. Pure.
 class EndSignals {
  public:
-  // The way of a signal. Either it was sent to this process, or the keeper or the launcher
+  // How a signal reached this process: it was sent directly, or the keeper or the launcher
   // forwarded it.
   enum class Way { itself, keeper, launcher };
 

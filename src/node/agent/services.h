@@ -34,7 +34,7 @@ namespace toprun::agent {
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
 // The services that Root and Member, the drivers of a run, get from their process. In the program,
-// a Session provides these services; in a simulation, the room rehearsal provides them.
+// a Session provides these services; in a simulation, node/rehearsal provides them.
 class Services {
  public:
   // All references must outlive this object. `agent`: this agent's id.
@@ -80,10 +80,10 @@ class Services {
   // Returns the address at which this host reaches the store of another agent.
   virtual boost::asio::awaitable<Result<hosts::Address>> find_store(model::StoreAddress store) = 0;
 
-  // Starts and reaps the processes of one attempt's workers.
+  // Returns an object that starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
-  // Shows lines of another node's workers. Calls `taken` as soon as there is room for more lines
-  // from that node, which may be at once or after the return.
+  // Shows lines of another node's workers. Calls `taken` once there is room for more lines from
+  // that node, before or after show() returns.
   virtual void show(const std::string& host, bool is_err, std::string lines,
                     std::function<void()> taken) = 0;
   // Waits until all output is written. False if that takes longer than flush_limit.
@@ -126,15 +126,15 @@ class Services {
   // Why this node cannot take part in the run; nullopt if it can.
   std::optional<Error> unfit;
   // The handler for termination signals that this process receives or that the launcher forwards.
-  // The handler is called once per request to end (EndSignals). `for_all`: the launcher sent the
-  // signal only to this agent, but the signal is for the whole run.
+  // The handler is called once per request to end the run (EndSignals). `for_all`: the launcher
+  // sent the signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
   // The run's exit code, set when the run is over and reported. After `ended_with` is set, a signal
   // without a handler ends this process.
   std::optional<int> ended_with;
-  // The handler for the loss of the keeper, or of the launcher that started this agent by a login.
-  // The handler receives the reason and the workers' grace period. Without a handler, the agent
-  // ends at once.
+  // The handler for the loss of the keeper or the launcher. The keeper is the process that
+  // supervises this agent; the launcher started this agent by a login. The handler receives the
+  // reason and the workers' grace period. Without a handler, the agent ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT. `paused` is
   // the last state. The agent itself keeps running, because without its heartbeats, its node would

@@ -45,7 +45,8 @@ class Session : public Services {
   // expects it. Blocks for at most link::result_limit.
   void post_result() const;
 
-  // Sends the keeper a heartbeat, even while the event loop does not run.
+  // Sends a heartbeat to the keeper, the agent's supervising process. Also works while the event
+  // loop does not run.
   void show_life();
 
   void become_root(link::Secret secret, Admission admission) override;

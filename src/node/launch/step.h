@@ -28,8 +28,8 @@ int run_step(const plan::Job& job);
 // toprun joins the pieces and shows whole lines.
 enum class Written { plain, tagged };
 
-// A launcher forwards the first two requests to end (base/process/impatience.h). At the third
-// request, the launcher kills the engine's command or closes the connections.
+// A launcher forwards the first two requests to end the run (base/process/impatience.h). At the
+// third request, the launcher kills the engine's command or closes the connections.
 inline constexpr int cuts_after = 3;
 
 // How an engine's command ended.

@@ -102,7 +102,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   enum class Awaits { nothing, line, first_frame, messages, end };
 
   // Called by Channels: ready() for epoll events, flush() at the end of an event-loop iteration,
-  // and pass() at intervals. `late`: the delay of the call to pass().
+  // and pass() at intervals. `late`: how much later than planned pass() is called.
   void ready(std::uint32_t events);
   void flush();
   void pass(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration late);

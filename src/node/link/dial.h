@@ -29,8 +29,8 @@ struct RootAddress {
   // Further hosts that may run the root; they are tried after `host`.
   std::vector<std::string> others = {};
   // The error if another program (perhaps not toprun) holds the root's port on this host. This host
-  // then has the root's address, but this agent is not the root. Foreign answers from this host are
-  // then from that program.
+  // then has the root's address, but this agent is not the root. An answer from this host that is
+  // not from the job's root is then from that program.
   std::optional<Error> taken = {};
   // Called after each unsuccessful try. Returns an error if no root will ever answer; join_root()
   // then returns this error.
@@ -38,14 +38,15 @@ struct RootAddress {
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
-// The pause per node after the first try to connect, which usually comes before the root listens. A
-// host can refuse about 10,000 connections per second without effort. So a few members may retry
-// often, but many members must retry less often.
+// Each node of the job adds this time to the pause after the first try to connect. The first try
+// usually comes before the root listens. A host can refuse about 10,000 connections per second
+// without effort. So a few members may retry often, but many members must retry less often.
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
-// The additional pause per node when the root is busy. Members retry at random times within this
-// pause. This pause leaves the root half of its time for the connections that it has accepted.
+// Each node of the job adds this time to the pause when the root is busy. Members retry at random
+// times within this pause. This pause leaves the root half of its time for the connections that it
+// has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
 // The time per node that the root may need to answer, if all nodes connect at the same moment.
 inline constexpr std::chrono::microseconds answer_per_node{500};
@@ -71,8 +72,8 @@ struct Joined {
   int port = 0;
 };
 
-// Makes this agent's Join message. Called when the channel is connected, because other agents can
-// reach this agent at the address of the channel's own end. Must take far less time than
+// Makes this agent's Join message. Called once the channel is connected and its own end has an
+// address, at which other agents can reach this agent. Must take far less time than
 // `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 

@@ -11,8 +11,9 @@
 #include "base/text/error.h"
 
 // How the root's agent sends the run's exit code to its starter, which is the process that started
-// the agent. The starter cannot use the exit code of the engine's command. This code is the highest
-// exit code of its tasks, and one task may be an agent whose node was lost while the job continued.
+// the agent. The starter cannot use the exit code of the engine's command. The command exits with
+// the highest exit code of its tasks, and one task may be an agent whose node was lost while the
+// job continued.
 namespace toprun::link {
 
 // The maximum number of addresses on which the starter listens.
@@ -33,7 +34,7 @@ std::string text_of(const ResultAddress& address);
 // Parses the line from text_of(); returns nullopt for any other line.
 std::optional<ResultAddress> parse_result_address(std::string_view line);
 
-// The starter's end, which listens for the exit code.
+// Listens, in the starter of the root's agent, for the exit code.
 class ResultPost {
  public:
   // Listens on a port that the kernel chooses. Error: the starter cannot listen.

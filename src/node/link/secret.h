@@ -23,8 +23,8 @@ class Secret {
 
   static Secret given(std::string text);
   static Secret derived(std::string_view job);
-  // munge_root() creates a random secret and encrypts it for agents of this job. A munge_member()
-  // gets the secret from the root's credential, in against().
+  // munge_root() creates a random secret and encrypts it for agents of this job. A Secret from
+  // munge_member() gets the root's secret from the root's credential, in against().
   static Result<Secret> munge_root(std::string_view job, std::string socket);
   static Secret munge_member(std::string_view job, std::string socket);
 

@@ -39,8 +39,8 @@ class Console {
   virtual bool idle() = 0;
   // Whether the destination is a terminal and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
-  // Returns the descriptor of the terminal that shows the lines unchanged; no_terminal if the lines
-  // go to a file or to another node, even if they also go to a terminal.
+  // Returns the descriptor of the terminal that shows the lines unchanged. Returns no_terminal if
+  // the lines go to a file or another node, even if a terminal shows them too.
   virtual int terminal(bool) const { return no_terminal; }
   // Makes the next text start on a new line.
   virtual void end_line() = 0;
@@ -81,8 +81,8 @@ struct ConsoleDescriptors {
 // that stream is dropped.
 class Terminal : public Console {
  public:
-  // Limits for queued bytes. A worker's new line never waits for more bytes than these limits, even
-  // on a slow terminal.
+  // Limits for queued bytes. So even on a slow terminal, a worker's new line waits only for this
+  // number of earlier bytes.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
   // `colours`: show colours if the stream is a terminal.
@@ -99,8 +99,8 @@ class Terminal : public Console {
   void end_line() override;
   Cursor& cursor(bool is_err) override { return stream(is_err).cursor; }
 
-  // Shows lines that another node's Relay delivered. Calls `taken` as soon as there is room for
-  // more lines from that node, which may be at once or after the return.
+  // Shows lines that another node's Relay delivered. Calls `taken` once there is room for more
+  // lines from that node, before or after show() returns.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Shows a line from toprun itself below all other text, until more text or the next such line is
   // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while

@@ -24,9 +24,9 @@ namespace toprun::output {
 // Folds the lines of several ranks: shows a line that several ranks print only once, such as
 // "[ranks 0-3,7] text". A line from one rank is "[rank 5] text". A line waits until every rank has
 // printed this line or a later line, for at most `window`. Lines of one rank stay in order, and no
-// line is lost. Lines of different ranks appear in the order of their first occurrence. So if a
-// rank prints a different line after other ranks have printed more lines, the rank's later lines
-// are no longer folded with earlier lines of the other ranks. The caller passes the time.
+// line is lost. Lines of different ranks appear in the order in which they were first printed. So
+// if a rank prints a line that no other rank has printed, its later lines are not folded with lines
+// that other ranks printed before that line. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};

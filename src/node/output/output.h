@@ -93,8 +93,8 @@ class Output {
 
   // Reads the pipes of a worker. True if the pipes are empty now. After the worker's death, its own
   // output is then complete, even if a process that it started still holds the pipe. False if a
-  // console or file has no room. With `past_limits`, reads on even without room; this needs only as
-  // much memory as the pipe had.
+  // console or file has no room. With `past_limits`, continues to read even without room, which
+  // needs memory only for the pipe's content.
   bool drain(std::size_t worker, bool past_limits = false);
   const Tail& tail(std::size_t worker) const;
   // Returns when output of the worker was last read; unset if there was no output yet.

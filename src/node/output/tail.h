@@ -16,8 +16,8 @@ class Tail {
   enum class Source : std::size_t { out, err };
 
   void add(Source source, std::string_view bytes);
-  // Returns the output of both streams, line by line. A line that has no newline yet stands where
-  // its last piece arrived.
+  // Returns the output of both streams. If a stream's last line has no newline yet, lines that the
+  // other stream has printed later follow it.
   std::string text() const;
   std::string_view text_of(Source source) const { return of_source_[index(source)]; }
 

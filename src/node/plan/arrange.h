@@ -29,10 +29,10 @@ Result<engines::Allocation> needed_nodes(const Job& job);
 Result<std::vector<std::size_t>> spare_members(const run::Arrange& request, const Options& options,
                                                const topology::Map& map);
 
-// Orders the nodes according to the options and the members' evidence, and numbers the ranks in
-// this order; pure. If srun or mpirun started the ranks, each member is a rank, and the members are
-// grouped by node. `map` contains the members' nodes by name. `before` is the previous attempt's
-// order of node names, empty in the first attempt.
+// Orders the nodes according to the options and the facts from the members, and numbers the ranks
+// in this order; pure. If srun or mpirun started the ranks, each member is a rank, and the members
+// are grouped by node. `map` contains the members' nodes by name. `before` is the previous
+// attempt's order of node names, empty in the first attempt.
 Result<run::Arrangement> arrange(const std::vector<model::Join>& members, const Options& options,
                                  const topology::Map& map,
                                  const std::vector<std::string>& before = {});

@@ -50,8 +50,9 @@ inline constexpr std::string_view kept_report = "report.json";
 inline constexpr std::string_view kept_code = "code";
 
 // Creates the folder of the run named `run` and forks a new process, in a session without a
-// terminal. Returns the folder in the new process. The caller's process never returns from this
-// function, except with an error. It keeps the login open until the launcher sends kept_go:
+// terminal. Returns the folder in the new process. The caller's process returns from this function
+// only with an error. Otherwise, the caller's process keeps the login open until the launcher sends
+// kept_go:
 //
 //   starting --the new process calls leave_login()--> kept --kept_go--> the login ends with 0
 //   starting, kept --the launcher ends, or a signal--> the new process is ended

@@ -34,8 +34,8 @@ enum class Program { script, module, executable };
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
-// Which streams of a worker go to log files or are copied. A StreamSet is a bit set: stdout = 1,
-// stderr = 2.
+// The streams of a worker to which --redirects or --tee applies. A StreamSet is a bit set: stdout =
+// 1, stderr = 2.
 using StreamSet = unsigned;
 
 // The streams of each local rank. `all` is for ranks without their own entry.

@@ -27,7 +27,7 @@ namespace toprun::prepare {
 //                           ^-------the process was killed--------'
 class Prefetch {
  public:
-  // Starts to look for the record at once.
+  // Starts at once to look for the record (prefetch_record.h).
   Prefetch(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job);
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;

@@ -18,13 +18,14 @@ namespace toprun::prepare {
 // that has died is replaced before the next attempt.
 class WarmStart {
  public:
-  // On the host, the parent starts at once. With --stage, the parent starts in begin() or
-  // settled(), which get the workplace. In a container, the parent starts in settled_in().
+  // If the ranks run on the host, their warm parent starts at once. With --stage, the parent starts
+  // in begin() or settled(), which get the workplace. In a container, the parent starts in
+  // settled_in().
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
 
-  // Starts the parent if it has not started yet and may start.
+  // Starts the warm parent if it has not started yet and may start.
   void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or prints why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
@@ -36,7 +37,7 @@ class WarmStart {
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // Returns the parent on the host, after settled(). Null if the ranks start without a parent.
+  // Returns the warm parent on the host, after settled(). Null if the ranks start without a parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:

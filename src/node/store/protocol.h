@@ -125,7 +125,8 @@ struct Scan {
 
 enum class Progress : std::uint8_t { incomplete, complete, refused };
 // Continues the parse. `bytes` begins with the request and contains all bytes that have arrived.
-// After `complete`, the request is its first `scan.position` bytes. After `refused`, `why` is set.
+// After `complete`, the first `scan.position` bytes of `bytes` are the request. After `refused`,
+// `why` is set.
 Progress advance(Scan& scan, std::string_view bytes, Dialect dialect, const Limits& limits,
                  Refusal& why);
 

@@ -159,7 +159,8 @@ class Server {
   bool untidy_ = false;
   std::deque<Connection*> due_;
   std::size_t turn_sent_ = 0;  // bytes sent in this iteration
-  // Answers of this batch that are not sent yet. The entries are kept to reuse their buffers.
+  // Answers that wait to be sent together at the end of a batch. The entries are kept to reuse
+  // their buffers.
   std::vector<Answer> answers_;
   std::size_t answered_ = 0;  // number of entries of answers_ in use
   std::vector<char> buffer_;  // the data of one read

@@ -23,9 +23,9 @@ inline constexpr char beat_of_rest = 's';
 inline constexpr char beat_of_queue = 'q';
 
 // Returns the real-time signal with which the keeper forwards another signal; its value (si_value)
-// is the other signal's number. The keeper cannot send the other signal itself, because two pending
-// signals with the same number merge, and an engine may send the agent the same signal at the same
-// moment.
+// is the other signal's number. The keeper cannot send the other signal itself, because an engine
+// may send it to the agent at the same moment. Two pending signals with the same number merge into
+// one.
 int queued_signal();
 
 // Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
@@ -39,9 +39,10 @@ using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 //   are inherited as ignored (nohup, a shell's background job). Signals that `concerns_agent`
 //   rejects are not forwarded. The agent leads its own process group, so that a terminal's Ctrl-C
 //   reaches it only once;
-// - on SIGTSTP (Ctrl-Z) makes the agent stop its workers and then stops itself, so that a shell
-//   sees a stopped job. (In an orphaned process group, which no shell supervises, only the workers
-//   stop.) The agent and its heartbeats continue. On SIGCONT, all continue;
+// - on SIGTSTP (Ctrl-Z) makes the agent stop its workers, and then stops the keeper, so that a
+//   shell sees a stopped job. In an orphaned process group, which no shell supervises, only the
+//   workers stop. The agent itself continues to run and to send heartbeats. On SIGCONT, all
+//   continue;
 // - if the agent dies or stalls, kills and reaps all processes below it, removes the folder that
 //   keeper_removes() named and reports what happened;
 // - itself dies only by SIGKILL; the agent then receives SIGTERM.

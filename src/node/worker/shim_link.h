@@ -63,7 +63,7 @@ struct Seen {
   bool writable = false;
 };
 
-// The state of a warm parent inside the container.
+// The state of a warm parent (node/worker/warm/parent.h) inside the container.
 struct Warmth {
   bool settled = false;
   std::string why_not;  // empty: the parent is ready
@@ -71,11 +71,11 @@ struct Warmth {
   std::vector<std::string> imported;
 };
 
-// The time limit for a shim to start its ranks. This limit is long because a thousand forks take
-// over 10 s on a busy machine.
+// The time limit for a shim (toprun's process in a container) to start its ranks. This limit is
+// long because a thousand forks take over 10 s on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
-// The time limit for describing remaining processes. This limit is short because the description
-// blocks the event loop's thread.
+// The time limit for a shim to describe the remaining processes in its container. This limit is
+// short because the description blocks the event loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the

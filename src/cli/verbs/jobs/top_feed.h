@@ -34,7 +34,7 @@ class PictureFeed {
  public:
   // Reads from the job's socket.
   static Result<PictureFeed> of(const RunningJob& job);
-  // Reads from a command that prints one picture per line.
+  // Reads from a command that prints the job's pictures, one per line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
   // Waits until the job has begun. After the job's begin, reads from the command that `approach`
@@ -57,10 +57,10 @@ class PictureFeed {
   std::shared_ptr<State> state_;  // shared with the thread; null after a move
 };
 
-// Returns the job's current picture, as JSON on one line; nullopt if the job has ended.
+// Returns the job's current picture (its state), as JSON on one line; nullopt if the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
-// Returns a stream of the job's pictures, one per line, until the job's end; nullopt if the job has
-// ended.
+// Returns a stream of the job's pictures (its states as JSON), one per line, until the job's end;
+// nullopt if the job has ended.
 Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<snapshot::Picture> picture_of(const std::string& text);
 

@@ -14,8 +14,9 @@
 
 namespace toprun::publish {
 
-// Serves the job's web page (--web) at the root. While a browser shows the page, the job's state is
-// written about once a second and after each event. Without a browser, the state is not written.
+// Serves the job's web page (--web) at the root. While a browser shows the page, the root writes
+// the job's state for it about once a second and after each event. Without a browser, the state is
+// not written.
 class JobPage : public web::Source {
  public:
   // Opens the port and prints the page's address. If this fails, prints the reason and returns

@@ -50,9 +50,9 @@ class JobPicture {
   // object, not for the coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
-  // Call moved_on() after the coordinator has handled the event.
+  // Call moved_on() after the coordinator has handled a message or another event.
   void moved_on();
-  // Adds a text that was printed for the user to the picture.
+  // Adds to the picture a text that was printed for the user.
   void reported(std::string text);
 
   // picture(), parts() and metrics() return the job's present state, or nullopt if it could not be

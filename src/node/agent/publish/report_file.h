@@ -22,8 +22,8 @@ model::RunRecord record_of(const plan::Job& job, const run::Course& course);
 // How long the end of a run waits for a file system that does not accept the --report file.
 inline constexpr std::chrono::seconds report_limit{10};
 
-// The --report file. The pool writes one version at a time, so that no version replaces a newer
-// version. If several versions arrive during a write, only the newest of them is written.
+// The --report file. The pool writes one version of the file at a time, so that no version replaces
+// a newer version. If several versions arrive during a write, only the newest of them is written.
 class ReportFile {
  public:
   // Without a path, this object writes nothing. `again`: an earlier run of the same job may have

@@ -15,7 +15,7 @@
 
 namespace toprun::probes {
 
-// Finds the locations of the members' nodes in the network, from the members' evidence, the engine
+// Finds the locations of the members' nodes in the network, from the members' own facts, the engine
 // and files. The map is empty if neither the order nor the workers need locations. Blocks while it
 // reads files and runs programs.
 Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);

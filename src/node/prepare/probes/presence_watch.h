@@ -22,9 +22,9 @@ inline constexpr std::chrono::milliseconds more_per_node{20};
 // Finds the nodes whose agents ended before they joined. Each of the engine's answers lists the
 // nodes that have processes of the run. Pure.
 //
-// A node has ended if it had a process, and two consecutive answers later show no process on it. If
-// the engine says that no agent starts late, a node without a process until `begun_by` has also
-// ended.
+// A node's agent counts as ended if an answer showed a process on the node, and two later answers
+// in a row show none. If the engine says that no agent starts late, the agent of a node without a
+// process until `begun_by` also counts as ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}

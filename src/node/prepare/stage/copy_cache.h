@@ -41,7 +41,7 @@ class CopyCache {
   std::string path_;  // contains no links
 };
 
-// Returns KEY for the path of an environment.
+// Returns KEY, which identifies an environment by its path.
 std::string key_of(const std::string& environment);
 
 }  // namespace toprun::stage

@@ -36,7 +36,7 @@ struct Fetched {
   std::uint64_t received_bytes = 0;
   std::string from;  // the host that sent the last part; empty: all data was on this node already
   std::string path;  // the path of the copy
-  // Both objects protect the copy from removal.
+  // While `cache` and `copy` exist, the copy is not removed.
   std::shared_ptr<const CopyCache> cache;
   std::shared_ptr<const Copy> copy;
 };

@@ -22,7 +22,8 @@ void put(std::string& out, Integer number) {
   }
 }
 
-// Reads what put() wrote. Once bytes are missing for a read, all results are zeros and empty texts.
+// Reads what put() wrote. If a read needs more bytes than are left, this read and all later reads
+// return 0 or an empty text.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -58,7 +58,7 @@ class OpenTree {
   // Opens a path of the manifest (empty: the location itself). On failure, the result is not open
   // and errno is set.
   Fd open(const std::string& path, int flags, unsigned mode = 0) const;
-  // The descriptor of the folder, for system calls such as openat() with below().
+  // The descriptor of the folder, for system calls such as openat() with a path from below().
   int folder() const { return folder_.get(); }
   std::string below(const std::string& path) const {
     return path.empty() ? name_ : name_ + "/" + path;

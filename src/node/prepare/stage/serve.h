@@ -46,8 +46,8 @@ class Share {
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
   // Call set_waiting(true) while this node waits for another job on the same node that makes the
-  // same copy. Meanwhile, other nodes do not wait for this node, because the other job may wait for
-  // our job on another node.
+  // same copy. Meanwhile, other nodes do not wait for this node, because the two jobs could then
+  // wait for each other on two nodes.
   void set_waiting(bool waiting);
   // Ends all waits in the functions below. Other code can check stopped().
   void stop();

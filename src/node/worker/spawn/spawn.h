@@ -92,9 +92,9 @@ class ProgramSearch {
 Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
 // Starts all programs or none and returns their process ids in order. If a program cannot be
-// started, the other programs are killed. The programs keep only the named descriptors. The error
-// names the program and `host`. Calls `beat` after each program, and while spawn() waits. Safe in a
-// process with several threads.
+// started, the other programs are killed. Each program keeps only the descriptors in its Program.
+// The error names the program and `host`. Calls `beat` after each program, and while spawn() waits.
+// Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host, const process::Beat& beat = {});
 
