@@ -58,8 +58,8 @@ struct Allocation {
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
   std::optional<int> tasks_on_my_node;  // in_place: number of processes on this node
-  // This process's number among all processes that the engine started; `tasks` is their number. Set
-  // if the engine does not number nodes. The root has number 0.
+  // This process's number among all processes that the engine started; `tasks` is the number of
+  // these processes. Set if the engine does not number nodes. The root has number 0.
   std::optional<int> task;
   int tasks = 0;
   // This process's number among the engine's tasks. Set if the engine also numbers nodes. Tasks and
@@ -97,7 +97,7 @@ struct Allocation {
   // toprun's own starter started this process, which gets the job's secret on standard input.
   bool started_by_toprun = false;
   // True: this process has the launcher's standard input. False: the secret is in TOPRUN_SECRET,
-  // and only other agents receive signals.
+  // and the launcher sends signals only to other agents.
   bool hears_launcher = true;
   std::vector<std::string> reasons;  // for -v: one line per decision
   std::vector<std::string> notes;    // one line each, always shown to the user

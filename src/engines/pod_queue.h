@@ -24,8 +24,8 @@ class PodQueue : public Queue {
   }
 
  protected:
-  // Counts the time by this host's clock, because kubectl and runai do not report the server's
-  // time.
+  // Sets Job::used to the time since `begin`. The clock is this host's, because kubectl and runai
+  // do not report the server's time.
   static void count_time_since(Job& job, const std::optional<WallTime>& begin) {
     if (!begin || has_ended(job.state)) return;
     const auto used = std::chrono::system_clock::now() - *begin;

@@ -255,8 +255,8 @@ class Queue {
   virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
     return {};
   }
-  // Returns the command that queries a running job beside its root agent. It executes toprun with
-  // `words` on the root agent's node or pod. `self`: this program's path.
+  // Returns a command that runs toprun on the root agent's node or in its pod. With the arguments
+  // `words`, this toprun queries the running job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // Expands the engine's patterns (%j, %N …) in a file name for the job's batch script.
@@ -277,9 +277,9 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
 // the engine refused it. The value is EX_UNAVAILABLE in sysexits.h: something that the job needs is
 // missing.
 inline constexpr int exit_not_started = 69;
-// The job reached its time limit. Same code as timeout(1).
+// The job reached its time limit. The code is that of timeout(1).
 inline constexpr int exit_time_limit = 124;
-// The job was cancelled. Same code as for a program that SIGTERM ends.
+// The job was cancelled. The code is that of a program that SIGTERM ends.
 inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::engines

@@ -14,14 +14,15 @@
 #include "base/text/clock.h"
 #include "base/text/outside.h"
 
-// Reads and writes JSON. Wraps nlohmann's parser and writer, so that they are compiled only once. A
-// folder of src/ that calls nlohmann's parser or writer directly becomes 45 KB larger, because it
-// compiles nlohmann's templates again.
+// Reads and writes JSON. Wraps nlohmann's parser and writer, so that they are compiled only once.
+// If the code in a folder of src/ calls nlohmann's parser or writer directly, it compiles the
+// templates again, and its object code is 45 KB larger.
 
 namespace toprun {
 
-// Writes JSON as text, without building a document tree: for 10,000 nodes, building a tree would
-// take longer than ordering the nodes. Outside of list(), the caller writes brackets and commas.
+// Writes JSON as text, without building a document tree: for a job of 10,000 nodes, building the
+// tree would take longer than computing the order of the nodes. Outside of list(), the caller
+// writes brackets and commas.
 class JsonWriter {
  public:
   // Writes a string. Bytes that are not UTF-8 become U+FFFD, because names in files may contain any

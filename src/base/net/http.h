@@ -6,7 +6,7 @@
 
 namespace toprun {
 
-// A Unix or TCP socket. Code can read from both kinds, because they share this type.
+// A Unix or TCP socket. With this common type, the same code can read from Unix and TCP sockets.
 using HttpStream = boost::asio::generic::stream_protocol::socket;
 
 // Reads until the parser has a complete HTTP/1.1 message, or the peer closes the connection.

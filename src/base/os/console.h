@@ -60,9 +60,9 @@ inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 // Waits until all lines are written. Returns false if the wait takes longer than last_words_limit.
 bool flush_said();
 
-// Prints "toprun: TEXT" on stderr. A single write(2) keeps the lines of several processes apart.
-// The line is lost without an error if stderr is closed. Any thread may call say(). The call blocks
-// until the line is written, unless a LogSink writes the line.
+// Prints "toprun: TEXT" on stderr. The line is printed by a single write(2), so that lines of
+// several processes do not mix. The line is lost without an error if stderr is closed. Any thread
+// may call say(). The call blocks until the line is written, unless a LogSink writes the line.
 void say(std::string_view text);
 
 // Like say(), for text that already consists of whole lines. Colours in the text are kept.

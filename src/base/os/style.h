@@ -26,7 +26,7 @@ Style style_of(int fd, const Environment& environment);
 // Returns the style of stderr, with colours if another toprun forwards stderr to a colour terminal.
 Style style_of_stderr(const Environment& environment);
 
-// The meaning of a colour. The text also states this meaning in words.
+// The meaning of a colour. The coloured text itself also states the meaning in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Style& style);
 

@@ -96,8 +96,8 @@ void end_at_once(int exit_code);
 
 // signal_process() and signal_group() call kill(2) for one process or one process group. Both
 // refuse ids that kill(2) interprets as several groups or all processes (0, -1, and group 1). So if
-// an id is reset after its process was reaped, no signal is sent. False: the signal was not sent;
-// errno has the reason. All signals from toprun are sent through these two functions.
+// an id is set to 0 or -1 after its process was reaped, no signal is sent. False: the signal was
+// not sent; errno has the reason. All signals from toprun are sent through these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 

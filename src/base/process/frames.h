@@ -12,9 +12,9 @@
 
 namespace toprun::process {
 
-// The heartbeat callback. While a function blocks, the function calls this callback at least every
-// beat_interval. The heartbeat tells the keeper, the process that watches the agent, that the agent
-// is alive. Without heartbeats, the keeper would give up after a while. Null: no heartbeat.
+// The heartbeat callback. A function that blocks calls this callback at least every beat_interval.
+// The heartbeat tells the keeper, the process that watches the agent, that the agent is alive.
+// Without heartbeats, the keeper would give up after a while. Null: no heartbeat.
 using Beat = std::function<void()>;
 inline constexpr std::chrono::milliseconds beat_interval{200};
 

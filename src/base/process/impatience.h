@@ -16,9 +16,9 @@ namespace toprun::process {
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
 // Classifies the signals that tell an agent to end the job: the first signal, further deliveries of
-// the same request, and impatient repeats. Pure. All code in an agent passes the signals that tell
-// it to end the job to one Impatience object, whatever their number and source (direct, keeper or
-// launcher). So signals are classified only by their time of arrival.
+// the same request, and impatient repeats. Pure. All code in an agent passes the signals that end
+// the job to one Impatience object, regardless of signal number and sender (keeper, launcher or
+// another process). So signals are classified only by their time of arrival.
 class Impatience {
  public:
   enum class Signal {
@@ -31,7 +31,7 @@ class Impatience {
     if (counted_ && now - *counted_ < impatient_after) return Signal::delivery;
     return std::exchange(counted_, now) ? Signal::repeat : Signal::first;
   }
-  // True for a first signal or a repeat.
+  // True for the first signal and a repeat, not for another delivery.
   bool is_wish(SteadyTime now) { return arrived(now) != Signal::delivery; }
 
  private:

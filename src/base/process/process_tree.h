@@ -18,8 +18,8 @@ std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most 
 
 std::optional<pid_t> parent_of(pid_t pid);
 
-// Whether the process was forked by `parent` and has not called exec. (exec would change the
-// command line.)
+// Whether the process looks like a fork of `parent` that has not called exec: the command lines are
+// equal.
 bool is_copy(pid_t pid, pid_t parent);
 
 // Returns the children of all of a process's threads, zombies included.

@@ -48,8 +48,8 @@ bool is_harmless(const Character& character);
 std::string printable_lines(std::string_view text);
 
 std::string_view trim(std::string_view text);
-// Returns the first line that is not blank, trimmed. It is for errors of several lines where there
-// is room for only one line.
+// Returns the first line that is not blank, trimmed. Use first_line() for errors of several lines
+// if there is room for only one line.
 std::string_view first_line(std::string_view text);
 // Returns the pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
@@ -63,8 +63,8 @@ std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
 // Compares names with numbers in the order that people expect: n2 before n10. If two names differ
-// only in leading zeros, the name with more zeros is first: n01 before n1. This is a strict weak
-// order. Two texts are equivalent only if they are equal.
+// only in leading zeros, the name with more zeros is first: n01 before n1. The comparison is a
+// strict weak order. Two texts are equivalent only if they are equal.
 bool natural_less(std::string_view a, std::string_view b);
 
 // Returns how many letters were inserted, deleted, replaced, or swapped with their neighbour

@@ -17,9 +17,9 @@ namespace toprun::cost {
 //
 // A domain's uplink connects it to the domain around it; a host's adapters connect the host to its
 // innermost domain. Each link has two independent directions. A message between two nodes uses the
-// adapters of the sender and of the receiver. It also uses the outward uplinks of the domains that
-// it leaves, and the inward uplinks of the domains that it enters. A message between two hosts of
-// one NVLink domain uses only the sender's and the receiver's NVLink.
+// adapters of the sender and of the receiver. The message also uses the outward uplinks of the
+// domains that it leaves, and the inward uplinks of the domains that it enters. A message between
+// two hosts of one NVLink domain uses only the sender's and the receiver's NVLink.
 //
 // Domains are nested: nodes that share a domain share all domains around it, even if the outer
 // domains are unknown. A node with an unknown domain counts as a domain of its own. Nodes without a
@@ -32,12 +32,12 @@ class Network {
   const Links& links() const { return links_; }
   std::size_t nodes() const { return nodes_; }
   std::size_t levels() const { return links_.levels.size(); }
-  // Returns a level's link; `level` = levels(): the hosts' adapters.
+  // Returns a level's link, or the link of the hosts' adapters if `level` equals levels().
   const Links::Level& link(std::size_t level) const {
     return level == levels() ? links_.host : links_.levels[level];
   }
-  // Returns the number of the node's domain, which is below count(level). Two nodes have the same
-  // number if and only if they share the domain.
+  // Returns the node's domain as a number below count(level). Two nodes have the same number if and
+  // only if they share the domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels() + level];
   }
@@ -59,7 +59,7 @@ class Network {
 
   // Counts these nodes in each domain of the level; 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
-  // Whether the level has a domain with an uplink that contains some of the nodes, but not all.
+  // Whether a domain of this level has an uplink and only a part of the nodes.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
   // Returns the latency of a message between the two nodes that are furthest apart.
   double latency_us(std::span<const std::size_t> nodes) const;

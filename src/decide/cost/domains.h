@@ -9,16 +9,16 @@
 
 namespace toprun::cost {
 
-// The domains of a set of nodes as numbers, so that two places are compared as integers.
+// Numbers for the domains of some nodes, so that domains are compared as integers.
 class Domains {
  public:
   // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths.
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
-  // Returns the number of the node's domain at a level. Two nodes have the same number if and only
-  // if they share the domain. A node with an unknown domain has a number of its own. A node without
-  // a domain at this level has the number of the domain around it. A ring edge between equal
-  // numbers leaves no domain.
+  // Returns the node's domain at a level as a number. Two nodes have the same number if and only if
+  // they share the domain. A node with an unknown domain has a number of its own. A node without a
+  // domain at this level has the number of the domain around it. A ring edge between equal numbers
+  // leaves no domain.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }

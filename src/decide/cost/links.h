@@ -15,9 +15,9 @@ namespace toprun::cost {
 
 using LinksByLevel = std::map<std::string, topology::Link, std::less<>>;
 
-// Defaults for unknown values. Each process has one adapter of 400 Gbit/s and NVLink of the fifth
-// generation (900 GB/s in each direction). Switches have no oversubscription: a domain's uplinks
-// carry the sum of its hosts' adapters.
+// Defaults for unknown values. The assumptions are one adapter of 400 Gbit/s per process, NVLink of
+// the fifth generation (900 GB/s in each direction), and switches without oversubscription: a
+// domain's uplinks carry the sum of its hosts' adapters.
 inline constexpr double adapter_gbps_per_process = 400;
 inline constexpr double nvlink_gbps_per_process = 7'200;
 inline constexpr double host_latency_us = 5;    // latency of a message from memory to memory

@@ -44,16 +44,18 @@ Result<double> parse_model(std::string_view text);
 //     as in Megatron's distributed optimizer.
 // A replica has T tokens per step. A ring of n ranks sends (n−1)/n of the reduced or gathered
 // bytes. Traffic by kind:
-//   - tp: a layer has two all-reduces forward and two backward, each of T/cp · h. One is the
-//     attention's, the other the MLP's. Sequence parallelism does not change the bytes.
+//   - tp: in each pass, forward and backward, a layer has two all-reduces of T/cp · h: one for the
+//     attention, one for the MLP. Sequence parallelism does not change the bytes.
 //   - cp: per layer, the keys and values of a rank's tokens go to all other ranks, once forward
 //     and, with their gradients, twice backward. Eight query heads share one key-value head.
 //   - pp: each stage sends T/(cp·tp) · h forward and the same backward.
 //   - dp: there are 6 bytes for each of the rank's N/(tp·pp) parameters.
-// With experts, a layer has eight, and each token uses two (Mixtral's values). So N is 17/3 of the
-// dense model that determines L and h, and 16/17 of N belong to the experts:
+// A layer with experts has eight experts, and each token uses two (Mixtral's values). So N is 17/3
+// times the parameters of a dense model with the same L and h, and 16/17 of N are the experts'
+// parameters:
 //   - ep: per layer, two copies of T/(cp·tp) · h go out and back, forward and backward.
-//   - etp: the traffic is the MLP's half of tp's, for two copies of each token.
+//   - etp: the traffic is like the half of tp's that is for the MLP, but for two copies of each
+//     token.
 //   - edp: the traffic is like dp's, for the rank's N·16/17/(etp·ep·pp) parameters.
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 

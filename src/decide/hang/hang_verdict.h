@@ -22,8 +22,8 @@ struct Evidence {
 inline constexpr std::size_t most_evidence = 6;
 std::string_view name_of(Evidence::Source source);  // in JSON
 
-// The verdict on a hang: which ranks keep the others waiting. It is based on what the main thread
-// of each rank does.
+// The verdict on a hang: which ranks keep the others waiting. The verdict is based on what the main
+// thread of each rank does.
 struct Verdict {
   std::vector<Group> groups;            // of all ranks that were sampled, the largest first
   std::vector<int> suspects;            // ascending; empty: no rank differs from the others

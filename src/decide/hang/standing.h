@@ -73,8 +73,8 @@ struct Group {
   std::vector<int> ranks;  // ascending
 };
 
-// Groups the ranks of many nodes by what their main threads do (Standing). The cost depends on the
-// number of groups.
+// Groups the ranks of many nodes by what their main threads do (Standing). Each group stores its
+// Standing only once.
 class Groups {
  public:
   void add(Standing standing, std::span<const int> ranks);

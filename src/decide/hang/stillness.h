@@ -19,8 +19,8 @@ struct RankSample {
   bool computes = false;      // the rank or a child process used a CPU since the last sample
 };
 
-// How many different paths (RankSample::path) a waiting rank shows at most, even if it polls in a
-// loop. If a rank shows more paths within the time limit, it makes progress.
+// How many different call stacks (RankSample::path) a waiting rank has at most. It has several if
+// it polls. If a rank has more stacks within the time limit for a hang, it makes progress.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
 // If a rank has made no progress for the whole time limit, a short computation does not count. To
@@ -43,7 +43,7 @@ struct Still {
 // limit, a short computation does not count (longest_doubt).
 class Stillness {
  public:
-  // `remembered`: how far back the samples are kept; this is the time limit.
+  // `remembered`: how long samples are kept, which is the time limit for a hang.
   explicit Stillness(std::chrono::milliseconds remembered) : remembered_(remembered) {}
 
   // Takes the samples of all ranks, which have to be in the same order in each call.

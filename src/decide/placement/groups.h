@@ -27,7 +27,8 @@ struct GroupScore {
 // data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// Returns why groups cannot all stay inside innermost domains, one line for each such kind.
+// Explains why groups of a kind cannot all stay inside innermost domains. Returns one line for each
+// kind with such groups.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -76,9 +77,9 @@ struct Teams {
                                      // by their first node
 };
 
-// Returns the teams of a kind. If `kind` is nullopt, selects the kind with the most traffic among
-// the kinds with several teams, or else among the kinds with a single team. Returns nullopt if no
-// group of this kind (without `kind`: of any kind) is on two nodes.
+// Returns the teams of a kind. If `kind` is nullopt, selects the kind with the most traffic. Kinds
+// with several teams have priority over kinds with a single team. Returns nullopt if no group of
+// this kind (without `kind`: of any kind) is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

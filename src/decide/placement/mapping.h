@@ -43,10 +43,9 @@ struct Slots {
 
 // Returns the best of these candidates:
 //   - The plain order, which is the topology order.
-//   - Orders from the grid. Each dimension is split into prime factors, and all prime factors are
-//     nested in any sequence. The slots in this sequence get the nodes in plain order, or in an
-//     order whose domains contain whole segments. The length of a segment is the product of the
-//     first factors.
+//   - Orders from the grid. Each dimension is split into prime factors. A loop per factor, nested
+//     in any sequence, lists the slots. The listed slots get the nodes in plain order or in the
+//     order of in_segments(), whose segment size is the product of the innermost factors.
 //   - The best of these orders, improved by exchanges of pairs of nodes.
 // If there are at most max_assignments different assignments (see exact_mapping.h), all are
 // compared and the result is exact. The result is also exact if its cost equals the bound. The

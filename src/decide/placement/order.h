@@ -14,7 +14,7 @@
 
 namespace toprun::placement {
 
-// A node of the job. Hosts are in the caller's order.
+// A node of the job. Lists of hosts are in an order that the caller chooses.
 struct Host {
   std::string name;
   int nproc = 1;  // number of processes, ≥ 0
@@ -98,10 +98,10 @@ struct Constraints {
 // Segments may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
 // warning names its nodes.
 //
-// With a `plan` and without `before`, Order::topology is the best order for the plan's traffic
-// (map_slots()). A plan may also raise `ordered` above `minimum`. Warnings name the groups that
-// cannot stay inside a domain, and the reason. Errors: those of prepare(), a segment together with
-// a plan, fewer hosts than `nodes`.
+// If `plan` is set and `before`, the job's previous order, is empty, Order::topology is the best
+// order for the plan's traffic (map_slots()). A plan may also raise `ordered` above `minimum`.
+// Warnings name the groups that cannot stay inside a domain, and the reason. Errors: those of
+// prepare(), a segment together with a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints = {});
 

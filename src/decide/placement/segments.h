@@ -14,7 +14,7 @@ namespace toprun::placement {
 // many whole segments as possible. The remaining nodes of a domain form segments with the remaining
 // nodes of other domains in the same outer domain, and so on outwards. So at every level, each
 // domain of n nodes contains ⌊n / size⌋ segments, the maximum. In return, up to `size` − 1 nodes of
-// a domain are separate from its other nodes.
+// a domain may be apart from the domain's other nodes in the order.
 std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
                                      const cost::Domains& domains, std::size_t size);
 

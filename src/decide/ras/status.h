@@ -13,8 +13,8 @@ namespace toprun::ras {
 
 // The status of a job from NCCL's RAS subsystem, for the ranks on all nodes. Sources: NCCL user
 // guide, "RAS"; NCCL's src/ras/client_support.cc. NCCL answers in JSON since 2.28.7. The text
-// protocol does not authenticate. So any process may have sent an answer, and the answer is
-// untrusted data.
+// protocol does not authenticate the server. So any process may have sent an answer, and the answer
+// is untrusted data.
 
 struct Rank {
   int rank = 0;  // in its communicator

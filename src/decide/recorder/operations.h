@@ -15,10 +15,10 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  // The name without the backend. Variants of an operation that ranks may mix all have the name of
-  // the plainest variant.
+  // The name without the backend. Ranks may mix some variants of an operation; these variants have
+  // the name of the plainest one.
   std::string_view name;
-  // Elements are compared, not shapes: [3,4] fits [12].
+  // The numbers of elements are compared, not the shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
   Alike types = Alike::nothing;
   bool waits_for_all = false;  // the operation ends on a rank only after all ranks have called it

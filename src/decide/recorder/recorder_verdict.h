@@ -16,13 +16,14 @@ struct Finding {
     mismatch,  // at one sequence number, the calls of `ranks` and `others` differ
     behind,    // `ranks` never made the call in which `others` wait
     silent,    // `ranks` belong to the group, but have no dump; `others` may wait for them
-    // All have made the call, but it has not ended on `ranks`, because of the network or a GPU.
+    // All ranks have made the call, but it has not ended on `ranks`. The cause is the network or a
+    // GPU.
     not_finished,
     held,  // `ranks` wait in another call themselves (`note`), so they are not the cause
-    // `ranks` never made a call that has ended on `others`. The call failed on `others`, or the
-    // dumps are of different moments.
+    // `ranks` never made a call that has ended on `others`. Perhaps the call failed on `others`, or
+    // the dumps are of different moments.
     left,
-    // `ranks` wait, or perhaps have not made the call; `note` says which facts are missing.
+    // `ranks` wait in the call or have not made it; `note` says which facts are missing.
     unclear,
   };
   enum class Difference { none, operation, sizes, types };

@@ -13,8 +13,8 @@
 
 namespace toprun::recorder {
 
-// Ranks at equal distances, as a compact form for messages. A process group in a mesh consists of
-// only a few such runs, whatever its size.
+// Ranks at equal distances, such as 0, 8 and 16; a compact form for messages. A process group in a
+// mesh consists of only a few such runs, whatever its size.
 struct Run {
   int first = 0;
   int count = 1;

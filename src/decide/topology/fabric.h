@@ -49,18 +49,18 @@ struct Fabric {
 //
 // At the leaf level, a domain is a group of leaves, because a host's rails end on several leaves.
 // Two leaves are in one group if at least half of the hosts of the smaller leaf are on both.
-// Exception: the two leaves stay apart if each also has at least as many hosts of its own on the
-// same rail (for example, if only a management host is on both). If the hosts of a leaf are on
-// separate leaves with another rail, the leaf is in no group with those leaves. An example is the
-// storage rail of several racks. If a host's rails end in several groups, the host belongs to the
-// group that has most of these rails.
+// Exception: the two leaves stay apart if, on the same rail, each has at least as many other hosts
+// as the leaves have hosts in common (for example, if only a management host is on both). A leaf
+// stays alone if two leaves that it would join carry the same rail for separate sets of hosts. An
+// example is a leaf for storage that serves several racks. If a host's rails end in several groups,
+// the host belongs to the group that has most of these rails.
 //
 // Above the leaves, level n joins all switches that are connected through switches at distance n or
 // less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two
 // upper levels: the groups and the whole fabric.
 //
 // `domain_gbps` contains the total bandwidth of each domain's cables to the outside, if each cable
-// is listed once. `links` contain the minimum of each level.
+// is listed once. `links` contains the minimum of these bandwidths for each level.
 //
 // Two adapters with the same name on one host mean that several machines have this host name. Such
 // a host is left out, with a warning. If no cable connects two parts of the fabric, they become

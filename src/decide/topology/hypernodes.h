@@ -14,8 +14,8 @@ inline constexpr std::size_t max_hypernodes = 100'000;
 inline constexpr std::size_t max_comparisons = 10'000'000;
 
 // Reads Volcano's HyperNodes (topology.volcano.sh/v1alpha1). Each HyperNode is a performance
-// domain. Its level is spec.tier, 1 the innermost. Its spec.members lists nodes or lower HyperNodes
-// by name (exactMatch), by a regular expression (regexMatch) or, for nodes, by labels
+// domain. Its level is spec.tier, where 1 is the innermost. Its spec.members lists nodes or lower
+// HyperNodes by name (exactMatch), by a regular expression (regexMatch) or, for nodes, by labels
 // (labelMatch.matchLabels). The tiers in use become the levels: leaf, spine, … or the name in
 // spec.tierName. Regular expressions and labels select from `nodes`; regular expressions also
 // select from the names of the members' nodes. There is a warning if a HyperNode selects by labels

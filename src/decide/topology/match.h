@@ -9,8 +9,8 @@
 
 namespace toprun::topology {
 
-// The result of match_hosts(), which finds the known name of the same host for each requested name.
-// A known name equal to the requested name has priority. Otherwise two names match if they differ
+// The result of match_hosts(). For each requested name, it finds the known name of the same host. A
+// known name equal to the requested name has priority. Otherwise two names match if they differ
 // only in the case of letters, or if one is the first label of the other ("n0" and
 // "N0.cluster.internal"). For each of the two names, the other name has to be the only match. A
 // requested name with several such matches is `ambiguous`.

@@ -24,8 +24,9 @@ struct NvlinkDomain {
 };
 
 // Whether the node's GPUs can share an NVLink domain with GPUs on other nodes. If the GPUs cannot
-// share such a domain, it is useless to start nvidia-smi. They can if the driver has channels for
-// memory exchange between nodes (IMEX). `root`: the folder that contains proc and dev.
+// share such a domain, it is useless to start nvidia-smi. The GPUs can share such a domain if the
+// driver has channels for memory exchange between nodes (IMEX). `root`: the folder that contains
+// proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
 
 // Returns the nvidia-smi command that prints a node's domain.
@@ -34,8 +35,8 @@ std::vector<std::string> nvlink_command();
 // Parses a node's domain from the output of this command:
 //   nvidia-smi --query-gpu=fabric.clusterUuid,fabric.cliqueId --format=csv,noheader
 // The output has one line per GPU: "UUID, CLIQUE", or N/A for a GPU without a domain. nullopt: no
-// GPU has a domain. It is an error if GPUs have different domains (the message names both), or a
-// line another form.
+// GPU has a domain. Errors: GPUs have different domains (the message names both); a line has
+// another form.
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
 // Builds a map with the level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in

@@ -59,7 +59,7 @@ inline constexpr std::string_view written_none = "-";
 // Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
 // from the outermost level down to this domain. Copies of a path share their memory until one of
 // them is changed, because in a network of 100,000 hosts, most hosts have the same path as their
-// neighbours. Two threads must not use copies at the same time.
+// neighbours. Two threads must not use copies of one path at the same time.
 class Path {
  public:
   using value_type = Domain;
@@ -89,9 +89,9 @@ class Path {
   // Returns the address of the domains in memory. Two paths have the same address only if the paths
   // are equal.
   const void* identity() const { return shared_.get(); }
-  // Returns the seat, which is needed for networks that are not trees. The seat is the host's
-  // position among the hosts in its innermost domain. So seats also show that domain's position
-  // among its neighbours. If the seat is 0 for all hosts, the order of their names counts.
+  // Returns the seat: the host's position in the order of hosts in a torus or ring. Hosts and
+  // domains are sorted by seats, because torus and ring are not trees. In a tree the seat is 0 for
+  // all hosts, and the order of names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {
     own();

@@ -25,8 +25,9 @@ inline std::string at_line(std::string_view file, std::size_t line) {
   return fmt::format("{}:{}", file, line);
 }
 
-// Where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All Evidence of a
-// file shares one copy of the file's name, because a file may describe 100,000 hosts, one per line.
+// Where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All Evidence
+// objects of a file share one copy of the file's name, because a file may describe 100,000 hosts,
+// one per line.
 class Evidence {
  public:
   Evidence() = default;

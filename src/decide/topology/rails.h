@@ -14,8 +14,8 @@ namespace toprun::topology {
 std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
-//   - A warning names a host that has another adapter on a leaf than the other hosts of its group,
-//     because equal local ranks would use different rails.
+//   - A warning names a host that has another adapter on a leaf than the other hosts of its group.
+//     Equal local ranks would use different rails.
 //   - A note names hosts with fewer active rails than most hosts of their group.
 //   - links["host"] is the total bandwidth of one host's rails. If hosts differ, it is the value of
 //     most hosts of the job.

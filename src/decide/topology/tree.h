@@ -55,7 +55,8 @@ struct Map {
   std::map<std::string, std::map<std::string, double>> domain_gbps = {};
 };
 
-// Sets the bandwidth of the hosts' own links, unless the map has one. If `gbps` is 0, does nothing.
+// Sets the bandwidth of the hosts' own links, unless the map already has this bandwidth. If `gbps`
+// is 0, does nothing.
 void add_host_link(Map& map, double gbps);
 
 // Sets the bandwidth in `links` for each level in `domain_gbps`: the minimum of the domains that
@@ -72,13 +73,13 @@ void append_location(std::string& out, const Location& location, std::string_vie
 // Returns names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
 
-// Adds unknown levels at the front of the path until the path has `length` levels. Paths of
-// different depth are aligned at the leaf, because only the leaf level has the same meaning in all
-// of them.
+// Adds unknown levels at the front of the path until the path has `length` levels. They are added
+// at the front, because only the innermost level has the same meaning in all paths.
 Path aligned_at_leaf(Path path, std::size_t length);
 
 // Collects the hosts of a map. If a host is added twice, add() returns an error that names both
-// lines. A domain whose name is a placeholder (placeholder.h) counts as unknown, with a warning.
+// lines. If a domain's name is a placeholder such as "n/a" (placeholder.h), the domain is unknown,
+// and the map has a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }

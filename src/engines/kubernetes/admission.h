@@ -12,9 +12,9 @@
 
 namespace toprun::engines::kubernetes {
 
-// Checks before submission whether a cluster will accept a job and its pods. A check passes if the
-// cluster does not report the facts to this user. In this case, perhaps the cluster itself refuses
-// the job later.
+// Checks before submission whether a cluster will accept a job and its pods. If the cluster does
+// not report the necessary facts to this user, a check passes. In this case, perhaps the cluster
+// itself refuses the job later.
 
 // Whether the output of `kubectl get namespace -o json` requires restricted pods (Pod Security
 // Admission, label pod-security.kubernetes.io/enforce). Pure function.
@@ -36,10 +36,10 @@ std::optional<std::string> namesake(Operator which, const std::string& name,
                                     const std::string& space, const Environment& environment,
                                     std::chrono::milliseconds limit);
 
-// Returns RBAC lines for the cluster's administrator. They allow the job's pods to read the labels
-// of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h), because a label may contain
-// the NVLink domain. A ClusterRole is necessary, because nodes are in no namespace. Empty: the job
-// has one node. Pure function.
+// Returns lines with RBAC rules for the cluster's administrator. The rules allow the job's pods to
+// read the labels of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h), because a
+// label may contain the NVLink domain. A ClusterRole is necessary, because nodes are in no
+// namespace. Empty: the job has one node. Pure function.
 std::vector<std::string> node_access(const Workload& job);
 
 }  // namespace toprun::engines::kubernetes

@@ -4,8 +4,9 @@
 
 namespace toprun::engines {
 
-// For pods of a job with one pod per node. Kubernetes or an operator has started the pods. toprun
-// is this pod's agent. The engine combines facts from the pod (pod.h) and from the user:
+// The engine for pods of a job with one pod per node. Kubernetes or an operator has started the
+// pods. toprun is this pod's agent. The engine combines facts from the pod (pod.h) and from the
+// user:
 //
 //   | fact          | source: the first that is known                            | none is known  |
 //   |---------------|------------------------------------------------------------|----------------|

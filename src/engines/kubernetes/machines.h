@@ -51,7 +51,7 @@ struct ClaimChoice {
   bool is_shared = false;  // pods on several nodes can mount it
 };
 
-// The values that a user can choose from for a job of pods.
+// The values among which a user can choose for a job of pods.
 struct PodChoices {
   std::string space;                   // namespace of kubectl's context; empty: "default"
   std::vector<std::string> operators;  // installed operators, as in --operator

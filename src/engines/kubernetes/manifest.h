@@ -13,7 +13,7 @@
 namespace toprun::engines::kubernetes {
 
 // The field of a TrainJob's spec that changes the runtime's pods. Each release of the trainer has a
-// different field, and older ones allow fewer changes (operators.h).
+// different field, and older releases allow fewer changes (operators.h).
 enum class PodChanges {
   runtime_patches,     // runtimePatches, since 2.2
   template_overrides,  // podTemplateOverrides, 2.1
@@ -22,8 +22,8 @@ enum class PodChanges {
 
 // Returns the job as one object for `kubectl create -f -`. Pure function. toprun in the pods
 // restarts ranks itself, so the operator must not count the same failure again. If restarts are
-// allowed, a lost pod is created again. In a TrainJob the runtime decides whether pods restart, and
-// the TrainJob cannot change that.
+// allowed, the cluster creates a lost pod again. In a TrainJob the runtime decides whether pods
+// restart, and the TrainJob cannot change that.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
 //   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0, 2.1 and 2.2: its CRDs
 //   JobSet      jobset.x-k8s.io/v1alpha2, v0.8: jobset_types.go

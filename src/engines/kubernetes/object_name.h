@@ -9,7 +9,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// The longest name of a job. The names of its pods ("NAME-worker-123456",
+// The longest name of a job. The names of the job's pods ("NAME-worker-123456",
 // "NAME-node-0-123456-abcde") are labels too, so they have at most 63 bytes (RFC 1035 section
 // 2.3.4).
 inline constexpr std::size_t longest_job_name = 40;

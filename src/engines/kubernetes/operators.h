@@ -19,7 +19,7 @@ namespace toprun::engines::kubernetes {
 enum class Operator { pytorchjob, trainjob, jobset };
 
 std::string_view kind_of(Operator which);  // "PyTorchJob"
-// Returns Job::number for a job of this operator.
+// Returns the value of Job::number for this operator's job with this name.
 std::string record_of(Operator which, std::string_view name);
 
 // Returns the operators in the output of `kubectl api-resources -o name`, most preferred first.

@@ -4,8 +4,8 @@
 
 namespace toprun::engines {
 
-// For a process that mpirun started (world.h). The root is rank 0's process. The other processes
-// search for the root on each host on which it may run.
+// The engine for a process that mpirun started (world.h). The root is rank 0's process. The other
+// processes search for the root on each host on which it may run.
 //
 //   | condition                               | stance   |
 //   |-----------------------------------------|----------|

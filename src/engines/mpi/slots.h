@@ -24,7 +24,7 @@ struct Slots {
   std::string source;  // one line: "8 processes per node (SLURM_GPUS_ON_NODE)"
 };
 
-// Returns the number of processes to start on this node. The first known value counts among
+// Returns the number of processes to start on this node. The number is the first known value among
 // --nproc-per-node, PET_NPROC_PER_NODE, the GPUs that the engine gave this step on this node, the
 // tasks per node that the user requested, the visible GPUs, and 1. If toprun is called as torchrun,
 // the number is 1 unless an option or a variable sets it. GPUs that the user hides with

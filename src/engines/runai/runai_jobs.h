@@ -22,8 +22,8 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 // Returns the line's text in the column; "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// Returns the error for output that is not what was requested: "a table". The error quotes the
-// output's beginning.
+// Returns the error for unexpected output. `requested`: what was expected, such as "a table". The
+// error quotes the output's beginning.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 

@@ -24,7 +24,7 @@ struct JobRequest {
   std::vector<JobOption> options;
   std::vector<std::string> raw_options;
 
-  // Only for a submitted job; all paths are absolute.
+  // These fields are only for a submitted job; all paths are absolute.
   std::string log_dir;  // the job's files go to a separate folder in this folder
   std::string toprun;
   std::string verb;                      // toprun's verb in the script's last line: "setup"; empty:

@@ -16,7 +16,8 @@ inline constexpr std::size_t max_fields_per_record = 1'000;  // of one record; f
                                                              // dropped
 
 // One line of `scontrol show … -o`: "JobId=17 JobName=a b UserId=…". A value ends before the next "
-// KEY=". So a value may contain blanks, but if a value contains " Key=", the rest of it is lost.
+// KEY=". So a value may contain blanks, but if a value contains " Key=", the rest of the value is
+// lost.
 class Record {
  public:
   struct Field {
@@ -35,14 +36,15 @@ class Record {
   std::vector<Field> fields_;
 };
 
-// Splits an answer into records. Each record starts on its own line with "KEY=". Another line
-// belongs to the previous record, because names may contain line ends. The views refer to `text`.
+// Splits an answer into records. Each record starts on its own line with "KEY=". A line with
+// another beginning belongs to the record before it, because names may contain line ends. The views
+// refer to `text`.
 std::vector<std::string_view> record_lines(std::string_view text, std::string_view key);
 
 // Splits a text at separators of several characters. An empty last piece is omitted.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator);
 
-// The time limit that Slurm gives a job without a limit when the job starts.
+// Slurm's time limit for a running job that was submitted without a limit.
 inline constexpr std::chrono::hours days_of_unlimited{365 * 24};
 
 // Parses "2-03:04:05", "03:04:05", "04:05"; unset for UNLIMITED, INVALID and any other form.

@@ -12,8 +12,8 @@
 namespace toprun::engines {
 
 // Returns the batch script of a job. Every option is a #SBATCH line, so that plain `sbatch FILE`
-// submits the same job again. With the last line, the shell becomes `toprun` (exec). Pure function.
-// Error (exit 2): a value that sbatch could not read back from such a line.
+// submits the same job again. The script's last line replaces the shell by `toprun` (exec). Pure
+// function. Error (exit 2): a value that sbatch could not read back from a #SBATCH line.
 Result<std::string> slurm_script(const JobRequest& job);
 
 // Whether a batch script begins like the scripts that slurm_script() writes.

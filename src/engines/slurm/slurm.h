@@ -24,12 +24,12 @@ class SlurmEngine final : public Engine {
   void put_back(const Environment& environment) const override;
   // True for a slurmstepd.
   bool owns(pid_t process) const override;
-  // True in a step, unless Slurm tracks processes by cgroup and signals only processes that it
-  // started. In a batch script, --signal=B: and scancel --batch signal only the shell.
+  // True in a step. Exception: if Slurm tracks processes by cgroup, it signals only processes that
+  // it started itself. In a batch script, --signal=B: and scancel --batch signal only the shell.
   bool signals_every_process(const Environment& environment) const override;
   // With --no-kill, Slurm (22.05) removes a lost node from the job. If the lost node ran the batch
-  // script, Slurm never ends the job. So at most three nodes query Slurm, until SlurmdTimeout has
-  // passed.
+  // script, Slurm never ends the job. To detect this, at most three other nodes of the job query
+  // Slurm, until SlurmdTimeout has passed.
   void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
   // Uses `sstat --pidformat`, which queries the nodes themselves, with or without accounting.
   std::optional<Presence> presence(const Environment& environment) const override;

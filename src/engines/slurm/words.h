@@ -29,8 +29,8 @@ inline constexpr std::string_view begin_time = "BeginTime";
 // Explains why a job waits or ended (squeue(1), JOB REASON CODES); empty: toprun does not know it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
-// Returns advice if Slurm's programs report that slurm.conf is missing. Without it, they know no
-// cluster. Empty: the programs report something else.
+// Returns advice if Slurm's programs report that slurm.conf is missing. Without slurm.conf, these
+// programs know no cluster. Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
 // Why a host without a cluster cannot query Slurm.
 inline constexpr std::string_view no_cluster = "this host does not belong to a cluster";

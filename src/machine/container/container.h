@@ -10,7 +10,7 @@
 
 namespace toprun::container {
 
-// A host folder or file that is mounted in the container. Both paths are absolute and normal.
+// A host folder or file that is mounted in the container. Both paths are absolute and normalised.
 struct Bind {
   std::string source;
   std::string target;

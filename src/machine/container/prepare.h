@@ -48,8 +48,8 @@ class FileLock {
   const Flock flock_;
   const std::chrono::milliseconds abandoned_after_;
   Fd locked_;
-  // The status of another holder's file, and when this process first saw that status. So the clocks
-  // of two nodes are never compared.
+  // The status of another process's lock file, and when this process first saw it. So the clocks of
+  // two nodes are never compared.
   struct stat others_ {};
   std::optional<SteadyTime> seen_since_;
   std::optional<std::jthread> toucher_;  // runs while this object owns `created_`
@@ -61,7 +61,7 @@ inline constexpr std::chrono::milliseconds lock_interval{100};  // between two a
 
 // Makes a runtime's product, unless the product already exists. The product is the image file or
 // container that the runtime needs before the start (Runtime::product). If several processes or
-// nodes share the product's folder, one of them makes the product and the others wait. Each of them
+// nodes share the product's folder, one of them makes the product and the others wait. Each process
 // uses a lock in the product's folder and holds it as long as this object exists. Another file in
 // that folder records the product's image. If this record is missing, the user made the product.
 //

@@ -41,7 +41,7 @@ struct Run {
                                      // toprun's own
   std::string workdir;               // in the container, absolute
   std::vector<std::string> program;  // argv in the container; argv[0] is a path there
-  // Set in the container even if the image has other values.
+  // Variables to set in the container, even if the image has other values for them.
   std::vector<std::pair<std::string, std::string>> variables;
   bool interactive = false;  // the program's stdin is a terminal, from which the program reads
   // The container's name in the runtime's list of containers, while the container exists. Empty:

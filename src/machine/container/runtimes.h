@@ -13,17 +13,18 @@ namespace toprun::container {
 
 // Return the runtimes Apptainer (1.0 and newer) and SingularityCE. Their command lines and
 // variables differ only in the first part of the names: "apptainer" or "singularity" (apptainer
-// exec --help in 1.4; internal/pkg/util/env). Both work with and without a setuid installation.
+// exec --help in 1.4; internal/pkg/util/env). Both programs work with and without a setuid
+// installation.
 //
-// With --cleanenv, the program gets the image's environment and toprun's variables. It gets
-// toprun's variables as APPTAINERENV_NAME, which allows any value; --env would split values at
+// With --cleanenv, the program gets the image's environment and toprun's variables. toprun's
+// variables are passed as APPTAINERENV_NAME, which allows any value; --env would split values at
 // commas. As for all runtimes, inside() decides which of the host's variables the ranks get.
 const Runtime& apptainer();
 const Runtime& singularity();
 
 // Returns the runtime Docker: docker-run(1), version 20.10 and newer. Docker uses a daemon that
 // runs as root, so with --container-root the ranks are really root on the host. The ranks have the
-// daemon's limits, not the user's.
+// daemon's resource limits, not the user's.
 const Runtime& docker();
 
 // Returns the runtime enroot, 3.4 and newer (doc/cmd in its sources). As usual with enroot, the
@@ -45,9 +46,9 @@ const Runtime& pyxis();
 
 // Returns the runtime named by --container-runtime. For "auto", this is the first runtime in
 // runtimes() that accepts this image and exists on this node. The runtime pyxis exists if the
-// engine has it. Every other runtime exists if its program is in a folder of PATH. Errors: an
-// unknown name; a runtime that does not accept the image (exit_usage); no runtime on this node. The
-// last error lists every folder that was searched, and what to install or load.
+// engine has this plugin. Every other runtime exists if its program is in a folder of PATH. Errors:
+// an unknown name; a runtime that does not accept the image (exit_usage); no runtime on this node.
+// The last error lists every folder that was searched, and what to install or load.
 Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 

@@ -36,7 +36,7 @@ enum class Checks { with_findings, all };
 
 // Returns a report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"},
 // and at the end {"host", "time", "lines": the number of lines before}. Long texts are shortened,
-// so that no line is longer than max_line_bytes. Above 1,024 bytes, srun splits lines and mixes the
+// so that no line is longer than max_line_bytes. srun splits lines above 1,024 bytes and mixes the
 // pieces of several tasks.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
@@ -74,8 +74,9 @@ struct ValueGroup {
 // Groups the hosts by value: the group with most hosts first, groups of equal size by value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
-// Smaller clock differences are ignored, because the measurement includes a delay: the answer time
-// of an ssh login, or the time in which a launch's nodes join.
+// Differences between two hosts' clocks below this limit are ignored. The reason is that the
+// measurement includes a delay: the answer time of an ssh login, or the time in which a launch's
+// nodes join.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 
 // A finding shared by several hosts.

@@ -21,7 +21,7 @@ struct Installed {
 //     the program or of the only lib/pythonX.Y beside it.
 //   - torch: from the first torch/version.py in PYTHONPATH, the user's site and the environment's
 //     site folders, in the order of Python's `site` module.
-//   - NCCL: from the wheel's nvidia_nccl_*.dist-info in the same folder. If there is no
+//   - NCCL: from the wheel's nvidia_nccl_*.dist-info in the same folder as torch. If there is no
 //     wheel, and torch is not a build for CPUs only: from the target of the link libnccl.so.2
 //     beside Python or in the system.
 // Nothing is guessed: with PYTHONHOME, a wrapper script or an editable install the versions stay

@@ -37,8 +37,8 @@ struct TraitRow {
 };
 std::span<const TraitRow> trait_rows();
 
-// Returns the known traits of a host: one for each row, and one for the addresses of each peer's
-// name.
+// Returns the known traits of a host: one for each row of the table of traits, and one for the
+// addresses of each peer's name.
 std::vector<Trait> traits_of(const Facts& facts);
 
 }  // namespace toprun::doctor

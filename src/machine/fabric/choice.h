@@ -15,8 +15,8 @@ namespace toprun::fabric {
 // Pure.
 
 struct GidVerdict {
-  // The entry to use. nullopt: no entry is suitable, or the port uses InfiniBand, where NCCL needs
-  // no GID.
+  // The index of the entry to use in the GID table. nullopt: no entry is suitable, or the port uses
+  // InfiniBand, where NCCL needs no GID.
   std::optional<int> index;
   // For each entry of Port::gids, in the same order: why the entry is not used; empty for the entry
   // that is used.

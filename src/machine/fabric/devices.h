@@ -28,8 +28,8 @@ struct Port {
   std::string speed;                  // "4X NDR", as the kernel writes it
   std::optional<std::int64_t> lid{};  // 0 on an active InfiniBand port: no subnet manager
   std::vector<Gid> gids;              // all entries that are not empty, in order of their indices
-  // True: some entry has an address, but its type is not readable. NCCL 2.21 to 2.25 refuse such a
-  // table.
+  // True: an entry of the GID table has an address, but its type is not readable. NCCL 2.21 to 2.25
+  // refuse such a table.
   bool has_hidden_types = false;
 };
 
@@ -52,8 +52,8 @@ inline constexpr std::size_t max_gids = 1024;  // per port
 // are left out.
 std::vector<Device> read_devices(const Sysfs& sysfs);
 
-// Like read_devices(), but only with the first GID of each port. This function takes a tenth of the
-// time.
+// Like read_devices(), but only with the first GID of each port. It takes a tenth of the time of
+// read_devices().
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs);
 
 // A port's rate, from a text such as "400 Gb/sec (4X NDR)" or "2.5 Gb/sec (1X SDR)": the number,

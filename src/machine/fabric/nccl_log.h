@@ -31,8 +31,8 @@ struct Transport {
   int receiving = 0;        // "[receive]": the number of channels that receive
   int receiving_with_gpu_direct = 0;
 
-  // Whether data avoids the copy in host memory. Also true if only received data avoids the copy,
-  // as NCCL chooses for older GPUs without NVLink.
+  // Whether the transport moves data without a copy in host memory. Also true if only received data
+  // avoids the copy, as NCCL chooses for older GPUs without NVLink.
   bool is_gpu_direct() const;
 };
 

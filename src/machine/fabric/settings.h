@@ -95,7 +95,7 @@ struct NodeFabric {
   }
 };
 
-// Reads the node's /sys, /proc and /etc: devices, interfaces, choice, nccl.conf and profile.
+// Reads the node's /sys, /proc and /etc: devices, interfaces, chosen ports, nccl.conf and profile.
 // `profile_name` has to be one of profiles(); if it is empty, the profile is detected by its clues.
 // The route is the default route.
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
@@ -125,8 +125,8 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
 // Returns settings of the user or of an nccl.conf that cannot be intended on this node, one
 // sentence each; a launch warns about them. Settings are mistakes if they switch RDMA off; if their
-// devices or GIDs do not exist or lead nowhere; if their ports have another purpose; if a requested
-// fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
+// devices or GIDs do not exist or are unsuitable; if their ports have another purpose; if a
+// requested fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 
 // Returns all mistakes(), and also settings whose values merely differ from those of decide().

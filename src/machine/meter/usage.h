@@ -11,8 +11,8 @@
 namespace toprun::meter {
 
 struct Gpu {
-  // Share of the time in which a kernel ran, 0 to 100. Unset: the driver does not report this
-  // share, as with MIG.
+  // The percentage of the time in which a kernel ran on the GPU. Unset: the driver does not report
+  // this percentage, as with MIG.
   std::optional<int> percent;
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;

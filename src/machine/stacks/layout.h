@@ -32,7 +32,7 @@ struct Layout {
   std::uint32_t frame_in_cframe = absent;  // _PyCFrame.current_frame; only in 3.11 and 3.12
   std::uint32_t pthread = absent;          // thread_id, in versions without native_id
   std::uint32_t native_id = absent;        // native_thread_id: the kernel's id, in its namespace
-  // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11 on
+  // Fields of PyFrameObject up to Python 3.10, of _PyInterpreterFrame from 3.11 on.
   std::uint32_t previous = 0;    // f_back, previous
   std::uint32_t code = 0;        // f_code, f_executable; may have tags in its low bits
   std::uint32_t place = 0;       // f_lasti (int), prev_instr, instr_ptr

@@ -41,8 +41,8 @@ struct PythonThread {
 // An interpreter in the memory of another process. That process keeps running while its memory is
 // read. So each value is checked before it is used: lengths, the types of objects, the number of
 // steps. A stack is read until two reads in a row agree, but only a few times. If the stack changes
-// all the time, two reads may agree only on its outermost frame. Then the result is plausible, not
-// exact. Caches the names of functions.
+// all the time, two reads may agree only on its outermost frame. In this case, the result is
+// plausible, not exact. Caches the names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}

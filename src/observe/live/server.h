@@ -32,6 +32,7 @@ struct Answer {
 
 inline constexpr std::size_t most_visitors = 64;  // connections at a time; for one more, the server
                                                   // closes the oldest connection without a request
+
 // How long a client may take to send its request.
 inline constexpr std::chrono::seconds question_limit{5};
 // How long the handler may take to answer, and how long a client may pause while it reads.

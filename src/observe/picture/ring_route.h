@@ -11,11 +11,11 @@ namespace toprun::picture {
 //
 // Each frame has a vertical *trunk* in its left margin and a *channel* above each row of boxes. A
 // line leaves a box upwards into the channel above the box and follows the channel to the trunk.
-// The line follows the trunk out of the frame, into the channel above the frame. This is repeated
-// until the line is in the frame that contains both of its ends. From there, it goes inwards in the
-// same way. There are two exceptions: from a unit to the next unit, and from the last unit to the
-// first, a line takes the short way through the gaps. So a ring that visits the boxes from the
-// first to the last is one simple line.
+// The line follows the trunk out of the frame, into the channel above the frame. The line leaves
+// further frames in this way, until it is in the frame that contains both of its ends. From there,
+// it goes inwards in the same way. There are two exceptions: from a unit to the next unit, and from
+// the last unit to the first, a line takes the short way through the gaps. So a ring that visits
+// the boxes from the first to the last is one simple line.
 //
 // Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more
 // lines, all lines that cross the same level share a lane, and their common parts become one wide
@@ -24,7 +24,7 @@ namespace toprun::picture {
 inline constexpr std::size_t max_single_lines = 20;
 inline constexpr std::size_t max_lanes = 5;
 inline constexpr double lane_gap = 4;  // pixels
-// the space around all boxes, for trunks and the line that closes the ring
+// The space around all boxes, for trunks and the line that closes the ring.
 inline constexpr double margin_around = 40;
 
 struct Trunk {

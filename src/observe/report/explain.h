@@ -24,8 +24,8 @@ inline constexpr std::size_t max_explained_domains = 64;  // if there are more d
 // Explains in words an order that Order::topology has made. `placement.explanation` describes the
 // source of the nodes' locations, the cost of each level, unknown facts, and segments that no
 // domain contains. `placement.node_explanations` says why each node, or only `question.node`, has
-// its position. In a large job, it is empty, and `explanation` has a line per domain. Names are not
-// escaped.
+// its position. In a large job, `node_explanations` is empty, and `explanation` has a line per
+// domain. Names are not escaped.
 void explain(placement::Placement& placement, const Question& question);
 
 // Returns the explanation that explain() has added, as lines in the form of printable().

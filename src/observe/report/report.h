@@ -12,7 +12,7 @@
 
 namespace toprun::report {
 
-// How the ranks ended that did not cause the failure.
+// The ends of all ranks except the rank that caused the failure.
 struct Others {
   int failed = 0;   // failed by themselves after the cause, and did not say why
   int stopped = 0;  // stopped by toprun

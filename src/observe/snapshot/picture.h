@@ -52,7 +52,7 @@ struct Picture {
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
-  // Only while nodes join: the first nodes that have joined, when the job begins without more
+  // Set only while nodes join: the first nodes that have joined, when the job begins without more
   // nodes, and when the run ends if too few have joined.
   std::vector<Outside> here;
   std::optional<WallTime> begins_at, waits_until;

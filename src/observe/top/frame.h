@@ -32,7 +32,7 @@ std::vector<std::string> whole(const snapshot::Picture& picture, const Style& st
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
-// Returns the screen that is shown until the job begins. `waits`: lines that say why it waits.
+// Returns the screen that is shown until the job begins. `waits`: lines that say why the job waits.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
                                         std::size_t columns);
 

@@ -55,8 +55,9 @@ struct Row {
   std::size_t depth = 0;
   bool is_open = false;  // for a rack or node: its contents follow
 };
-// Returns the rows of the list. `folds` determines which racks and nodes are open. A rack or node
-// without an entry in `folds` is open if all open items of its kind fit in `lines` rows.
+// Returns the rows of the list. `folds` determines which racks and nodes are open. Without an entry
+// in `folds`, racks are open if all racks and nodes fit in `lines` rows or there is one rack;
+// nodes, if all ranks fit too.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

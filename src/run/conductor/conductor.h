@@ -35,8 +35,8 @@ struct Grace {
   // How long the root waits for a lost peer's own exit before it stops all nodes. The root waits if
   // all failures so far only report a lost peer, because this peer perhaps still runs.
   std::chrono::milliseconds own_exit{5'000};
-  // How long the root waits for the other ranks' failures after errors in the program's text. If
-  // all failures so far are such errors, the other ranks will fail in the same way.
+  // How long the root waits for similar failures of the other ranks. It waits after errors in the
+  // program's text, failed imports and mismatched collectives.
   std::chrono::milliseconds same_text{1'000};
   // With --grow now: how long the root waits for further nodes before it restarts. So nodes that
   // join together cause only one restart.
@@ -53,7 +53,7 @@ enum class EndedWell { done, failed };
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
 //   stopping --every node gone--> over
 //   running --only victims of a lost peer--> suspecting --their cause, or time-out--> stopping
-//   running --only errors of the program's text--> suspecting
+//   running --only failures that all ranks share--> suspecting
 //   suspecting --another failure, or time-out--> stopping
 //   running, suspecting --every node gone--> over
 class Conductor {
@@ -111,7 +111,7 @@ class Conductor {
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Commands for all nodes. Each command is returned only once.
+  // Returns the orders for all nodes, and each order only once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.

@@ -48,8 +48,8 @@ class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Returns why an agent may not join; nullopt: it may join. Then a Came event follows, unless the
-  // agent's connection ends before.
+  // Returns why an agent may not join; nullopt: it may join. If the agent may join, a Came event
+  // follows, unless the agent's connection ends before.
   std::optional<model::Refused> admit(const model::Join& join);
   void on(Event event, Moment now);
   // Advances the time without an event.
@@ -62,7 +62,8 @@ class Coordinator {
   // The history of the run. The last attempt in this history is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
-  // Whether an attempt is being launched, and its progress. A launch ends when all ranks have met.
+  // Whether an attempt is being launched, and its progress. A launch ends when all ranks have
+  // reached their first collective.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
   // The engine's nodes for which the run waits; empty if the run waits for no node.
@@ -206,7 +207,7 @@ class Coordinator {
   void lose_the_late();
   void lose(std::size_t part, std::string words);
 
-  // Copying the environment to all nodes (staging.cc).
+  // Plans how the Python environment is copied to all nodes (--stage; staging.cc).
   void plan_staging();
   void on_staged(const Node& node, const model::Staged& staged);
   void tell_staging();
@@ -256,7 +257,8 @@ class Coordinator {
   std::string root_address_;   // this host's address, which the first member reached
   bool same_members_ = false;  // no member was lost in the last attempt
   SteadyTime deadline_{};      // the time limit of the stage
-  // When the run begins without the missing nodes. Unset while fewer than the minimum are present.
+  // When the run begins without the missing nodes. Unset while fewer nodes than the minimum are
+  // present.
   std::optional<SteadyTime> last_call_;
   SteadyTime next_report_{};  // when to report what the stage waits for
   model::Finish finish_message_;
@@ -265,8 +267,8 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  // Set once enough nodes for the maximum have joined. Until this time the run waits for spare
-  // nodes, and then chooses its members among all nodes.
+  // Set once the run has enough nodes. Until this time it still waits for the engine's spare nodes,
+  // so that it can choose its members among all nodes, spares included.
   std::optional<SteadyTime> choice_due_;
   SteadyTime growth_answered_{};  // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};

@@ -23,7 +23,7 @@ struct Arrangement {
   model::OrderRecord order;
 };
 
-// The time of an event, on both clocks.
+// The time of an event, on the steady clock and on the wall clock.
 struct Moment {
   SteadyTime steady{};
   WallTime wall{};

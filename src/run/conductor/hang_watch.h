@@ -63,8 +63,8 @@ class HangWatch {
 
   void changed(std::size_t part, std::optional<hang::Still> still, SteadyTime now,
                const Conductor& conductor);
-  // A rank has ended. Its end counts as progress, because reports from other ranks may still be on
-  // their way.
+  // A rank has ended. The rank's end counts as progress, because reports from other ranks may still
+  // be on their way.
   void progressed(SteadyTime now) { progress_ = now; }
   void alarmed(hang::Alarm alarm, SteadyTime now, const Conductor& conductor);
   void asked(int question, SteadyTime now, const Conductor& conductor);

@@ -37,7 +37,7 @@ struct StoreFound {
   int attempt = 0;
   Result<std::string> address;
 };
-// The node has copied the environment, or continues without a copy (--stage).
+// The node has copied the Python environment, or continues without a copy (--stage).
 struct CopySettled {
   int attempt = 0;
   model::Staged staged;
@@ -99,7 +99,8 @@ struct GotSignal {
   std::optional<SteadyTime> came = {};  // when the signal arrived, if this is known more precisely
                                         // than by the event's time
 };
-// The process that would clean up after this agent has ended, so the agent must not continue.
+// This agent's keeper has ended. The keeper would clean up after the agent, so the agent must not
+// continue.
 struct KeeperLost {
   std::string why;
   std::chrono::milliseconds grace{0};  // time for the agent's workers to end

@@ -19,7 +19,8 @@ inline constexpr int no_restart_exit_code = 93;
 // times in short attempts.
 inline constexpr int hopeless_after = 3;
 // If two attempts in a row are shorter than short_life, the next attempts start after a pause,
-// which doubles each time. The first loss of a node since the last longer attempt causes no pause.
+// which doubles each time. No pause follows a node's first loss since the last attempt that lasted
+// short_life or longer.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};

@@ -27,15 +27,15 @@ inline constexpr std::chrono::seconds report_missing_every{10};
 // before the user has read the message.
 inline constexpr std::chrono::seconds least_told_wait{1};
 // If the ranks' order is not computed after order_patience, a message says what the run waits for.
-// A stage that is late for another reason reports after report_missing_every. Both messages are
-// repeated every report_again_every.
+// If a stage is late for another reason, a message follows after report_missing_every. Both
+// messages are repeated every report_again_every.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
 // While nodes join, a record with the present nodes is written this long after a node has joined or
 // left. So a fast launch, or thousands of nodes at once, cause no extra records.
 inline constexpr std::chrono::seconds gathering_record_after{1};
-// How long a run with the maximum number of nodes waits for the engine's other nodes, to choose
-// among all nodes.
+// How long a run that has enough nodes waits for the engine's spare nodes. Then the run chooses its
+// members among all nodes, spares included.
 inline constexpr std::chrono::seconds spares_limit{1};
 // The maximum number of lines about agents in each period of visitor_lines_while. The lines say
 // that an agent joins, waits as a spare, is refused or leaves.
@@ -53,8 +53,8 @@ inline constexpr std::chrono::seconds ready_timeout{60};
 // Time limit for computing the ranks' order, including all queries.
 inline constexpr std::chrono::seconds arrange_timeout{60};
 // How long after the ranks' grace period a member may take to report that none of its ranks is
-// left. Enough for SIGKILL and the death of processes that do not die at once (15 s), their last
-// output (2 s), their error files (2 s), and a check of the network that they used (5 s).
+// left. This is enough for SIGKILL and the death of processes that do not die at once (15 s), their
+// last output (2 s), their error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within the time `instant` after its start cannot have done any work.

@@ -71,8 +71,9 @@ struct Cause {
   Outside what = {};        // read from a --report file: the sentence() in it; else empty
 };
 
-// Whether the signal came after an exception that had ended the rank's Python. Native code that
-// still ran then aborted or crashed as the interpreter exited. The exception is the cause.
+// Whether the signal came after an exception that had ended the rank's Python. In this case, native
+// code was still running and aborted or crashed while the interpreter exited. The exception is the
+// cause.
 bool is_at_exit_of_python(const Cause& cause);
 // Whether std::terminate() without an exception aborted a rank's Python that printed no error. This
 // happens when Python exits while C++ threads still run, and may also be a crash.

@@ -109,8 +109,8 @@ std::optional<Mismatch> mismatch(const std::vector<WorkerExit>& exits);
 // (TORCH_DISTRIBUTED_DEBUG=DETAIL).
 bool shows_both_calls(std::string_view text);
 
-// Whether the program's text or its arguments are at fault. A restart does not help, because Python
-// could not compile the text, or argparse refused the arguments.
+// Whether the rank failed because of the program's source text or arguments. A restart does not
+// help, because Python could not compile the text, or argparse refused the arguments.
 bool is_of_the_program_s_text(const WorkerExit& exit);
 
 // Whether this line is Python's message that it cannot find or open the program to run
@@ -136,8 +136,8 @@ inline constexpr std::string_view own_program = process::own_program;
 // The exit code of a toprun rank that did its work and found something, such as a slow node.
 inline constexpr int exit_found = 3;
 
-// Whether a toprun rank ended with exit_found, or refused an impossible request. Neither is a
-// failure, and the rank has printed what it found. If a user's program exits with the same code,
+// Whether a toprun rank ended with exit_found, or refused an impossible request. Neither outcome is
+// a failure, and the rank has printed what it found. If a user's program exits with the same code,
 // this is not a finding.
 inline bool is_finding(const WorkerExit& exit) {
   return exit.program == own_program && exit.signal == 0 &&

@@ -38,7 +38,8 @@ nlohmann::json places_json(const Places& places);
 
 // Returns "no rank has made progress for 30 s: rank 5 on n2 …", "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
-// Returns the time of the last progress. If it is unknown, returns the time of detection.
+// Returns the time of the last progress. If this time is unknown, returns the time at which the
+// hang was detected.
 WallTime since(const Hang& hang);
 nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
 // Reads the output of hang_json() without its groups and evidence. Malformed values stay unset, a

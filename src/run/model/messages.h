@@ -64,7 +64,7 @@ struct Evidence {
   std::string script_error;  // why the script cannot be read
   std::string python;        // "3.11"
   std::string torch;         // "2.13.0+cpu"
-  // accelerate's settings file. The launcher of accelerate would apply this file; toprun does not.
+  // accelerate's settings file. `accelerate launch` would apply this file; toprun does not.
   std::optional<std::string> idle_accelerate_config;
   // The sender's clock since 1970, when it sends the message. 0 … latest_clock.
   std::chrono::milliseconds clock{0};
@@ -116,8 +116,8 @@ struct Join {
   std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
   bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;
-  // The agent has to prepare something before its workers start, or is unfit. So the agent reports
-  // when it is ready.
+  // The agent will report when it is ready. It has to prepare something before its workers start,
+  // or is unfit for the job (Job::unfit) and will report that.
   bool prepares = false;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
@@ -147,7 +147,7 @@ struct StoreAddress {
 };
 
 // root → member, with --stage: from which node the member copies the Python environment. The member
-// then sends the environment to the next members.
+// then sends the Python environment to the next members.
 struct StagePart {
   std::string key;                    // of the job's copy (--stage), as hex digits
   std::vector<StoreAddress> sources;  // the nodes to ask, in this order; empty: the environment is

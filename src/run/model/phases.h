@@ -31,7 +31,7 @@ struct NamedPhase {
   std::string_view words;  // for users; empty: the next phase ends at the same time
 };
 std::span<const NamedPhase> phases_by_name();
-// "nodes joined 143 ms", one text for each phase that has ended and has words.
+// Returns a text, "nodes joined 143 ms", for each phase that has ended and has words.
 std::vector<std::string> times_texts(const Phases& phases);
 
 // How long each of many nodes or ranks took for a phase.

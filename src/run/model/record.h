@@ -54,7 +54,7 @@ struct OrderRecord {
   bool verified = false;  // every node's workers have the ranks that the plan assigns to it
 };
 
-// The last signal in an attempt that told ranks to end.
+// The last signal that told an attempt's ranks to end.
 struct Interruption {
   int signal = 0;
   WallTime at{};
@@ -69,7 +69,7 @@ struct LostNode {
 };
 inline constexpr std::size_t most_lost_nodes = 64;
 
-// Ranks that failed by themselves besides the cause's rank, all in the same way.
+// Ranks that failed by themselves in one way, without the rank that caused the failure.
 struct FailedToo {
   std::vector<int> ranks;        // ascending
   std::optional<int> exit_code;  // unset with `signal`: the ranks ended in different ways
@@ -80,8 +80,8 @@ struct FailedToo {
 };
 inline constexpr std::size_t most_failed_too = 16;
 // A rank that the signal `interrupted_by` killed did not fail by itself; 0: no signal. Returns at
-// most most_failed_too elements. If there are more, the last one has all remaining ranks that
-// failed by themselves.
+// most most_failed_too elements. If ranks failed in more ways, the last element has all remaining
+// ranks that failed by themselves.
 std::vector<FailedToo> failed_too(const std::vector<WorkerExit>& exits, std::optional<int> cause,
                                   int interrupted_by);
 

@@ -27,7 +27,8 @@ namespace toprun::model {
 // wire each message is a JSON object with a "type". Most messages name their attempt. Unknown
 // members are ignored, so that a later version may add members.
 
-// member → root, with --stage: this node has copied the environment, or continues without a copy.
+// member → root, with --stage: this node has copied the Python environment, or continues without a
+// copy.
 struct Staged {
   std::chrono::milliseconds took{0};
   std::uint64_t bytes = 0;  // bytes that the node received; the node already had the rest
@@ -43,7 +44,8 @@ struct Started {
                                   // node has no workers
   std::string logs;               // the folder with their log files; empty: there are none
   std::vector<int> pids = {};     // by local rank, in their own PID namespace
-  // The duration of a warm parent's imports, if one was started for this attempt.
+  // How long the imports of the warm parent took, the process that forks the ranks. Unset: no warm
+  // parent was started for this attempt.
   std::optional<std::chrono::milliseconds> warmed = {};
 };
 
@@ -72,8 +74,8 @@ struct Arrivals {
 // The maximum number of connections of a store.
 inline constexpr std::size_t most_arrivals = 262'144;
 
-// member → root: all of this node's workers have ended, or it never had any. The age is the time
-// since the first client connected to the node's store.
+// member → root: all of this node's workers have ended, or the node never had any. The age is the
+// time since the first client connected to the node's store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
   std::optional<fabric::NetworkUse> network;  // the network that the workers used, if NCCL's output

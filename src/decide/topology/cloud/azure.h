@@ -14,9 +14,9 @@ namespace toprun::topology {
 // aggregation manager, which knows its topology. NVIDIA's program sharp_cmd can query this manager
 // from any machine.
 
-// Finds sharp_cmd in PATH, else in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt.
-// There, the drivers and HPC-X install it; the newest HPC-X counts. `root`: the folder that
-// contains opt.
+// Finds sharp_cmd in PATH, else in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt. The
+// drivers and HPC-X install it there; of several versions of HPC-X, the newest is used. `root`: the
+// folder that contains opt.
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");
 

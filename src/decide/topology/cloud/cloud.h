@@ -33,8 +33,8 @@ struct Question {
 
 // Sends one HTTP request on its own connection; redirects are not followed. Returns the answer's
 // body, or nullopt if there is no such attribute (404). Errors: no complete answer by the deadline,
-// connection refused, any other status, an answer that is too long or not HTTP. `what` contains the
-// server and the path, `why` the reason.
+// connection refused, any other status, an answer that is too long or not HTTP. An error's `what`
+// contains the server and the path, its `why` the reason.
 boost::asio::awaitable<Result<std::optional<std::string>>> ask(
     boost::asio::ip::tcp::endpoint server, Question question, SteadyTime deadline);
 

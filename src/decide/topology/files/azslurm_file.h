@@ -8,7 +8,7 @@
 namespace toprun::topology {
 
 // Parses the topology that Azure CycleCloud's azslurm prints (azure-slurm, slurmcc/topology.py).
-// It is a tree of switches:
+// azslurm prints a tree of switches:
 //   Switch 5 (root)
 //   ├── Switch 0 (2 nodes)
 //   │   ├── n1

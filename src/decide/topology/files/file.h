@@ -46,7 +46,8 @@ inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // enough fo
                                                                     // nodes
 
 // The argument of --topology for a file: the path, optionally with a colon and the name of one
-// topology in a topology.yaml. If a file with the whole text as its name exists, that file is read.
+// topology in a topology.yaml. If a file exists whose name is the whole argument, including the
+// colon, that file is read.
 struct TopologyFile {
   std::string path;
   std::optional<std::string> name;

@@ -17,9 +17,9 @@ namespace toprun::topology {
 //   {"metadata": {"name"}, "status": {"infiniband_topology_path": {"path": [root … leaf]}}}  Nebius
 // The sources for these forms are topograph's pkg/topology and pkg/providers; keys may also be in
 // camel case. An NVLink domain becomes a level inside the leaf. Kubernetes objects are parsed as in
-// k8s_file.h, with `members`. Paths of different length are aligned at the leaf. An instance
-// without a path is a host with an unknown place. Errors (file:line:column): a JSON syntax error,
-// another form, a value of a wrong type, a duplicate host, more than max_levels.
+// k8s_file.h, with `members`. If a path is shorter than others, its outermost levels are unknown.
+// An instance without a path is a host with an unknown place. Errors (file:line:column): a JSON
+// syntax error, another form, a value of a wrong type, a duplicate host, more than max_levels.
 Result<Map> parse_json_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {});
 

@@ -11,13 +11,13 @@ namespace toprun::topology {
 // Whether a JSON or YAML document is a Kubernetes object.
 bool is_kubernetes(const DataNode& root);
 
-// Reads the output of `kubectl get nodes -o json` or -o yaml, or of one Node. The levels are the
-// nodes' labels (k8s_labels.h). If the list also contains a Topology (of Kueue or KAI), the labels
-// that the Topology lists are the levels. If the list contains HyperNodes (hypernodes.h), they
-// become additional levels. A Kueue Workload is ignored, because it does not contain the nodes'
-// places. A YAML file may have several documents, each a list or an object. The map contains only
-// the places of `members`; without members, the places of all nodes. Errors (file:line:column):
-// neither nodes nor HyperNodes, a node without a name, a duplicate node.
+// Reads the output of `kubectl get nodes -o json` or -o yaml. It may list a single Node. The levels
+// are the nodes' labels (k8s_labels.h). If the list also contains a Topology (of Kueue or KAI), the
+// labels that the Topology lists are the levels. If the list contains HyperNodes (hypernodes.h),
+// they become additional levels. A Kueue Workload is ignored, because it does not contain the
+// nodes' places. A YAML file may have several documents, each a list or an object. The map contains
+// only the places of `members`; without members, the places of all nodes. Errors
+// (file:line:column): neither nodes nor HyperNodes, a node without a name, a duplicate node.
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 

@@ -11,7 +11,7 @@ namespace toprun::topology {
 bool is_own_json(const DataNode& root);
 
 // Reads the output of `toprun topo order --json` (toprun.topo_order/1) and `toprun topo show
-// --json` (toprun.topo_show/1). The map has the same places in the same levels. Errors
+// --json` (toprun.topo_show/1). The map has the levels and the hosts' places in that output. Errors
 // (file:line:column): an object with another schema, which has no places; a value of a wrong type;
 // a level that is not in "levels"; a duplicate host.
 Result<Map> map_of_own_json(const DataNode& root, const std::string& file);

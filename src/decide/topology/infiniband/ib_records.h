@@ -12,7 +12,7 @@
 
 namespace toprun::topology {
 
-// A switch or adapter of an InfiniBand fabric. The texts point into the dump.
+// A switch or adapter of an InfiniBand fabric. Its string_views refer to the text that was parsed.
 struct IbNode {
   enum class Kind { device, adapter, other };  // `device` is a switch
 

@@ -13,7 +13,8 @@ namespace toprun::topology {
 //   n5              node                       otherwise; no level is known
 // A component may be empty (unknown) or a hostlist ("sp[0-1]": two spines above the leaf); a
 // hostlist names one domain. The node's own name may contain dots; the pattern shows where the
-// node's name begins. Members with patterns of different depth are aligned at the leaf.
+// node's name begins. If a member's pattern has fewer levels than others, its outermost levels are
+// unknown.
 //
 // Members without an address are left out. Members with a malformed address are left out with a
 // warning. A name that occurs twice with the same address (two agents on one host) counts once.

@@ -28,8 +28,8 @@ class SlurmLine {
   const std::vector<Pair>& pairs() const { return pairs_; }
   // Returns the pair with this key (in lower case); null: no such pair.
   const Pair* find(std::string_view key) const;
-  // Returns the position in the file of the character at `offset`. The offset counts in the joined
-  // line, which includes its continuation lines.
+  // Returns the position in the file of the character at `offset`. The offset counts from the
+  // line's start, across its continuation lines.
   Position where(std::size_t offset) const;
   // Returns the path of an "Include PATH" line, which has no pairs.
   const std::string& include() const { return include_; }
