@@ -189,7 +189,7 @@ class Copies(OnHosts):
         finished = self.launch(before=inside, command=("--no-python", "true"))
         left_out = re.findall(r"(?m)^toprun: .* --stage is left out: .*$", finished[0].err)
         self.assertEqual(len(left_out), 1, finished[0])
-        self.assertRegex(left_out[0], r"n\d: .*: this process runs in a chroot.*; so it is on n")
+        self.assertRegex(left_out[0], r"n\d: .*: toprun runs in a chroot.*; so it is on n")
 
     def test_two_jobs_at_once(self):
         both = self.agents(port=self.PORT) + self.agents(port=self.PORT + 1, hosts=("n0", "n3", "n2"))

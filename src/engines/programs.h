@@ -38,8 +38,9 @@ struct Ended {
 };
 
 // Runs salloc or srun on this terminal. The program has this process's stdin, stdout and process
-// group, and handles Ctrl-C itself until it ends. Its stderr output is shown at once, except error
-// lines before the word `grant`: the caller shows these. If `grant` is empty, all lines are shown.
+// group, and handles Ctrl-C itself until it ends. This function shows the program's stderr at once,
+// except error lines that come before the text in `grant`: the caller shows these. An empty `grant`
+// means that this function shows all lines.
 Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
                               std::string_view grant);
 

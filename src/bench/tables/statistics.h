@@ -14,8 +14,8 @@ namespace toprun::bench {
 // one sample, the cv is zero. Without samples, all values are zero.
 Times times_of(std::span<const double> microseconds);
 
-// Returns the smallest value that at least this share (0 … 1) of all values does not exceed. Needs
-// at least one value. Reorders the values.
+// Returns the smallest of the values for which at least `share` (0 … 1) of all values are equal or
+// smaller. Needs at least one value. Reorders the values.
 double quantile(std::vector<double>& values, double share);
 
 // Returns the median; for an even number of values, the mean of the two middle values. Needs at

@@ -33,8 +33,8 @@ constexpr std::array setup_flags = {
               .value = "FILE",
               .id = FlagId::base_python,
               .help = "Python that creates the environment",
-              .default_value = "the first Python of the list \"Which Python\" that exists once "
-                               "--modules are loaded"}),
+              .default_value = "once --modules are loaded, the first one that exists of the list "
+                               "\"Which Python\" below"}),
     of_setup({.name = "--system-site-packages",
               .id = FlagId::system_site_packages,
               .help = "Let the environment see the packages that are installed for the Python "

@@ -142,7 +142,7 @@ Result<LoginOrders> parse_login_orders(std::string_view text) {
     body.at("in_pod").get_to(orders.in_pod);
     body.at("kept_as").get_to(orders.kept_as);
     if (!orders.argv.empty()) return orders;
-    return fail("the launcher's instructions", "they contain no command line");
+    return fail("the launcher's instructions", "they do not contain the command line to run");
   } catch (const json::exception& error) {
     return fail("the launcher's instructions cannot be read", error.what());
   }

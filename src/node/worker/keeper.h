@@ -63,9 +63,9 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
-// Ends the agent's process at once. Writes pending messages, sends the exit code to the keeper, and
-// closes pipes and ports, which a process that cannot end would hold open. leave() also works
-// without a keeper.
+// Ends the agent's process at once. Writes pending messages, sends the exit code to the keeper,
+// closes pipes and ports, and exits. Pipes and ports are closed first, because a process that is
+// stuck in the kernel cannot exit and would keep them open. Also works without a keeper.
 [[noreturn]] void leave(int exit_code);
 
 // Called by `agent`: names the one folder that the keeper removes with its contents if the agent

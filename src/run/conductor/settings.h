@@ -89,7 +89,7 @@ struct Settings {
   bool others_come = false;             // more members will soon join by themselves
   std::vector<std::string> node_names;  // the engine's list; empty: there is no list
   bool each_comes_once = false;         // each node in node_names gets an agent only once
-  // The engine reuses a node's name only after the previous process with this name is gone.
+  // True if the engine starts a second agent with a node's name only after the first one is gone.
   bool names_are_unique = false;
   std::optional<std::string> master_addr;  // MASTER_ADDR for the workers, if the user set it
   bool colours = false;                    // the root's terminal shows colours

@@ -36,8 +36,7 @@ struct Record {
   std::string base_python = {};            // path of the Python that created the environment
   std::vector<std::string> modules = {};   // names as in LOADEDMODULES: "cuda/12.4"
   std::vector<std::string> packages = {};  // the requested packages and files
-  std::vector<std::string> asked = {};     // everything that was requested, for
-                                           // contents_differences()
+  std::vector<std::string> asked = {};     // everything that contents_differences() compares
   // The version of each imported module, "" if a module has no version.
   std::map<std::string, std::string> imports = {};
 };

@@ -21,7 +21,8 @@ class Reading {
 
   explicit Reading(const Record& record);
 
-  // Whether all pieces in a sample are in the page cache. Opens a few dozen files.
+  // Checks a few dozen pieces, evenly spread: true if all of these are in the page cache. Opens the
+  // files of these pieces.
   bool is_cached() const;
   // Reads pieces until all are taken, or until stop(). `thread`: the thread's number.
   void work(std::size_t thread);

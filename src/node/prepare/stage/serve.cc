@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t least_sent_by_kernel = std::size_t{64} << 10;
 
 std::unexpected<Error> stop_serving() {
-  return fail("the connection for a copy of --stage", "toprun closes it");
+  return fail("--stage: the connection to another agent", "the agents have nothing more to copy");
 }
 
 // Answers one connection.

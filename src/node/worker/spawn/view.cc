@@ -98,7 +98,7 @@ Outcome mount_inside(const Plan& plan) {
 std::unexpected<Error> explain(const Outcome& outcome, const std::string& path) {
   if (outcome.step == Step::root) {
     return fail("cannot make a mount that only the ranks see",
-                "this process runs in a chroot, and the ranks would leave it");
+                "toprun runs in a chroot, and such a mount would move the ranks out of the chroot");
   }
   if (outcome.step == Step::user_namespace || outcome.code == EPERM || outcome.code == EACCES) {
     return fail("cannot make a mount that only the ranks see", errno_text(outcome.code),
