@@ -307,6 +307,31 @@ class Logs(Queue):
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
 
+    def test_an_array_of_which_slurm_has_forgotten_a_task(self):
+        """Slurm forgets tasks one by one; their files are beside those of the others."""
+        folder = self.folder()
+        array = self.submit("-a", "1", "-N1", folder=folder,
+                            script=f"echo I am 1; until [ -e {folder}/go ]; do sleep 0.1; done")
+        self.in_state(f"{array}_1", "RUNNING")
+        (folder / f"{array}_0").mkdir()
+        (folder / f"{array}_0" / "n0.out").write_text("before\nI am 0\n")
+        report = {"schema": "toprun.report/1", "exit_code": 7, "attempts": []}
+        (folder / f"{array}_0" / "report.json").write_text(json.dumps(report))
+        lines = [f"{array}_0: I am 0", f"{array}_1: I am 1"]
+        cluster.wait_for(lambda: "I am 1" in self.toprun("logs", array).out, "its output")
+        self.assertEqual(self.toprun("logs", "-n", "1", array).out.splitlines(), lines)
+        status = self.toprun("status", array).out
+        self.assertRegex(status, rf"\Ajob {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
+        self.assertIn(f"\njob {array}_1 (wrap)", status)
+        following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
+        following.prints("I am 1")
+        (folder / "go").touch()
+        followed = following.wait(40)
+        self.assertEqual((followed.code, sorted(followed.out.splitlines())), (7, lines), followed)
+        self.assertEqual(followed.err.splitlines()[-2:], [
+            f"toprun: job {array}_0: failed, exit code 7 (from its files; Slurm has forgotten it)",
+            f"toprun: job {array}_1: ended with exit code 0"])
+
     def test_a_run_before_a_requeue_may_have_been_on_more_nodes(self):
         folder = self.folder()
         job = self.submit("-N1", folder=folder, script="true")

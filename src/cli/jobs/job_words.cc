@@ -319,6 +319,10 @@ JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
     return {exit_code_of(job).value_or(exit_failure), summary_of(known).words};
   }
   known.job.reset();
+  return ending_by_files(queue, known);
+}
+
+JobEnding ending_by_files(const Queue& queue, const KnownJob& known) {
   const JobSummary what = summary_of(known);
   return {
       what.exit_code.value_or(exit_failure),

@@ -59,17 +59,20 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, jobs::FoundQueue
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
-      found.push_back({job.id, job, *files, jobs.size() > 1 ? job.id : std::string(),
+      found.push_back({job.id, job, *files, std::string(),
                        job.nodes > 1 || jobs::node_files(*files).size() > 1});
     }
   }
-  if (!found.empty()) return found;
-  const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
-  if (left.empty()) return nothing_found(id, jobs, queue);
+  const auto left = found.empty() ? jobs::search_files(id.text, jobs::likely_folders(jobs))
+                                  : jobs::forgotten_tasks(**queue, id, jobs);
   for (const jobs::FoundFiles& job : left) {
-    found.push_back({job.id, std::nullopt, job.files, left.size() > 1 ? job.id : std::string(),
-                     jobs::has_several_nodes(job.files)});
+    found.push_back(
+        {job.id, std::nullopt, job.files, std::string(), jobs::has_several_nodes(job.files)});
   }
+  if (found.empty()) return nothing_found(id, jobs, queue);
+  std::ranges::stable_sort(found, natural_less, &Found::id);
+  const bool are_several = std::max(found.size(), jobs.size()) > 1;
+  for (Found& one : found) one.label = are_several ? one.id : std::string();
   return found;
 }
 
