@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engines/engine.h"
@@ -37,7 +38,7 @@ struct CommandEnd {
   int exit_code = 0;
   // The last part of its stderr, unchanged; empty if its stderr does not pass through this process.
   std::string said = {};
-  bool was_to_end = false;  // this process received a signal to end
+  std::optional<int> asked_by = {};  // the first signal to end that this process received
 };
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. For each signal
