@@ -290,6 +290,24 @@ class Logs(Queue):
                                        "within 3.0 s; .*; toprun still follows the job and tries again$")
         self.assertIn("toprun: the engine answers again\n", finished.err)
 
+    def test_one_rank_of_a_job_that_has_not_begun(self):
+        job = self.submit("-H")
+        for choice in ("--rank", "1"), ("--node", "n1"):
+            finished = self.toprun("logs", job, *choice)
+            self.assertEqual((finished.code, finished.out), (0, ""), finished)
+            self.assertRegex(finished.err, rf"^toprun: job {job} has printed nothing yet: waiting; its output will be in ")
+
+    def test_ranks_of_mpirun_cannot_be_looked_at(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        (folder / job).mkdir()
+        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun --launcher=mpirun train.py\n")
+        for verb in "top", "stacks":
+            self.assert_refused(self.toprun(verb, job), 1,
+                                rf"mpirun starts this job's ranks \(--launcher mpirun\), and toprun {verb} sees only ranks "
+                                rf"that toprun starts; toprun logs -f {job} shows their output$")
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
@@ -715,7 +733,8 @@ class WithoutAnEngine(support.TestCase):
     def test_status_calls_the_advice_as_the_failure_report_does(self):
         kept = self.folder() / "logs/24"
         kept.mkdir(parents=True)
-        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3"}
+        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3",
+                 "last_output": ["one", "no more data"]}
         (kept / "report.json").write_text(json.dumps({
             "schema": "toprun.report/1", "exit_code": 1,
             "attempts": [{"attempt": 0, "cause": cause,
@@ -724,6 +743,7 @@ class WithoutAnEngine(support.TestCase):
         self.assert_ok(told)
         self.assertTrue(told.out.endswith("  next       see x.py, line 3\n             toprun logs 24\n"), told)
         self.assertRegex(told.out, r"(?m)^  attempt 0  rank 0 on n0 ended with exit code 1\n"
+                                   r"  last line  no more data\n"
                                    r"             n2 was lost at .*: it was silent$")
 
     def test_the_logs_of_one_node_need_no_name_in_front(self):

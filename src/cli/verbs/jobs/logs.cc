@@ -138,6 +138,16 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
   return shown;
 }
 
+// Whether the chosen files may still come: no job has begun, or toprun has not begun in any job of
+// `toprun submit`.
+bool is_too_early(const std::vector<Found>& all, const jobs::LogChoice& choice) {
+  return !choice.takes_all() && std::ranges::all_of(all, [](const Found& found) {
+    if (!found.job || has_ended(found.job->state) || found.job->restarts > 0) return false;
+    if (found.job->state == engines::JobState::pending) return true;
+    return jobs::read_story(found.files.folder).submitted && !jobs::is_there(found.files.report());
+  });
+}
+
 void say_why_nothing(const LogsOptions& options, const engines::JobId& id, jobs::FoundQueue& queue,
                      const jobs::JobFiles& files) {
   const auto known = jobs::find_known(id, queue);
@@ -221,6 +231,10 @@ Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
   const auto all = TRY(find_files(id, queue));
   if (has_engine && !queue)
     say(fmt::format("{}; the output is from the job's files", queue.error().line()));
+  if (is_too_early(all, options.choice)) {
+    say_why_nothing(options, id, queue, all.front().files);
+    return 0;
+  }
   const auto shown = TRY(show_all(all, options));
   if (shown == 0) {
     say_why_nothing(options, id, queue, all.front().files);

@@ -22,6 +22,7 @@
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
+#include "observe/report/report.h"
 #include "observe/web/address_file.h"
 
 namespace toprun::cli {
@@ -266,6 +267,13 @@ std::string cause_text(const model::AttemptRecord& attempt,
   return is_shown ? "the job hung, as above" : model::short_text(*attempt.cause);
 }
 
+// What the rank at fault printed last, if nothing else says why it ended itself.
+std::string line_of_failed(const model::Cause& cause) {
+  const bool is_known = !cause.message.empty() || cause.kind != model::CauseKind::exit;
+  const auto lines = is_known ? std::vector<std::string>() : report::last_lines_of(cause);
+  return lines.empty() ? std::string() : lines.back();
+}
+
 // `name`: for commands, quoted for a shell; empty: the job has none.
 std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::string_view name) {
   if (run.attempts.empty()) return {};
@@ -282,6 +290,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   for (const model::AttemptRecord& attempt : run.attempts) {
     std::string label = fmt::format("attempt {}", attempt.attempt);
     if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    if (attempt.cause && !runs) out += row("last line", line_of_failed(*attempt.cause));
     for (const model::FailedToo& some : attempt.failed_too) {
       if (!some.ranks.empty()) out += row(std::exchange(label, ""), failed_too_text(some));
     }
