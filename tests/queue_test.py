@@ -811,6 +811,11 @@ class WithoutAnEngine(support.TestCase):
                         finished = self.toprun(verb, job, env={"PATH": str(folder)}, cwd=folder)
                         self.assertEqual(finished.code, 1, finished)
                         self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}")
+        (folder / "kubectl").write_text(f"#!/bin/sh\n{programs['kubectl']}\n")
+        (folder / "kubectl").chmod(0o755)
+        finished = self.toprun("status", "wait1", env={"PATH": str(folder), "TOPRUN_ON": "kubernetes"}, cwd=folder)
+        self.assert_one_line(finished, "job wait1: kubectl knows no cluster here .*set KUBECONFIG")
+        (folder / "kubectl").unlink()
         finished = self.toprun("run", "--in", "wait1", "--no-python", "true", env={"PATH": str(folder)}, cwd=folder)
         self.assert_one_line(finished, "neither runai nor kubectl is in PATH; .*")
 
