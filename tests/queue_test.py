@@ -558,6 +558,17 @@ class Words(Queue):
             {"schema": "toprun.report/1", "exit_code": 0, "attempts": []}))
         told = self.toprun("jobs", "--recent", cwd=folder)
         self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended$")
+        named = {"schema": "toprun.report/1", "exit_code": 0, "attempts": [], "job": "slurm.x.999996.0", "title": "mine",
+                 "started": "2126-11-28T05:20:30.000Z", "ended": "2126-11-28T05:20:30.000Z"}
+        (folder / "logs" / "999996").mkdir()
+        (folder / "logs" / "999996" / "report.json").write_text(json.dumps(named))
+        (folder / "slurm-999995.out").write_text("toprun: script gone.py: No such file or directory\n"
+                                                 "srun: error: n0: task 0: Exited with exit code 2\n")
+        (folder / "loss.999994.out").write_text("no job's\n")
+        told = self.toprun("jobs", "--recent", cwd=folder)
+        self.assertRegex(told.out, r"(?m)^ *999996  mine  .* 0  ended$")
+        self.assertRegex(told.out, r"(?m)^ *999995  - .* -  it is not known how it ended; its output ends with: script gone.py: ")
+        self.assertNotIn("999994", told.out)
         followed = self.toprun("logs", "-f", "999999", cwd=folder)
         self.assertEqual(followed.code, 1, followed)
         self.assertIn(f"job 999999 (t): {cause}, 20", followed.err)
@@ -745,6 +756,18 @@ class WithoutAnEngine(support.TestCase):
         self.assertRegex(told.out, r"(?m)^  attempt 0  rank 0 on n0 ended with exit code 1\n"
                                    r"  last line  no more data\n"
                                    r"             n2 was lost at .*: it was silent$")
+
+    def test_the_path_of_a_report_beside_a_story_tells_who_cancelled_the_job(self):
+        kept = self.folder() / "logs/24"
+        kept.mkdir(parents=True)
+        (kept / "story.jsonl").write_text('{"act":"cancelled","at":"2026-11-28T05:21:30.000Z","by":"ada"}\n')
+        (kept / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": None, "attempts": [{"attempt": 0}],
+                                                      "started": "2026-11-28T05:20:30.000Z"}))
+        for words in (kept, "/"), (kept / "report.json", "/"), ("logs/24/report.json", kept.parent.parent):
+            told = self.toprun("status", words[0], env={"PATH": "/nowhere"}, cwd=words[1])
+            self.assert_ok(told)
+            self.assertRegex(told.out, r"(?m)^  cancelled  by ada, 2026-11-28 \d\d:21:30$")
+            self.assertRegex(told.out, r"(?m)^  run        attempt 0: was waiting for nodes when last reported")
 
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()

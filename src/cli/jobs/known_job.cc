@@ -184,7 +184,7 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
   std::string log_dir;
   for (const Job& job : jobs) {
     if (id.number.empty() || !id.task.empty() || job.array != id.number) return {};
-    const auto tasks = parse_tasks(job.task);
+    const auto tasks = job.task.empty() ? TaskNumbers() : parse_tasks(job.task);
     if (!tasks) return {};  // Slurm has shortened the list of those that wait
     known = all_tasks(known, *tasks);
     if (!log_dir.empty()) continue;

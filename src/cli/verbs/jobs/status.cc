@@ -157,9 +157,9 @@ std::string run_text(const model::RunRecord& run, bool job_has_ended) {
   } else if (last.interrupted && !last.ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
-    text += jobs::phase_words(last);
     const auto updated = model::if_known(model::updated_at(run));
-    if (updated) text += fmt::format(" (last reported at {})", time_text(*updated));
+    text += fmt::format("was {} when last reported{}", jobs::phase_words(last),
+                        updated ? " at " + time_text(*updated) : "");
   } else {
     text += last.ended ? "this attempt is over, and another one follows" : jobs::phase_words(last);
   }
@@ -479,6 +479,16 @@ std::string run_times_text(const model::RunRecord& run) {
   return fmt::format("{} ({})", span, duration_text(*ended - *started));
 }
 
+// "by alice at 06:04:10", if the report is in a job's folder, whose story tells it.
+std::string cancellation_text(const std::string& path, const model::RunRecord& run) {
+  const auto job = jobs::files_at(std::filesystem::absolute(path).string());
+  if (!job) return {};
+  const jobs::JobStory story = jobs::read_story(job->files.folder);
+  const auto* const cancel = jobs::cancel_since(story, run.started);
+  return cancel == nullptr ? std::string()
+                           : fmt::format("by {}, {}", cancel->by, time_text(cancel->at));
+}
+
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
   auto found = jobs::read_report(path);
@@ -498,6 +508,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
   const bool is_heard = root.state == RootLook::State::runs;
   text += '\n' + row("program", program_text(run)) + row("times", run_times_text(run)) +
+          row("cancelled", cancellation_text(path, run)) +
           run_rows(run, !is_heard, jobs::id_word(path));
   // What the file said last, where the root cannot be asked.
   if (root.state == RootLook::State::unknown && run.gathering) {
