@@ -443,7 +443,7 @@ class Logs(Queue):
         os.rename(folder / job, old)
         status = self.toprun("status", "999999", cwd=folder)
         self.assert_ok(status)
-        self.assertRegex(status.out, r"\Ajob 999999: ended with exit code 0, 20\d\d-\S+ \S+ → \S+ "
+        self.assertRegex(status.out, r"\Ajob 999999 \(job\.sh\): ended with exit code 0, 20\d\d-\S+ \S+ → \S+ "
                                      r"\(from its files; Slurm has forgotten it\)\n")
         self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
         logs = self.toprun("logs", "999999", cwd=folder.parent)
@@ -559,7 +559,8 @@ class Words(Queue):
         told = self.toprun("jobs", "--recent", cwd=folder)
         self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended$")
         named = {"schema": "toprun.report/1", "exit_code": 0, "attempts": [], "job": "slurm.x.999996.0", "title": "mine",
-                 "started": "2126-11-28T05:20:30.000Z", "ended": "2126-11-28T05:20:30.000Z"}
+                 "started": "2126-11-28T05:20:30.000Z", "ended": "2126-11-28T05:20:30.000Z",
+                 "updated": "2126-11-28T05:20:30.000Z"}
         (folder / "logs" / "999996").mkdir()
         (folder / "logs" / "999996" / "report.json").write_text(json.dumps(named))
         (folder / "slurm-999995.out").write_text("toprun: script gone.py: No such file or directory\n"
