@@ -334,9 +334,11 @@ class ViaMpirun(MpiCase):
         os.kill(next(pid for pid, line in run.processes().items() if line.startswith(f"{TOPRUN} --launcher")),
                 signal.SIGTERM)
         finished = run.wait(40)
-        self.assertNotEqual(finished.code, 0, finished)
+        self.assertEqual(finished.code, 143, finished)
         self.assertIn("RuntimeError: asked to end", finished.err)
-        self.assertIsNone(json.loads(report.read_text())["attempts"][-1]["cause"], finished)
+        self.assertRegex(finished.err, r"(?m)^toprun: .* interrupted by SIGTERM, exit code 143$")
+        cause = json.loads(report.read_text())["attempts"][-1]["cause"]
+        self.assertEqual((cause["kind"], cause["signal"]), ("interrupted", 15), finished)
         self.assert_nothing_left(run)
 
     def test_a_script_that_needs_torchrun_s_variables_is_told_what_sets_them(self):
@@ -410,6 +412,7 @@ class ViaMpirun(MpiCase):
         self.assert_ok(finished)
         self.assertRegex(finished.out, r"(?m)^ranks +\S*mpirun.* -n 4 --hostfile HOSTS --map-by seq")
         self.assertRegex(finished.out, r"(?m)^HOSTS +n1 n1 n0 n0$")
+        self.assertRegex(finished.out, r"(?m)^engine +\S+: mpirun starts every rank, without agents$")
 
     def test_a_host_that_is_lost(self):
         folder = self.folder()

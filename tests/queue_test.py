@@ -290,6 +290,24 @@ class Logs(Queue):
                                        "within 3.0 s; .*; toprun still follows the job and tries again$")
         self.assertIn("toprun: the engine answers again\n", finished.err)
 
+    def test_one_rank_of_a_job_that_has_not_begun(self):
+        job = self.submit("-H")
+        for choice in ("--rank", "1"), ("--node", "n1"):
+            finished = self.toprun("logs", job, *choice)
+            self.assertEqual((finished.code, finished.out), (0, ""), finished)
+            self.assertRegex(finished.err, rf"^toprun: job {job} has printed nothing yet: waiting; its output will be in ")
+
+    def test_ranks_of_mpirun_cannot_be_looked_at(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        (folder / job).mkdir()
+        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun --launcher=mpirun train.py\n")
+        for verb in "top", "stacks":
+            self.assert_refused(self.toprun(verb, job), 1,
+                                rf"mpirun starts this job's ranks \(--launcher mpirun\), and toprun {verb} sees only ranks "
+                                rf"that toprun starts; toprun logs -f {job} shows their output$")
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
@@ -306,6 +324,31 @@ class Logs(Queue):
         self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_{task}" for task in tasks])
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
+
+    def test_an_array_of_which_slurm_has_forgotten_a_task(self):
+        """Slurm forgets tasks one by one; their files are beside those of the others."""
+        folder = self.folder()
+        array = self.submit("-a", "1", "-N1", folder=folder,
+                            script=f"echo I am 1; until [ -e {folder}/go ]; do sleep 0.1; done")
+        self.in_state(f"{array}_1", "RUNNING")
+        (folder / f"{array}_0").mkdir()
+        (folder / f"{array}_0" / "n0.out").write_text("before\nI am 0\n")
+        report = {"schema": "toprun.report/1", "exit_code": 7, "attempts": []}
+        (folder / f"{array}_0" / "report.json").write_text(json.dumps(report))
+        lines = [f"{array}_0: I am 0", f"{array}_1: I am 1"]
+        cluster.wait_for(lambda: "I am 1" in self.toprun("logs", array).out, "its output")
+        self.assertEqual(self.toprun("logs", "-n", "1", array).out.splitlines(), lines)
+        status = self.toprun("status", array).out
+        self.assertRegex(status, rf"\Ajob {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
+        self.assertIn(f"\njob {array}_1 (wrap)", status)
+        following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
+        following.prints("I am 1")
+        (folder / "go").touch()
+        followed = following.wait(40)
+        self.assertEqual((followed.code, sorted(followed.out.splitlines())), (7, lines), followed)
+        self.assertEqual(followed.err.splitlines()[-2:], [
+            f"toprun: job {array}_0: failed, exit code 7 (from its files; Slurm has forgotten it)",
+            f"toprun: job {array}_1: ended with exit code 0"])
 
     def test_a_run_before_a_requeue_may_have_been_on_more_nodes(self):
         folder = self.folder()
@@ -400,7 +443,7 @@ class Logs(Queue):
         os.rename(folder / job, old)
         status = self.toprun("status", "999999", cwd=folder)
         self.assert_ok(status)
-        self.assertRegex(status.out, r"\Ajob 999999: ended with exit code 0, 20\d\d-\S+ \S+ → \S+ "
+        self.assertRegex(status.out, r"\Ajob 999999 \(job\.sh\): ended with exit code 0, 20\d\d-\S+ \S+ → \S+ "
                                      r"\(from its files; Slurm has forgotten it\)\n")
         self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
         logs = self.toprun("logs", "999999", cwd=folder.parent)
@@ -515,6 +558,18 @@ class Words(Queue):
             {"schema": "toprun.report/1", "exit_code": 0, "attempts": []}))
         told = self.toprun("jobs", "--recent", cwd=folder)
         self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended$")
+        named = {"schema": "toprun.report/1", "exit_code": 0, "attempts": [], "job": "slurm.x.999996.0", "title": "mine",
+                 "started": "2126-11-28T05:20:30.000Z", "ended": "2126-11-28T05:20:30.000Z",
+                 "updated": "2126-11-28T05:20:30.000Z"}
+        (folder / "logs" / "999996").mkdir()
+        (folder / "logs" / "999996" / "report.json").write_text(json.dumps(named))
+        (folder / "slurm-999995.out").write_text("toprun: script gone.py: No such file or directory\n"
+                                                 "srun: error: n0: task 0: Exited with exit code 2\n")
+        (folder / "loss.999994.out").write_text("no job's\n")
+        told = self.toprun("jobs", "--recent", cwd=folder)
+        self.assertRegex(told.out, r"(?m)^ *999996  mine  .* 0  ended$")
+        self.assertRegex(told.out, r"(?m)^ *999995  - .* -  it is not known how it ended; its output ends with: script gone.py: ")
+        self.assertNotIn("999994", told.out)
         followed = self.toprun("logs", "-f", "999999", cwd=folder)
         self.assertEqual(followed.code, 1, followed)
         self.assertIn(f"job 999999 (t): {cause}, 20", followed.err)
@@ -690,7 +745,8 @@ class WithoutAnEngine(support.TestCase):
     def test_status_calls_the_advice_as_the_failure_report_does(self):
         kept = self.folder() / "logs/24"
         kept.mkdir(parents=True)
-        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3"}
+        cause = {"kind": "exit", "what": "rank 0 on n0 ended with exit code 1", "message": "", "next": "see x.py, line 3",
+                 "last_output": ["one", "no more data"]}
         (kept / "report.json").write_text(json.dumps({
             "schema": "toprun.report/1", "exit_code": 1,
             "attempts": [{"attempt": 0, "cause": cause,
@@ -699,7 +755,20 @@ class WithoutAnEngine(support.TestCase):
         self.assert_ok(told)
         self.assertTrue(told.out.endswith("  next       see x.py, line 3\n             toprun logs 24\n"), told)
         self.assertRegex(told.out, r"(?m)^  attempt 0  rank 0 on n0 ended with exit code 1\n"
+                                   r"  last line  no more data\n"
                                    r"             n2 was lost at .*: it was silent$")
+
+    def test_the_path_of_a_report_beside_a_story_tells_who_cancelled_the_job(self):
+        kept = self.folder() / "logs/24"
+        kept.mkdir(parents=True)
+        (kept / "story.jsonl").write_text('{"act":"cancelled","at":"2026-11-28T05:21:30.000Z","by":"ada"}\n')
+        (kept / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": None, "attempts": [{"attempt": 0}],
+                                                      "started": "2026-11-28T05:20:30.000Z"}))
+        for words in (kept, "/"), (kept / "report.json", "/"), ("logs/24/report.json", kept.parent.parent):
+            told = self.toprun("status", words[0], env={"PATH": "/nowhere"}, cwd=words[1])
+            self.assert_ok(told)
+            self.assertRegex(told.out, r"(?m)^  cancelled  by ada, 2026-11-28 \d\d:21:30$")
+            self.assertRegex(told.out, r"(?m)^  run        attempt 0: was waiting for nodes when last reported")
 
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
@@ -766,6 +835,11 @@ class WithoutAnEngine(support.TestCase):
                         finished = self.toprun(verb, job, env={"PATH": str(folder)}, cwd=folder)
                         self.assertEqual(finished.code, 1, finished)
                         self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}")
+        (folder / "kubectl").write_text(f"#!/bin/sh\n{programs['kubectl']}\n")
+        (folder / "kubectl").chmod(0o755)
+        finished = self.toprun("status", "wait1", env={"PATH": str(folder), "TOPRUN_ON": "kubernetes"}, cwd=folder)
+        self.assert_one_line(finished, "job wait1: kubectl knows no cluster here .*set KUBECONFIG")
+        (folder / "kubectl").unlink()
         finished = self.toprun("run", "--in", "wait1", "--no-python", "true", env={"PATH": str(folder)}, cwd=folder)
         self.assert_one_line(finished, "neither runai nor kubectl is in PATH; .*")
 

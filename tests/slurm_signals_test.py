@@ -192,7 +192,7 @@ class Notices(SignalCase):
                          (124, "time_limit"))
         self.assertRegex(finished.err.splitlines()[-1],
                          rf"toprun: job {id}: ended by Slurm, exit code 124: the job reached its "
-                         r"time limit of 00:01:00 \(--time\)")
+                         r"time limit of 1:00 \(--time\)")
 
     def test_a_run_that_slurm_kills_within_its_grace_has_told_of_the_signal(self):
         """Slurm's SIGKILL comes to toprun itself: the report was written before."""

@@ -485,7 +485,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
             self.assertRegex(finished.err.splitlines()[-1],
                              r"^toprun: .* → .*: 3 hosts, lost the connection to n0, .*, exit code 1$")
             asked = self.launch_verb("status", report).out
-            self.assertRegex(asked, r"running \(last reported at \S+ \S+\); 3 ranks on 3 nodes\n")
+            self.assertRegex(asked, r"was running when last reported at \S+ \S+; 3 ranks on 3 nodes\n")
             self.assertRegex(asked, r"\n  root       n0 cannot be asked: .*timed out")
         finally:
             self.cluster.join("n0")

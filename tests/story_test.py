@@ -308,6 +308,21 @@ class OfMpi(submitting.SubmitCase):
         self.assertRegex(self.login(TOPRUN, "status", FORGOTTEN, cwd=folder).out,
                          rf"\Ajob {FORGOTTEN} \(mpi\): {how}, 20\d\d-.* → ")
 
+    def test_a_job_of_mpirun_that_is_cancelled(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "--no-python",
+                            "sh", "-c", "touch $OMPI_COMM_WORLD_RANK; exec sleep 100", cwd=folder)
+        self.wait_for_job(id, lambda: (folder / "0").exists() and (folder / "1").exists(), "its ranks run", 30)
+        top = self.login(TOPRUN, "top", id, cwd=folder)
+        self.assertEqual(top.code, 1, top)
+        self.assert_one_line(top, r".*mpirun starts this job's ranks \(--launcher mpirun\), and toprun top sees only .*")
+        self.assert_ok(self.login(TOPRUN, "cancel", id, cwd=folder))
+        followed = self.login(TOPRUN, "logs", "-f", id, cwd=folder)
+        self.assertEqual(followed.code, 143, followed)
+        self.assertRegex(followed.out, r"(?m)^toprun: .* interrupted by SIGTERM, exit code 143$")
+        self.assertRegex(followed.err, rf"(?m)^toprun: job {id}: cancelled by ")
+        self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out, rf"(?m)^ *{id}  mpi  .* 143  cancelled by ")
+
     def test_a_job_of_mpirun_tells_the_exception_that_it_ended_with(self):
         folder = self.folder()
         (folder / "train.py").write_text("import os\nprint(os.environ['RANK'])\n")

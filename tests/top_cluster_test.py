@@ -127,6 +127,16 @@ class Waiting(submitting.SubmitCase):
         self.assertIn("2 ranks: 1 failed, 1 stopped", shown)
         self.assertRegex(shown.replace("\n", " "), "the job has ended: failed.*rank 1 on n0 ended with exit code 7")
 
+    def test_of_a_job_that_ends_before_a_first_look_its_last_state(self):
+        folder = self.folder()
+        id = self.submitted("--slurm-arg=--hold", "-N", "1", "--nproc-per-node", "1", "--no-python", "sh", "-c", "exit 7",
+                            cwd=folder)
+        screen = self.top(folder, id)
+        screen.expect(f"job {id} waits")
+        self.assert_ok(self.login("scontrol", "release", id))
+        shown = screen.expect("code 0")
+        self.assertRegex(shown.replace("\n", " "), "the job has ended: failed.*rank 0 on n0 ended with exit code 7")
+
     def test_without_a_terminal_it_is_refused(self):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)

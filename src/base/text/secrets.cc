@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 6> secret_parts = {"SECRET",     "PASSWOR
                                                           "PASSPHRASE", "CREDENTIAL", "WEBHOOK"};
 // A word of a name that is one of these, or ends with the first two: HF_TOKEN, MYAPIKEY, DB_PASS.
 constexpr std::array<std::string_view, 2> secret_ends = {"TOKEN", "KEY"};
+// Words of English that only end as secrets do.
+constexpr std::array<std::string_view, 6> plain_words = {"MONKEY", "DONKEY", "TURKEY",
+                                                         "HOCKEY", "JOCKEY", "WHISKEY"};
 constexpr std::array<std::string_view, 14> secret_words = {
     "PASS", "PAT", "JWT", "BEARER", "SAS", "PSK", "COOKIE", "AUTH",
     // Short names of passwords. As an end of a word PW would be in too many others (NUM_GPW, RPW).
@@ -67,6 +70,7 @@ std::string capitals(std::string_view name) {
 
 bool is_secret_word(std::string_view word) {
   const auto ends = [&](std::string_view end) { return word.ends_with(end); };
+  if (is_among(plain_words, word)) return false;
   return is_among(secret_words, word) || std::ranges::any_of(secret_ends, ends);
 }
 

@@ -17,6 +17,7 @@
 #include "cli/jobs/job_output.h"
 #include "cli/jobs/job_watch.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/jobs/waiting.h"
 
 namespace toprun::jobs {
@@ -143,11 +144,16 @@ std::optional<int> code_in_report(const engines::Queue& queue, const Job& job) {
 }
 
 // Says how each ended and gives the highest code.
-int tell_the_ends(const engines::Queue& queue, const JobsById& jobs, const Setups& setups,
+int tell_the_ends(const engines::Queue& queue, const JobsById& jobs,
+                  const std::vector<FoundFiles>& forgotten, const Setups& setups,
                   const Style& style) {
+  std::map<std::string, JobEnding, NaturalOrder> endings;
+  for (const auto& [id, job] : jobs) endings[id] = ending_of(queue, job, setups);
+  for (const FoundFiles& task : forgotten) {
+    endings[task.id] = ending_by_files(queue, forgotten_job(task));
+  }
   int highest = 0;
-  for (const auto& [id, job] : jobs) {
-    const JobEnding ending = ending_of(queue, job, setups);
+  for (const auto& [id, ending] : endings) {
     say_block(end_line(id, ending, style));
     highest = std::max(highest, ending.exit_code);
   }
@@ -160,8 +166,13 @@ class Follower {
   Follower(std::shared_ptr<const engines::Queue> queue, const engines::JobId& id,
            const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups,
            const Style& style)
-      : queue_(queue), id_(id), setups_(setups), style_(style), jobs_(queue, id, std::move(jobs)) {
-    if (choice) output_.emplace(*queue_, *choice);
+      : queue_(queue),
+        id_(id),
+        setups_(setups),
+        style_(style),
+        forgotten_(forgotten_tasks(*queue, id, jobs)),
+        jobs_(queue, id, std::move(jobs)) {
+    if (choice) output_.emplace(*queue_, *choice, forgotten_);
   }
 
   int run() {
@@ -215,20 +226,21 @@ class Follower {
   // Once more, after a while where a network file system may show things late. Unset: there was
   // more.
   std::optional<int> finish() {
-    if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
+    if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), forgotten_, setups_, style_);
     if (!output_->is_local()) std::this_thread::sleep_for(last_words);
     const auto late = show();
     if (!late) return exit_failure;
     if (*late) return std::nullopt;
     if (!output_->show_rests()) return exit_failure;
     if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
-    return tell_the_ends(*queue_, jobs_.jobs(), setups_, style_);
+    return tell_the_ends(*queue_, jobs_.jobs(), forgotten_, setups_, style_);
   }
 
   std::shared_ptr<const engines::Queue> queue_;
   const engines::JobId id_;
   const Setups& setups_;
   const Style style_;
+  const std::vector<FoundFiles> forgotten_;  // since before the first query
   JobWatch jobs_;
   std::optional<JobOutput> output_;
   FolderWatch folders_;

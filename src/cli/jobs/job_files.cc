@@ -65,6 +65,13 @@ std::string id_in(std::string_view name, std::string_view id) {
   return task.empty() || is_task ? std::string(name) : std::string();
 }
 
+// The id of these tasks of an array: "9_3", "9_[3-4]".
+std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks) {
+  const std::string text = tasks_text(tasks);
+  return tasks.size() == 1 ? fmt::format("{}_{}", array, text)
+                           : fmt::format("{}_[{}]", array, text);
+}
+
 // Tasks that left nothing of their own: their array's story tells that they were cancelled.
 void add_cancelled_tasks(const fs::path& log_dir, const engines::JobId& array,
                          std::vector<FoundFiles>& found) {
@@ -79,8 +86,7 @@ void add_cancelled_tasks(const fs::path& log_dir, const engines::JobId& array,
     if (own) tasks = tasks_without(tasks, *own);
   }
   if (tasks.empty()) return;
-  const std::string text = tasks_text(tasks);
-  const std::string id = start + (tasks.size() == 1 ? text : "[" + text + "]");
+  const std::string id = id_of_tasks(array.number, tasks);
   found.push_back({id, {{}, (log_dir / id).string()}});
 }
 
@@ -311,6 +317,13 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   });
 }
 
+bool has_mpirun_ranks(const JobFiles& files) {
+  const auto script = read_plain_file(fs::path(files.folder) / script_name, max_script_bytes);
+  return std::ranges::any_of(split(script.value_or(""), '\n'), [](std::string_view line) {
+    return line.starts_with("exec ") && line.contains(" --launcher=mpirun ");
+  });
+}
+
 std::string built_in(const std::string& folder) {
   constexpr std::string_view start = "#SBATCH --chdir=";
   const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
@@ -330,6 +343,26 @@ std::string built_in(const std::string& folder) {
 
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id) {
   return found_in(fs::path(folder).parent_path(), id);
+}
+
+std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::string& array,
+                                    const TaskNumbers& known) {
+  std::vector<FoundFiles> others;
+  for (FoundFiles& found : found_in(log_dir, array)) {
+    const auto tasks =
+        parse_tasks(std::string_view(found.id)
+                        .substr(array.size())
+                        .substr(std::min<std::size_t>(1, found.id.size() - array.size())));
+    if (!tasks) continue;  // the array's own folder
+    const TaskNumbers rest = tasks_without(*tasks, known);
+    if (rest.empty()) continue;
+    if (rest != *tasks) {
+      found.id = id_of_tasks(array, rest);
+      found.files.folder = (fs::path(log_dir) / found.id).string();
+    }
+    others.push_back(std::move(found));
+  }
+  return others;
 }
 
 std::optional<FoundFiles> files_at(const std::string& path) {

@@ -63,8 +63,17 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // (--redirects), and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
+// Whether, according to the job's script, mpirun starts the ranks (--launcher mpirun), without
+// toprun's agents.
+bool has_mpirun_ranks(const JobFiles& files);
+
 // Returns the files of jobs with this id whose folders are beside the job folder `folder`.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
+
+// Returns the files of this array's tasks in the folder of log files, without the tasks in `known`,
+// in natural order.
+std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::string& array,
+                                    const std::vector<std::int64_t>& known);
 
 // Returns the files of the job that a path names: its own folder (LOGDIR/ID) or report.json in it.
 // nullopt: the path does not exist, has no slash (it may be an id), or names something else.

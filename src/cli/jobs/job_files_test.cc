@@ -55,6 +55,28 @@ TEST(JobFiles, TheTasksOfAnArrayThatRanElsewhereAreLeftOut) {
   EXPECT_FALSE(log_files(tasks, {{}, "n7"}));
 }
 
+TEST(JobFiles, TasksOfAnArrayThatTheEngineDoesNotKnow) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/12/job.sbatch");
+  write(top + "/12/story.jsonl",
+        R"({"act":"cancelled","tasks":"4-6","by":"a","at":"2026-11-30T10:00:00Z"})");
+  for (const char* name : {"train.12_0.out", "12_0/n1.out", "12_2/n0.out", "slurm-12_10.out",
+                           "120_1/n0.out", "12_3/notes.txt"}) {
+    write(folder.path() / name);
+  }
+  const auto ids = [&](const std::vector<std::int64_t>& known) {
+    std::vector<std::string> all;
+    for (const FoundFiles& found : other_tasks(top, "12", known)) all.push_back(found.id);
+    return join(all, " ");
+  };
+  EXPECT_EQ(ids({}), "12_0 12_2 12_10 12_[4-6]");
+  EXPECT_EQ(ids({1, 2, 6}), "12_0 12_10 12_[4-5]");
+  EXPECT_EQ(ids({0, 2, 4, 6, 10}), "12_5");
+  EXPECT_EQ(other_tasks(top, "12", {0, 2, 4, 6, 10})[0].files.folder, top + "/12_5");
+  EXPECT_EQ(ids({0, 2, 4, 5, 6, 10}), "");
+}
+
 TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
   const TemporaryFolder folder;
   const std::string top = folder.path();

@@ -41,9 +41,9 @@ bool may_come(const Job& job, const LogChoice& choice, const Error& missing) {
 
 }  // namespace
 
-std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool several_nodes,
+std::string JobOutput::prefix_of(const std::string& id, const LogFile& file, bool several_nodes,
                                  bool several_jobs) const {
-  std::string label = several_jobs ? job.id : std::string();
+  std::string label = several_jobs ? id : std::string();
   // A choice of one rank or node, or a job of one, needs no name in front of each line.
   if (!file.label.empty() && choice_.takes_all() && several_nodes) {
     label += (label.empty() ? "" : " ") + file.label;
@@ -51,13 +51,13 @@ std::string JobOutput::prefix_of(const Job& job, const LogFile& file, bool sever
   return label.empty() ? label : label + ": ";
 }
 
-void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool several_nodes,
+void JobOutput::add(const std::string& id, const LogFile& file, Lines lines, bool several_nodes,
                     bool several_jobs) {
   if (tails_.contains(file.path)) return;
-  const std::string prefix = prefix_of(job, file, several_nodes, several_jobs);
+  const std::string prefix = prefix_of(id, file, several_nodes, several_jobs);
   LogTail::LineFilter filter;
   if (lines == Lines::each_once) {
-    Remainder& remainder = remainders_[job.id];
+    Remainder& remainder = remainders_[id];
     filter = file.label.empty() ? remainder.engine_lines(prefix) : remainder.host_lines();
   }
   tails_.try_emplace(file.path, file.path, prefix, lines != Lines::bytes, std::move(filter));
@@ -66,6 +66,8 @@ void JobOutput::add(const Job& job, const LogFile& file, Lines lines, bool sever
 
 void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
   trouble_.reset();
+  const bool several_jobs = jobs.size() + forgotten_.size() > 1;
+  look_for_forgotten(several_jobs);
   std::size_t refused = 0;
   for (const auto& [id, job] : jobs) {
     if (job.state == engines::JobState::pending && job.restarts == 0) continue;
@@ -79,15 +81,27 @@ void JobOutput::look_for_files(const JobsById& jobs, FolderWatch& watch) {
       trouble_ = std::move(found.error());
       continue;
     }
-    Lines lines = found->size() > 1 || jobs.size() > 1 ? Lines::whole : Lines::bytes;
+    Lines lines = found->size() > 1 || several_jobs ? Lines::whole : Lines::bytes;
     if (choice_.takes_all() && is_ours(*files, job)) lines = Lines::each_once;
     // A run before a requeue may have been on more nodes.
     const auto of_hosts =
         std::ranges::count_if(*found, [](const LogFile& file) { return !file.label.empty(); });
     const bool several_nodes = job.nodes > 1 || of_hosts > 1;
-    for (const LogFile& file : *found) add(job, file, lines, several_nodes, jobs.size() > 1);
+    for (const LogFile& file : *found) add(id, file, lines, several_nodes, several_jobs);
   }
   if (refused > 0 && refused == jobs.size()) refusal_ = trouble_;
+}
+
+void JobOutput::look_for_forgotten(bool several_jobs) {
+  for (const FoundFiles& task : forgotten_) {
+    const auto found = log_files(task.files, choice_);
+    if (!found) continue;
+    const bool each_once = choice_.takes_all() && is_there(task.files.folder);
+    const bool several_nodes = has_several_nodes(task.files);
+    for (const LogFile& file : *found) {
+      add(task.id, file, each_once ? Lines::each_once : Lines::whole, several_nodes, several_jobs);
+    }
+  }
 }
 
 Result<bool> JobOutput::show(const JobsById& jobs, FolderWatch& watch) {

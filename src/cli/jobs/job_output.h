@@ -31,8 +31,9 @@ class FolderWatch {
 // and a HOST.out is shown only once.
 class JobOutput {
  public:
-  JobOutput(const engines::Queue& queue, LogChoice choice)
-      : queue_(queue), choice_(std::move(choice)) {}
+  // `forgotten`: tasks of an array that only their files tell of.
+  JobOutput(const engines::Queue& queue, LogChoice choice, std::vector<FoundFiles> forgotten = {})
+      : queue_(queue), choice_(std::move(choice)), forgotten_(std::move(forgotten)) {}
 
   // Shows new text. Returns false if there was no new text. Error: stdout is closed, or no file
   // matches the choice.
@@ -52,14 +53,16 @@ class JobOutput {
   enum class Lines { bytes, whole, each_once };
 
   void look_for_files(const JobsById& jobs, FolderWatch& watch);
-  void add(const engines::Job& job, const LogFile& file, Lines lines, bool several_nodes,
+  void look_for_forgotten(bool several_jobs);
+  void add(const std::string& id, const LogFile& file, Lines lines, bool several_nodes,
            bool several_jobs);
-  std::string prefix_of(const engines::Job& job, const LogFile& file, bool several_nodes,
+  std::string prefix_of(const std::string& id, const LogFile& file, bool several_nodes,
                         bool several_jobs) const;
   Result<void> show_remainders(SteadyTime until);
 
   const engines::Queue& queue_;
   const LogChoice choice_;
+  const std::vector<FoundFiles> forgotten_;
   std::map<std::string, LogTail> tails_;         // by path
   std::vector<std::string> order_;               // in the order in which the files were found
   std::map<std::string, Remainder> remainders_;  // by job

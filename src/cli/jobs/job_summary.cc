@@ -340,7 +340,10 @@ std::string words_of_active(const KnownJob& known, WallTime now) {
 
 std::string name_of(const KnownJob& known) {
   if (known.job) return printable(known.job->name);
-  return known.story.name.empty() ? known.name.shown() : known.story.name.shown();
+  if (!known.story.name.empty()) return known.story.name.shown();
+  const bool is_named =
+      !known.name.empty() || !known.report || !known.report->run.job.raw().starts_with("slurm.");
+  return is_named ? known.name.shown() : known.report->run.title.shown();
 }
 
 }  // namespace

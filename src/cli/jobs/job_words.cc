@@ -85,6 +85,12 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
   const auto id = engines::parse_job_id(text);
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
   std::string words = "did not end as required";
+  if (jobs && jobs->empty()) {
+    for (const KnownJob& known : forgotten_jobs(queue, text)) {
+      const JobSummary what = summary_of(known);
+      if (what.exit_code.value_or(0) != 0) words = what.words;
+    }
+  }
   for (const Job& job : jobs.value_or(std::vector<Job>())) {
     if (exit_code_of(job).value_or(0) != 0) words = ending_of(queue, job, setups).words;
   }
@@ -319,6 +325,10 @@ JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
     return {exit_code_of(job).value_or(exit_failure), summary_of(known).words};
   }
   known.job.reset();
+  return ending_by_files(queue, known);
+}
+
+JobEnding ending_by_files(const Queue& queue, const KnownJob& known) {
   const JobSummary what = summary_of(known);
   return {
       what.exit_code.value_or(exit_failure),

@@ -68,6 +68,9 @@ struct JobEnding {
 // For a job that never began, the description says how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
+// Like ending_of(), for a job that only its files tell of.
+JobEnding ending_by_files(const engines::Queue& queue, const KnownJob& known);
+
 // Returns why a job can never begin (JobEnd::dependency): "job 12 failed: …" for each job that did
 // not end as required. Never empty.
 std::vector<std::string> failed_predecessors(const engines::Queue& queue, const engines::Job& job,

@@ -18,6 +18,7 @@
 namespace toprun::jobs {
 namespace {
 
+namespace fs = std::filesystem;
 using engines::Job;
 
 // Whether the run was of this job, as "slurm.CLUSTER.17.0" is of 17. A later job may have replaced
@@ -143,6 +144,17 @@ const Submission* latest_that_is(bool dated, const std::vector<Submission>& jobs
   return latest;
 }
 
+// Whether its run ended before the array was submitted: Slurm may count from 1 again. The time of
+// a submission changes when Slurm puts a task back into the queue.
+bool is_of_earlier_array(const FoundFiles& task, const std::vector<Job>& jobs) {
+  const auto report = read_report(task.files.report());
+  if (!report || !*report) return false;
+  const auto updated = model::if_known(model::updated_at((*report)->run));
+  return updated && std::ranges::any_of(jobs, [&](const Job& job) {
+           return job.restarts == 0 && job.submitted && *updated < *job.submitted;
+         });
+}
+
 }  // namespace
 
 KnownJob without_files(const engines::Queue& queue, const Job& job) {
@@ -166,6 +178,26 @@ Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
   return std::vector<Job>();
 }
 
+std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engines::JobId& id,
+                                        const std::vector<Job>& jobs) {
+  TaskNumbers known;
+  std::string log_dir;
+  for (const Job& job : jobs) {
+    if (id.number.empty() || !id.task.empty() || job.array != id.number) return {};
+    const auto tasks = job.task.empty() ? TaskNumbers() : parse_tasks(job.task);
+    if (!tasks) return {};  // Slurm has shortened the list of those that wait
+    known = all_tasks(known, *tasks);
+    if (!log_dir.empty()) continue;
+    if (const auto files = files_of(queue, job)) {
+      log_dir = fs::path(files->folder).parent_path().string();
+    }
+  }
+  if (log_dir.empty()) return {};
+  std::vector<FoundFiles> tasks = other_tasks(log_dir, id.number, known);
+  std::erase_if(tasks, [&](const FoundFiles& task) { return is_of_earlier_array(task, jobs); });
+  return tasks;
+}
+
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir) {
   const auto jobs = TRY(find_in(queue, id));
@@ -174,7 +206,13 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& q
     auto known = TRY(known_of(**queue, job));
     all.push_back(std::move(known));
   }
-  if (!all.empty()) return all;
+  if (!all.empty()) {
+    for (const FoundFiles& task : forgotten_tasks(**queue, id, jobs)) {
+      all.push_back(forgotten_job(task));
+    }
+    std::ranges::stable_sort(all, natural_less, &KnownJob::id);
+    return all;
+  }
   std::vector<std::string> folders = likely_folders({});
   if (!log_dir.empty()) folders.push_back(log_dir);
   for (FoundFiles& found : search_files(id.text, folders)) {

@@ -47,9 +47,15 @@ using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 // clusters, the result is empty, as without an engine, and the error is stored in `queue`.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
+// Returns the files of an array's tasks that the engine has forgotten while it still knows other
+// tasks (`jobs`). Empty if the job is not an array, or if the user named single tasks.
+std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engines::JobId& id,
+                                        const std::vector<engines::Job>& jobs);
+
 // Returns all that is known about a job; for an array, one element per task. If the engine has
-// forgotten the job, or there is no engine, the data come from the job's files in the current
-// folder and in `log_dir`. Empty if the job is unknown. `queue` changes as in find_in().
+// forgotten the job or a task, or there is no engine, the data come from the files, which for a
+// whole job are in the current folder or in `log_dir`. Empty if the job is unknown. `queue` changes
+// as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 

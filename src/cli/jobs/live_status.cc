@@ -129,6 +129,12 @@ std::string end_of(const std::string& path) {
   return text;
 }
 
+// Slurm's lines about the end of a step: "srun: error: n0: task 0: Exited with …". Other lines of
+// slurmstepd may say more than toprun, such as that memory ran out.
+bool is_about_a_step(std::string_view line) {
+  return line.starts_with("srun: ") || line.starts_with("slurmstepd: error: *** STEP ");
+}
+
 }  // namespace
 
 bool is_looked_at(const Job& job, std::uint32_t uid) {
@@ -154,7 +160,7 @@ Outside last_line_in(const JobFiles& files) {
 Outside own_line_at_end(std::string_view end_of_file) {
   std::string_view last;
   for (const std::string_view line : split(end_of_file, '\n')) {
-    if (!trim(line).empty()) last = line;
+    if (!trim(line).empty() && !is_about_a_step(line)) last = line;
   }
   if (!last.starts_with(own_mark)) return {};
   return std::string(trim(last.substr(own_mark.size())));

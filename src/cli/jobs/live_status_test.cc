@@ -47,6 +47,9 @@ TEST(LiveStatus, ToprunsLineAtTheEnd) {
       {"step 1\ntoprun: all ended with 0\n\n", "all ended with 0"},
       {"toprun: all ended with 0\nslurmstepd: error: x\n", ""},
       {"toprun: the job failed\n  next        see train.py\n", ""},
+      {"toprun: ended\nsrun: error: n0: task 0: Exited with exit code 2\n", "ended"},
+      {"toprun: ended\nslurmstepd: error: *** STEP 9.0 ON n0 CANCELLED ***\n\n", "ended"},
+      {"toprun: ended\nnext\nsrun: error: n0: task 0: Exited with exit code 2\n", ""},
   };
   for (const auto& [text, line] : cases) EXPECT_EQ(own_line_at_end(text).raw(), line) << text;
 }

@@ -1,8 +1,10 @@
 #include "cli/jobs/recent.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,7 @@
 #include "base/os/console.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_files.h"
+#include "cli/jobs/job_story.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/known_job.h"
 #include "observe/report/columns.h"
@@ -17,6 +20,7 @@
 namespace toprun::jobs {
 namespace {
 
+namespace fs = std::filesystem;
 using engines::Job;
 using nlohmann::json;
 
@@ -43,11 +47,46 @@ EndedJob known_to_engine(const engines::Queue& queue, const Job& job,
   return ended_job(known);
 }
 
-// nullopt: they do not tell that it has ended, as a job that may still run.
-std::optional<EndedJob> by_its_files(const FoundFiles& found) {
+// When this file was last written; nullopt: it is not this user's.
+std::optional<WallTime> last_write(const std::string& path, std::uint32_t uid) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || status.st_uid != uid) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(status.st_mtime);
+}
+
+// Whether it is surely a file of Slurm's: other programs write files as "loss.100.out".
+bool is_of_slurm(const KnownJob& known) {
+  const bool has_usual_name =
+      !known.files->own.empty() &&
+      fs::path(known.files->own.front()).filename().string().starts_with("slurm-");
+  return known.has_output && (has_usual_name || known.story.submitted || known.report);
+}
+
+// `is_asked`: the engine does not know the job. nullopt: the files do not tell that it has ended,
+// as a job that may still run.
+std::optional<EndedJob> by_its_files(const FoundFiles& found, bool is_asked, std::uint32_t uid) {
   const KnownJob known = forgotten_job(found);
-  if (!summary_of(known).is_over) return std::nullopt;
-  return ended_job(known);
+  if (summary_of(known).is_over) return ended_job(known);
+  if (!is_asked || !is_of_slurm(known)) return std::nullopt;
+  const auto written =
+      last_write(found.files.own.empty() ? found.files.folder : found.files.own.front(), uid);
+  if (!written) return std::nullopt;
+  EndedJob job = ended_job(known);
+  if (!job.latest || *job.latest < *written) job.latest = written;
+  return job;
+}
+
+// Whether one of these jobs is the job with this id, has it as a task, or is a component of it.
+bool are_with(const std::vector<Job>& jobs, const std::string& id) {
+  const std::string array = id.substr(0, id.find('_'));
+  const auto tasks =
+      array == id ? std::nullopt : parse_tasks(std::string_view(id).substr(array.size() + 1));
+  return std::ranges::any_of(jobs, [&](const Job& job) {
+    if (job.id == id || job.het_leader == id) return true;
+    if (!tasks || job.array != array) return false;
+    const auto own = parse_tasks(job.task);
+    return !own || !common_tasks(*own, *tasks).empty();
+  });
 }
 
 }  // namespace
@@ -57,18 +96,20 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
   std::vector<EndedJob> all;
   std::vector<Job> ended, active;
   if (queue != nullptr) {
-    auto answer = TRY(queue->ended(uid));
-    ended = std::move(answer.jobs);
+    // In this order, because a job may end between the two queries.
     auto others = TRY(queue->jobs(uid));
     active = std::move(others.jobs);
+    auto answer = TRY(queue->ended(uid));
+    ended = std::move(answer.jobs);
     for (const std::string& line : answer.untold) say(line);
   }
   const auto left = all_files(likely_folders({}));
   for (const Job& job : ended) all.push_back(known_to_engine(*queue, job, left));
   for (const FoundFiles& found : left) {
     if (std::ranges::find(all, found.id, &EndedJob::id) != all.end()) continue;
-    if (std::ranges::find(active, found.id, &Job::id) != active.end()) continue;
-    if (auto job = by_its_files(found)) all.push_back(*std::move(job));
+    if (are_with(active, found.id)) continue;
+    const bool is_asked = queue != nullptr && queue->kind() == engines::QueueKind::slurm;
+    if (auto job = by_its_files(found, is_asked, uid)) all.push_back(*std::move(job));
   }
   std::ranges::stable_sort(all, [](const EndedJob& a, const EndedJob& b) {
     return a.latest != b.latest ? a.latest > b.latest : natural_less(b.id, a.id);

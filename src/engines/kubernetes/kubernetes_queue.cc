@@ -61,7 +61,8 @@ std::string in_words(const std::vector<const Kind*>& kinds) {
 Error not_found(const JobId& id, const Error& refusal, const Environment& environment) {
   const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
-  if (!id.has_pods) {
+  const bool is_chosen = environment.get("TOPRUN_ON") == name_of(QueueKind::kubernetes);
+  if (!id.has_pods && !is_chosen) {
     if (auto of_slurm = slurm_job_by_name(id.text, environment)) return *std::move(of_slurm);
   }
   return {"job " + id.text, "kubectl knows no cluster here that could have a job with this name",

@@ -149,6 +149,13 @@ constexpr std::array sacct_columns = {
     Column{"JobName", read_name},
 };
 
+// Of an array whose waiting tasks were cancelled one by one, a record without tasks remains.
+void drop_no_task(Job& job) {
+  if (job.task != no_task) return;
+  job.task.clear();
+  job.id = job.array;
+}
+
 // "12_3" and "12_[4-9%2]" are tasks of array 12.
 void split_id(Job& job) {
   const std::size_t underscore = job.id.find('_');
@@ -157,6 +164,7 @@ void split_id(Job& job) {
   std::string_view task = std::string_view(job.id).substr(underscore + 1);
   if (task.starts_with('[') && task.ends_with(']')) task = task.substr(1, task.size() - 2);
   job.task = std::string(task);
+  drop_no_task(job);
 }
 
 // Slurm dates the start of a job that ended while it waited by its end, or by 1970.
@@ -230,6 +238,7 @@ void read_ids(const Record& record, Job& job) {
   } else {
     job.id =
         fmt::format("{}_{}", job.array, has_several_tasks(job) ? "[" + job.task + "]" : job.task);
+    drop_no_task(job);
   }
 }
 

@@ -38,12 +38,15 @@ TEST(SlurmJobs, ReadsSqueue) {
       "squeue: warning: something\n"
       "3_1|5|main|bob|1000|RUNNING|1-00:00:02|UNLIMITED|1|n[1-2]|None|1|2|3|(null)|7|/w|~\n"
       "too|few|fields~\n"
-      "x|5|main|bob|1000|RUNNING|0:02|UNLIMITED|1|n1|None|1|2|3|(null)|7|/w|no number~\n"));
+      "x|5|main|bob|1000|RUNNING|0:02|UNLIMITED|1|n1|None|1|2|3|(null)|7|/w|no number~\n"
+      "16_4294967294|16|main|bob|1000|CANCELLED|0:00|1:00|1||None|1|2|3|(null)|7|/w|x~\n"));
   EXPECT_EQ(text_of(jobs),
             "2 2 [wrap] root PD main 0/- 2 <> (Dependency)\n"
             "3_[3-10%3] 3 [odd\nna me] root PD main 0/600 1 <> (Resources)\n"
-            "3_1 5 [] bob R main 86402/- 1 <n[1-2]> ()\n");
-  ASSERT_EQ(jobs.size(), 3u);
+            "3_1 5 [] bob R main 86402/- 1 <n[1-2]> ()\n"
+            "16 16 [x] bob CA main -/60 1 <> ()\n");
+  ASSERT_EQ(jobs.size(), 4u);
+  EXPECT_EQ(jobs[3].array + "/" + jobs[3].task, "16/");
   EXPECT_EQ(jobs[0].dependency, "afterok:1(unfulfilled)");
   EXPECT_EQ(jobs[0].priority, 42);
   EXPECT_EQ(jobs[0].started, std::nullopt);

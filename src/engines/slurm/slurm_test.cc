@@ -360,7 +360,7 @@ TEST(Slurm, TellsWhyItStoppedAJob) {
       {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1 PreemptTime=None", 1, {}},
       {"JobId=4 JobState=COMPLETING Requeue=1 Restarts=0 PreemptTime=None", 0, {}},
       {"JobId=18 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00 PreemptTime=None", 0,
-       std::pair(Reason::time_limit, "the job reached its time limit of 00:01:00 (--time)")},
+       std::pair(Reason::time_limit, "the job reached its time limit of 1:00 (--time)")},
       {"JobId=18 JobState=TIMEOUT Reason=None TimeLimit=1-00:00:00", 0,
        std::pair(Reason::time_limit, "the job reached its time limit of 1-00:00:00 (--time)")},
       {"", 0, {}},

@@ -90,6 +90,13 @@ void give_back(const std::string& job, bool may_run_again, const Environment& en
       process::run(command, environment, slurm_answer_limit(environment));
 }
 
+// "1:00" of "00:01:00", as all verbs write durations.
+std::string_view without_zeros(std::string_view time) {
+  if (time.starts_with("00:") && time.size() > 5) time.remove_prefix(3);
+  if (time.starts_with('0') && time.size() > 4) time.remove_prefix(1);
+  return time;
+}
+
 }  // namespace
 
 std::optional<Stop> stop_in(std::string_view job, int restarts) {
@@ -103,9 +110,8 @@ std::optional<Stop> stop_in(std::string_view job, int restarts) {
   if (record.get("JobState") != "TIMEOUT" && record.get("Reason") != "TimeLimit") {
     return std::nullopt;
   }
-  const std::string_view limit = record.get("TimeLimit");
-  return Stop{Stop::Reason::time_limit,
-              fmt::format("the job reached its time limit of {} (--time)", limit)};
+  return Stop{Stop::Reason::time_limit, fmt::format("the job reached its time limit of {} (--time)",
+                                                    without_zeros(record.get("TimeLimit")))};
 }
 
 // cgroups(7): "6:freezer:/slurm_n0/uid_0/job_21/step_0", "0::/…/job_21/step_0/user/task_0".

@@ -246,7 +246,11 @@ Result<std::string> describe(const plan::Job& job) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<12} {}\n", label, value);
   };
-  line("engine", fmt::format("{}: {}", name_of(job.place.engine), words_for(job.place.stance)));
+  const bool starts_ranks =
+      job.place.stance == Stance::starter && !job.options.launcher.value.empty();
+  line("engine", fmt::format("{}: {}", name_of(job.place.engine),
+                             starts_ranks ? "mpirun starts every rank, without agents"
+                                          : words_for(job.place.stance)));
   if (!job.options.activation.before.empty()) {
     line("before", job.options.activation.before + " (bash runs this on every node; not run now)");
   }

@@ -37,6 +37,7 @@ namespace toprun::launch {
 namespace {
 
 constexpr std::size_t longest_exception_bytes = 500;
+constexpr int code_of_a_signal = 128;
 constexpr std::string_view advice_for_variables =
     "--launcher mpirun does not set RANK, LOCAL_RANK, WORLD_SIZE or MASTER_ADDR: leave out "
     "--launcher mpirun, or use --via mpirun";
@@ -234,6 +235,14 @@ model::Cause cause_of(const Error& trouble) {
   return cause;
 }
 
+// Of a run that this process was asked to end.
+model::Cause cause_of_signal(int signal) {
+  model::Cause cause;
+  cause.kind = model::CauseKind::interrupted;
+  cause.signal = signal;
+  return cause;
+}
+
 // What mpirun's own messages above come to.
 std::string line_on(const std::optional<model::Cause>& cause, int exit_code) {
   if (cause) {
@@ -349,7 +358,12 @@ int run_mpi_ranks(const plan::Job& job) {
     return reported.stop->exit_code;
   }
   // What ranks say that were asked to end is not why they ended.
-  const bool failed = end.exit_code != 0 && !end.was_to_end;
+  if (end.exit_code != 0 && end.asked_by) {
+    const int exit_code = code_of_a_signal + *end.asked_by;
+    report.finish(exit_code, cause_of_signal(*end.asked_by));
+    return exit_code;
+  }
+  const bool failed = end.exit_code != 0;
   const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
   auto cause = cause_of(failure, end.exit_code, ranks->hosts);
   const auto trouble = failed ? engines::mpirun_trouble(end.said) : std::nullopt;

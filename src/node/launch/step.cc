@@ -258,6 +258,7 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* 
                   const std::function<void(pid_t, int)>& pass_on) {
   process::Impatience impatience;
   int requests_to_end = 0;
+  std::optional<int> asked_by;
   Overdue overdue(pid);
   for (;;) {
     const bool has_room = heard.has_room();
@@ -291,11 +292,12 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* 
       if (const auto code = post != nullptr ? post->received() : std::nullopt) {
         overdue.expect_after_run(*code);
       }
-      return {overdue.exit_code(status), heard.err.tail(), requests_to_end > 0};
+      return {overdue.exit_code(status), heard.err.tail(), asked_by};
     }
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
     pass_on(pid, signal);
+    if (ends && !asked_by) asked_by = signal;
     if (ends && ++requests_to_end >= cuts_after) process::signal_process(pid, SIGTERM);
   }
 }

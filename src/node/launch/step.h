@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engines/engine.h"
@@ -38,7 +39,7 @@ struct CommandEnd {
   // The last part of the command's stderr, unchanged; empty if stderr does not pass through this
   // process.
   std::string said = {};
-  bool was_to_end = false;  // this process received a signal to end
+  std::optional<int> asked_by = {};  // the first signal to end that this process received
 };
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. For each signal

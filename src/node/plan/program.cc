@@ -1,6 +1,7 @@
 #include "node/plan/program.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -204,6 +205,13 @@ std::vector<std::string> scripts_beside(const std::string& script) {
   return names;
 }
 
+// As "job.sh" and "jobs/train" do; "0.5" may be the value of an option.
+bool looks_like_a_file(const std::string& script) {
+  const std::string ending = fs::path(script).extension().string();
+  const char first = ending.size() > 1 ? ending[1] : '\0';
+  return script.contains('/') || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+}
+
 std::string advice_on_absent(const std::string& script) {
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
@@ -219,7 +227,7 @@ std::string advice_on_absent(const std::string& script) {
           did_you_mean(fs::path(script).filename().string(), scripts_beside(script))) {
     return fmt::format("did you mean {}?", (fs::path(script).parent_path() / *meant).string());
   }
-  return script.ends_with(".py") ? "check the path" : "`toprun -h` shows how to call toprun";
+  return looks_like_a_file(script) ? "check the path" : "`toprun -h` shows how to call toprun";
 }
 
 // At most so much that its interpreter and its #SBATCH lines stand in it.
@@ -261,6 +269,15 @@ Result<void> check_script(const Options& options, const Environment& environment
 Result<void> check_executable(const std::string& program, const Environment& environment) {
   if (process::find_program(program, environment)) return {};
   if (program.find('/') == std::string::npos) {
+    if (std::error_code error; fs::is_regular_file(program, error)) {
+      const bool can_run = ::access(program.c_str(), X_OK) == 0;
+      return usage(
+          fmt::format("program {}", program),
+          "a name without a slash means a program in PATH, and not the file in this folder",
+          can_run
+              ? fmt::format("write ./{}", program)
+              : fmt::format("make the file executable (chmod +x {0}), and write ./{0}", program));
+    }
     return usage(fmt::format("program {}", program),
                  fmt::format("it is not in PATH={}", process::search_path(environment)),
                  "give the program's path, or leave out --no-python if this is a Python script");

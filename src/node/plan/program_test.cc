@@ -70,9 +70,12 @@ TEST_F(ProgramTest, Scripts) {
       check(Program::script, "python"),
       "script python in DIR: No such file or directory; leave python out: toprun starts Python "
       "for each rank");
-  EXPECT_EQ(
-      check(Program::script, "train.py/x"),
-      "script train.py/x in DIR: No such file or directory; `toprun -h` shows how to call toprun");
+  EXPECT_EQ(check(Program::script, "0.5"),
+            "script 0.5 in DIR: No such file or directory; `toprun -h` shows how to call toprun");
+  for (const char* path : {"train.py/x", "job.sh"}) {
+    EXPECT_EQ(check(Program::script, path),
+              fmt::format("script {} in DIR: No such file or directory; check the path", path));
+  }
 }
 
 TEST_F(ProgramTest, ScriptsOfAnotherInterpreter) {
@@ -118,6 +121,9 @@ TEST_F(ProgramTest, Programs) {
       check(Program::executable, "tol"),
       "program tol: it is not in PATH=DIR; give the program's path, or leave out --no-python if "
       "this is a Python script");
+  EXPECT_EQ(check(Program::executable, "train.py"),
+            "program train.py: a name without a slash means a program in PATH, and not the file in "
+            "this folder; make the file executable (chmod +x train.py), and write ./train.py");
   EXPECT_EQ(check(Program::executable, "./train.py"),
             "program ./train.py in DIR: is not executable; chmod +x ./train.py, or leave out "
             "--no-python if this is a Python script");

@@ -333,14 +333,8 @@ std::vector<std::string> message_lines(const Outside& message) {
 
 // The last of them, which mostly is the error, is wrapped to `width` columns (0: it is not).
 // PyTorch's notes are left out, unless there is nothing else.
-std::vector<std::string> last_lines(std::span<const Outside> output, std::size_t width) {
-  std::vector<std::string> lines;
-  for (const Outside& line : output) {
-    if (!is_note_of_pytorch(line.raw())) lines.push_back(line.shown());
-  }
-  if (lines.empty()) {
-    for (const Outside& line : output) lines.push_back(line.shown());
-  }
+std::vector<std::string> last_lines(const model::Cause& cause, std::size_t width) {
+  std::vector<std::string> lines = last_lines_of(cause);
   if (lines.empty()) return lines;
   const auto rows = wrapped(std::exchange(lines.back(), ""), width, most_rows_of_the_last_line);
   lines.pop_back();
@@ -576,7 +570,7 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
     block.whole_row("reason", cause.message.shown());
   }
   block.whole_row("kernel", cause.kernel_evidence.shown());
-  block.rows("last lines", last_lines(cause.last_output, block.width()));
+  block.rows("last lines", last_lines(cause, block.width()));
   const bool are_all = cause.kind == model::CauseKind::hang && !cause.rank;
   block.row(are_all ? "ranks" : "others", others_text(others));
   block.row("error file", cause.error_file.shown());
@@ -584,6 +578,17 @@ std::string failure_report(const model::Cause& cause, const Others& others, cons
   block.whole_row("output", printable(node_log));
   block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
+}
+
+std::vector<std::string> last_lines_of(const model::Cause& cause) {
+  std::vector<std::string> lines;
+  for (const Outside& line : cause.last_output) {
+    if (!is_note_of_pytorch(line.raw())) lines.push_back(line.shown());
+  }
+  if (lines.empty()) {
+    for (const Outside& line : cause.last_output) lines.push_back(line.shown());
+  }
+  return lines;
 }
 
 std::string history_text(const model::RunRecord& run) {

@@ -35,6 +35,10 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 // Returns advice about the cause; empty: no advice. `has_logs`: the ranks' output is in files.
 std::string advice(const model::Cause& cause, bool has_logs);
 
+// Returns the last lines that the cause's rank printed, without PyTorch's own notes below an
+// exception, unless it printed only these.
+std::vector<std::string> last_lines_of(const model::Cause& cause);
+
 // Returns the message to the user after a failed run: the rank or node that failed, its error
 // message, how the other ranks ended, where the logs are, and advice. At most 25 lines; the first
 // starts with "toprun: ". On a terminal, lines are cut to its width. `logs` is the failed rank's

@@ -1,6 +1,7 @@
 #include "observe/top/row_tree.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -18,12 +19,17 @@ std::string rack_of(const std::string& location) {
   return location.substr(begin, end - begin);
 }
 
+// With the precision of the columns: rows whose figures look equal keep their places.
 double key_of(const Picture::Rank& rank, Sort sort) {
+  constexpr double memory_step_mib = 102.4;  // 0.1 GiB
   switch (sort) {
     case Sort::cpu:
-      return rank.busy_cpus.value_or(-1);
+      return rank.busy_cpus ? std::round(10 * *rank.busy_cpus) : -1;
     case Sort::memory:
-      return rank.memory_mib.value_or(-1);
+      if (!rank.memory_mib) return -1;
+      return *rank.memory_mib < 1024
+                 ? std::round(*rank.memory_mib)
+                 : memory_step_mib * std::round(*rank.memory_mib / memory_step_mib);
     default:
       return rank.silence_s.value_or(-1);
   }

@@ -220,6 +220,13 @@ TEST(Tree, SortedRanksTheLargestFirst) {
   State state;
   state.sort = Sort::cpu;
   EXPECT_EQ(names(picture, state, 9), Lines({"r1", "r2", "r0"}));
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    picture.ranks[rank].busy_cpus = 0.01 * static_cast<double>(rank);
+  EXPECT_EQ(names(picture, state, 9), Lines({"r0", "r1", "r2"})) << "all are shown as 0.0";
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    picture.ranks[rank].memory_mib = 2048.0 + static_cast<double>(rank);
+  state.sort = Sort::memory;
+  EXPECT_EQ(names(picture, state, 9), Lines({"r0", "r1", "r2"})) << "all are shown as 2.0G";
 }
 
 TEST(Remains, FitOnTheScreen) {

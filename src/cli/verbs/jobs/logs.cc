@@ -59,17 +59,20 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, jobs::FoundQueue
   std::vector<Found> found;
   for (const Job& job : jobs) {
     if (const auto files = jobs::files_of(**queue, job)) {
-      found.push_back({job.id, job, *files, jobs.size() > 1 ? job.id : std::string(),
+      found.push_back({job.id, job, *files, std::string(),
                        job.nodes > 1 || jobs::node_files(*files).size() > 1});
     }
   }
-  if (!found.empty()) return found;
-  const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
-  if (left.empty()) return nothing_found(id, jobs, queue);
+  const auto left = found.empty() ? jobs::search_files(id.text, jobs::likely_folders(jobs))
+                                  : jobs::forgotten_tasks(**queue, id, jobs);
   for (const jobs::FoundFiles& job : left) {
-    found.push_back({job.id, std::nullopt, job.files, left.size() > 1 ? job.id : std::string(),
-                     jobs::has_several_nodes(job.files)});
+    found.push_back(
+        {job.id, std::nullopt, job.files, std::string(), jobs::has_several_nodes(job.files)});
   }
+  if (found.empty()) return nothing_found(id, jobs, queue);
+  std::ranges::stable_sort(found, natural_less, &Found::id);
+  const bool are_several = std::max(found.size(), jobs.size()) > 1;
+  for (Found& one : found) one.label = are_several ? one.id : std::string();
   return found;
 }
 
@@ -133,6 +136,16 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
     }
   }
   return shown;
+}
+
+// Whether the chosen files may still come: no job has begun, or toprun has not begun in any job of
+// `toprun submit`.
+bool is_too_early(const std::vector<Found>& all, const jobs::LogChoice& choice) {
+  return !choice.takes_all() && std::ranges::all_of(all, [](const Found& found) {
+    if (!found.job || has_ended(found.job->state) || found.job->restarts > 0) return false;
+    if (found.job->state == engines::JobState::pending) return true;
+    return jobs::read_story(found.files.folder).submitted && !jobs::is_there(found.files.report());
+  });
 }
 
 void say_why_nothing(const LogsOptions& options, const engines::JobId& id, jobs::FoundQueue& queue,
@@ -218,6 +231,10 @@ Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
   const auto all = TRY(find_files(id, queue));
   if (has_engine && !queue)
     say(fmt::format("{}; the output is from the job's files", queue.error().line()));
+  if (is_too_early(all, options.choice)) {
+    say_why_nothing(options, id, queue, all.front().files);
+    return 0;
+  }
   const auto shown = TRY(show_all(all, options));
   if (shown == 0) {
     say_why_nothing(options, id, queue, all.front().files);

@@ -330,6 +330,14 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
     if (waits.size() > 1) state += fmt::format(": {}", trim(waits[1]));
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
   }
+  const auto files = jobs::files_of(**queue, *job);
+  if (files && jobs::has_mpirun_ranks(*files)) {
+    return fail(asking.what,
+                fmt::format("mpirun starts this job's ranks (--launcher mpirun), and toprun {} "
+                            "sees only ranks that toprun starts",
+                            asking.verb),
+                fmt::format("toprun logs -f {} shows their output", jobs::id_word(*job)));
+  }
   auto tasks = running_tasks(found);
   if (tasks.size() > 1) return several_tasks(asking.what, std::move(tasks));
   const auto self = TRY(process::own_path());

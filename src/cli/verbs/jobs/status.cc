@@ -22,6 +22,7 @@
 #include "cli/verbs/jobs/top_feed.h"
 #include "cli/verbs/run_verbs.h"
 #include "observe/report/columns.h"
+#include "observe/report/report.h"
 #include "observe/web/address_file.h"
 
 namespace toprun::cli {
@@ -156,9 +157,9 @@ std::string run_text(const model::RunRecord& run, bool job_has_ended) {
   } else if (last.interrupted && !last.ended) {
     text += interrupted_text(*last.interrupted, job_has_ended);
   } else if (job_has_ended) {
-    text += jobs::phase_words(last);
     const auto updated = model::if_known(model::updated_at(run));
-    if (updated) text += fmt::format(" (last reported at {})", time_text(*updated));
+    text += fmt::format("was {} when last reported{}", jobs::phase_words(last),
+                        updated ? " at " + time_text(*updated) : "");
   } else {
     text += last.ended ? "this attempt is over, and another one follows" : jobs::phase_words(last);
   }
@@ -266,6 +267,13 @@ std::string cause_text(const model::AttemptRecord& attempt,
   return is_shown ? "the job hung, as above" : model::short_text(*attempt.cause);
 }
 
+// What the rank at fault printed last, if nothing else says why it ended itself.
+std::string line_of_failed(const model::Cause& cause) {
+  const bool is_known = !cause.message.empty() || cause.kind != model::CauseKind::exit;
+  const auto lines = is_known ? std::vector<std::string>() : report::last_lines_of(cause);
+  return lines.empty() ? std::string() : lines.back();
+}
+
 // `name`: for commands, quoted for a shell; empty: the job has none.
 std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::string_view name) {
   if (run.attempts.empty()) return {};
@@ -282,6 +290,7 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   for (const model::AttemptRecord& attempt : run.attempts) {
     std::string label = fmt::format("attempt {}", attempt.attempt);
     if (attempt.cause) out += row(std::exchange(label, ""), cause_text(attempt, last.hang));
+    if (attempt.cause && !runs) out += row("last line", line_of_failed(*attempt.cause));
     for (const model::FailedToo& some : attempt.failed_too) {
       if (!some.ranks.empty()) out += row(std::exchange(label, ""), failed_too_text(some));
     }
@@ -470,6 +479,16 @@ std::string run_times_text(const model::RunRecord& run) {
   return fmt::format("{} ({})", span, duration_text(*ended - *started));
 }
 
+// "by alice at 06:04:10", if the report is in a job's folder, whose story tells it.
+std::string cancellation_text(const std::string& path, const model::RunRecord& run) {
+  const auto job = jobs::files_at(std::filesystem::absolute(path).string());
+  if (!job) return {};
+  const jobs::JobStory story = jobs::read_story(job->files.folder);
+  const auto* const cancel = jobs::cancel_since(story, run.started);
+  return cancel == nullptr ? std::string()
+                           : fmt::format("by {}, {}", cancel->by, time_text(cancel->at));
+}
+
 // Of the file of --report: that run may have no engine.
 Result<int> show_report_status(const std::string& path, const Call& call) {
   auto found = jobs::read_report(path);
@@ -489,6 +508,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
   const bool is_heard = root.state == RootLook::State::runs;
   text += '\n' + row("program", program_text(run)) + row("times", run_times_text(run)) +
+          row("cancelled", cancellation_text(path, run)) +
           run_rows(run, !is_heard, jobs::id_word(path));
   // What the file said last, where the root cannot be asked.
   if (root.state == RootLook::State::unknown && run.gathering) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -159,6 +160,9 @@ class Session {
         style_(style_of(STDOUT_FILENO, environment)),
         pager_(environment.non_empty("PAGER").value_or("less")) {}
 
+  // Whether a picture of the job has arrived.
+  bool has_seen() const { return has_picture_; }
+
   Result<int> run() {
     Result<int> result = 0;
     while (state_.wish != top::State::Wish::quit) {
@@ -281,11 +285,14 @@ class Session {
   std::string typed_;  // bytes of a key that is not complete
 };
 
-Result<int> look(Result<PictureFeed> feed, Fd signals, const Environment& environment) {
-  if (!feed) return std::unexpected(feed.error());
+// `unseen`: what follows an error before the first picture.
+Result<int> look(Result<PictureFeed> feed, Fd signals, const Environment& environment,
+                 const std::function<Result<int>(Error)>& unseen) {
+  if (!feed) return unseen(std::move(feed.error()));
   auto screen = TRY(Screen::open(STDIN_FILENO, STDOUT_FILENO));
   Session session(*std::move(feed), std::move(screen), std::move(signals), environment);
-  return session.run();
+  auto code = session.run();
+  return code || session.has_seen() ? code : unseen(std::move(code.error()));
 }
 
 // Before any thread starts.
@@ -407,9 +414,8 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
   if (on_terminal) {
     auto watched = TRY(signals());
-    auto feed = feed_from_afar(id, call.environment);
-    if (!feed) return show_last_state(id, call.environment, std::move(feed.error()));
-    return look(std::move(feed), std::move(watched), call.environment);
+    return look(feed_from_afar(id, call.environment), std::move(watched), call.environment,
+                [&](Error why) { return show_last_state(id, call.environment, std::move(why)); });
   }
   std::vector<std::string> words = {"top"};
   if (call.has(FlagId::json)) words.emplace_back("--json");
@@ -438,7 +444,8 @@ Result<int> run_top(const options::Call& call) {
   if (as_json) return print_pictures(*job);
   if (!on_terminal) return print_one(*job, style_of(STDOUT_FILENO, call.environment));
   auto watched = TRY(signals());
-  return look(PictureFeed::of(*job), std::move(watched), call.environment);
+  return look(PictureFeed::of(*job), std::move(watched), call.environment,
+              [](Error why) -> Result<int> { return std::unexpected(std::move(why)); });
 }
 
 }  // namespace toprun::cli
