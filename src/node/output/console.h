@@ -42,7 +42,9 @@ class Console {
   // Returns the descriptor of the terminal that shows the lines unchanged; no_terminal if the lines
   // go to a file or to another node, even if they also go to a terminal.
   virtual int terminal(bool) const { return no_terminal; }
-  // Makes the next text start on a new line.
+  // Makes the next text start on a new line. A destination that other programs use too, such as a
+  // terminal, gets the line end at once. Other destinations stay as the workers wrote them, unless
+  // more text follows.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 
@@ -74,6 +76,8 @@ class Console {
 struct ConsoleDescriptors {
   int out = STDOUT_FILENO;
   int err = STDERR_FILENO;
+  // Other programs, such as the agents of other nodes and srun, may write to the same files.
+  bool shared_with_others = false;
 };
 
 // toprun's own stdout and stderr as a console. A closed stream is reported once; later text for
@@ -118,6 +122,7 @@ class Terminal : public Console {
     int fd;
     std::shared_ptr<Writer> writer;
     Cursor cursor;
+    bool begins_line = false;  // the next text starts on a new line
   };
   struct Waiting {
     bool is_err;
@@ -158,7 +163,7 @@ class CopyingConsole : public Console {
   bool room(bool is_err) const override { return shown_->room(is_err) && writer_->room(); }
   bool idle() override;
   bool shows_colours(bool is_err) const override { return shown_->shows_colours(is_err); }
-  void end_line() override { shown_->end_line(); }
+  void end_line() override;
   Cursor& cursor(bool is_err) override { return shown_->cursor(is_err); }
 
  private:
