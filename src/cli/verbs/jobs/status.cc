@@ -137,10 +137,13 @@ std::string nodes_rows(const model::AttemptRecord& attempt) {
 
 // "interrupted by SIGTERM at …, …": the run has not told of its end.
 std::string interrupted_text(const model::Interruption& interrupted, bool job_has_ended) {
-  return fmt::format(
-      "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
-      time_text(interrupted.at), job_has_ended ? "got" : "have", duration_text(interrupted.grace),
-      job_has_ended ? "; how they ended is not known, because toprun has not written it" : "");
+  return fmt::format("interrupted by {} at {}, and its ranks {} {} to end{}",
+                     signal_name(interrupted.signal), time_text(interrupted.at),
+                     job_has_ended ? "were to have" : "have", duration_text(interrupted.grace),
+                     job_has_ended
+                         ? "; toprun itself was gone before it could write how they "
+                           "ended: the engine's own limit (Slurm's KillWait) may be shorter"
+                         : "");
 }
 
 // The state from the run's own report, and its reliability.
