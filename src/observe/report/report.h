@@ -43,8 +43,8 @@ std::string advice(const model::Cause& cause, bool has_logs);
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// Returns what happened before the last attempt: " after 1 restart and 1 new attempt (n2 was
-// lost)". Empty: nothing.
+// Returns what happened before the end: " after 1 restart and 1 new attempt (n2 was lost)", or the
+// signal that asked a run to end whose ranks all ended with 0. Empty: nothing.
 std::string history_text(const model::RunRecord& run);
 
 // Returns the last line of every run, with a line end. The line contains start and end in local
