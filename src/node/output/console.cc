@@ -151,13 +151,15 @@ void CopyingConsole::write(bool is_err, std::string text) {
     // If both streams are one terminal, that console has already added a newline.
     const bool breaks = unfinished_ && *unfinished_ != is_err && text.front() != '\n';
     unfinished_ = ends_line(text.back()) ? std::nullopt : std::optional(is_err);
+    ends_within_line_ = text.back() != '\n';
     writer_->write(file_, breaks ? '\n' + text : text);
   }
   shown_->write(is_err, std::move(text));
 }
 
 void CopyingConsole::end_line() {
-  writer_->end_line(file_);
+  // Once only: a queued line end keeps the console from becoming idle.
+  if (std::exchange(ends_within_line_, false)) writer_->end_line(file_);
   unfinished_.reset();
   shown_->end_line();
 }

@@ -174,6 +174,7 @@ class CopyingConsole : public Console {
   // True: the last line of the file is unfinished and from stderr. False: the last line is
   // unfinished and from stdout. Unset: the last line is complete.
   std::optional<bool> unfinished_;
+  bool ends_within_line_ = false;  // also after \r
 };
 
 // While this object exists, toprun's own lines (say()) pass through the terminal's writer, in order

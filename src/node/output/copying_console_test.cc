@@ -82,6 +82,8 @@ TEST_F(CopyingConsoleTest, TheFilesLastLineIsCompletedAtTheEnd) {
     console.write(false, last);
     console.end_line();
     ASSERT_TRUE(run_until([&] { return console.idle(); }));
+    console.end_line();
+    EXPECT_TRUE(console.idle()) << "whoever waits for this ends the line each time";
     EXPECT_EQ(read_file(out).value_or("?"), last);
     EXPECT_EQ(read_file(copy).value_or("?"),
               std::string(last) + (std::string(last).ends_with('\n') ? "" : "\n"));
