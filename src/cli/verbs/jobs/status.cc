@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <ranges>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -295,6 +297,26 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   return out;
 }
 
+// "n2 wrote last: …", for nodes that the root lost: they may have had a failed rank before.
+std::string lost_nodes_rows(const model::RunRecord& run, const jobs::JobFiles& files) {
+  constexpr std::size_t most_shown = 4;
+  if (run.attempts.empty()) return {};
+  const model::AttemptRecord& last = run.attempts.back();
+  std::set<std::string> nodes;
+  for (const model::LostNode& lost : last.lost_nodes) nodes.insert(lost.node.raw());
+  if (last.cause && last.cause->kind == model::CauseKind::node_lost) {
+    nodes.insert(last.cause->node.raw());
+  }
+  std::string out;
+  for (const std::string& node : nodes | std::views::take(most_shown)) {
+    const Outside line = jobs::own_line_of_node(files, node);
+    if (line.empty()) continue;
+    out += row(out.empty() ? "lost node" : "",
+               fmt::format("{} wrote last: {}", printable(node), line));
+  }
+  return out;
+}
+
 // The failure report's advice, which has the same label there; empty: the run goes on, or there is
 // none.
 std::string advice_in(const model::RunRecord& run, bool job_has_ended) {
@@ -366,7 +388,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
   if (known.report) {
-    out += run_rows(known.report->run, ended, word) + earlier_rows(known.report->run);
+    out += run_rows(known.report->run, ended, word);
+    if (known.files) out += lost_nodes_rows(known.report->run, *known.files);
+    out += earlier_rows(known.report->run);
   }
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
