@@ -48,7 +48,7 @@ class After(SubmitCase):
     def test_a_job_that_nobody_knows_is_refused(self):
         folder = self.folder()
         finished = self.submit("--follow", "--after", "99999", "--no-python", "touch", "begun", cwd=folder)
-        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; toprun jobs lists your jobs; --dependency afterok:99999 leaves the check to Slurm", folder)
+        self.assert_not_begun(finished, r"--after 99999: job 99999 is unknown: .*; if it was submitted in another folder, submit this job there, or with that folder's --log-dir: its report is there; --dependency afterok:99999 leaves the check to Slurm", folder)
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
     def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_record(self):

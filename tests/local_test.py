@@ -334,12 +334,18 @@ class Telling(support.TestCase):
                 self.assertRegex(finished.err, LAST_LINE % outcome)
 
     def test_a_report_that_cannot_be_written_is_told_while_the_ranks_run(self):
-        marker = self.folder() / "told"
-        run = self.begin(support.binary(), "--report", "/nonexistent/r.json", "--no-python", "sh", "-c",
+        marker, file = self.folder() / "told", self.folder() / "file"
+        file.touch()
+        run = self.begin(support.binary(), "--report", file / "new/r.json", "--no-python", "sh", "-c",
                          f"while [ ! -e {marker} ]; do sleep 0.1; done")
-        run.says("cannot write /nonexistent/r.json: No such file.*; the job goes on", 20)
+        run.says(f"cannot write {file}/new/r.json: cannot create {file}/new: Not a directory; the job goes on", 20)
         marker.touch()
         self.assert_ok(run.wait(20))
+
+    def test_a_report_s_folder_is_created(self):
+        path = self.folder() / "new/folder/report.json"
+        self.assert_ok(self.toprun("--report", path, *SH, "exit 0"))
+        self.assertEqual(json.loads(path.read_text())["exit_code"], 0)
 
     def test_report(self):
         path = self.folder() / "report.json"

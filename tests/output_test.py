@@ -29,6 +29,17 @@ class OneNode(support.TestCase):
                                    "<${role_name} ${rank}.${local_rank}> ", program="echo x", nproc=2)
                 self.assertEqual(lines, ["<train 0.0> x", "<train 1.1> x"])
 
+    def test_a_new_attempt_begins_on_a_new_line(self):
+        """Where an attempt was stopped within a line, and stdout is no terminal."""
+        logs = self.folder()
+        words = ("--max-restarts", 1, "--node-log", logs, "--no-python", "sh", "-c", "echo begun; printf step; exit 3")
+        finished = self.toprun(*words)
+        self.assertEqual(finished.out, "begun\nstep\nbegun\nstep", "the last line stays as it is")
+        self.toprun(*words)  # appended
+        [log] = logs.iterdir()
+        lines = log.read_text().splitlines()
+        self.assertEqual((lines.count("begun"), lines.count("step")), (4, 4), lines)
+
     def test_only_some_ranks_are_shown(self):
         logs = self.folder()
         lines = self.lines("--local-ranks-filter", "1,3", "--tee", "1", "--log-dir", logs,

@@ -770,6 +770,20 @@ class WithoutAnEngine(support.TestCase):
             self.assertRegex(told.out, r"(?m)^  cancelled  by ada, 2026-11-28 \d\d:21:30$")
             self.assertRegex(told.out, r"(?m)^  run        attempt 0: was waiting for nodes when last reported")
 
+    def test_status_shows_what_a_lost_node_wrote_last(self):
+        """Its own rank may have failed while the root did not hear it."""
+        kept = self.folder() / "logs/24"
+        kept.mkdir(parents=True)
+        cause = {"kind": "node_lost", "what": "node n2 was lost", "node": "n2", "message": "no message for 10.0 s", "next": "look at n2"}
+        (kept / "report.json").write_text(json.dumps({
+            "schema": "toprun.report/1", "exit_code": 1, "attempts": [{"attempt": 0, "cause": cause}]}))
+        line = "n2: lost the root agent at n0: no message for 10.0 s; rank 3 on n2 ended with exit code 1: ValueError: x (…)"
+        (kept / "n2.out").write_text(f"step 1\ntoprun: {line}\n")
+        (kept / "n0.out").write_text("toprun: node n2 was lost\n")
+        told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=kept.parent.parent)
+        self.assert_ok(told)
+        self.assertIn(f"  attempt 0  node n2 was lost: no message for 10.0 s\n  lost node  n2 wrote last: {line}\n", told.out)
+
     def test_the_logs_of_one_node_need_no_name_in_front(self):
         folder = self.folder()
         kept = folder / "999991"

@@ -207,8 +207,8 @@ class Notices(SignalCase):
         self.assertEqual((interrupted["signal"], interrupted["grace_ms"]), (15, 25_000))
         # A root agent that slurmstepd kills last, after the ranks, may still have written its end.
         how = (r"ended with exit code 143" if written["exit_code"] is not None else
-               r"interrupted by SIGTERM at [-0-9]+ [:0-9]+, and its ranks got 25.0 s to end; how they ended is "
-               r"not known, because toprun has not written it")
+               r"interrupted by SIGTERM at [-0-9]+ [:0-9]+, and its ranks were to have 25.0 s to end; toprun itself was "
+               r"gone before it could write how they ended: the engine's own limit \(Slurm's KillWait\) may be shorter")
         self.assertRegex(self.login(TOPRUN, "status", id).out,
                          rf"\n  run        attempt 0: {how}; 2 ranks on 2 nodes\n")
 

@@ -67,7 +67,7 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("eta", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \({name}\): {how}")
         refused = self.toprun("cancel", FORGOTTEN, cwd=folder)
         self.assertEqual(refused.code, 1, refused)
-        self.assertRegex(refused.err, rf"\Atoprun: job {FORGOTTEN} \({name}\): {how}")
+        self.assertRegex(refused.err, rf"\Atoprun: nothing to cancel: job {FORGOTTEN} \({name}\): {how}")
         state = self.told("status", id, cwd=folder)
         self.assertRegex(state.replace("CANCELLED", "cancelled").replace("FAILED", "failed"), rf"(?m)^  state      ([A-Z]+: )?{how}$")
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),

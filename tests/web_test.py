@@ -533,13 +533,13 @@ class Report(web_cases.Windows):
         self.assertNotIn("spine", page.text("order-list"), "a level with nothing to say")
         self.assertIn("2 neighbours in another leaf", page.text("order-list"))
 
-    def shown_attempt(self, name, ranks, **members):
+    def shown_attempt(self, name, ranks, code=1, **members):
         folder = self.folder()
         node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": ranks, "location": "", "logs": ""}
         attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
                    "nodes": [node], "hang": None, "cause": None, **members}
         (folder / "report.json").write_text(json.dumps(
-            {"schema": "toprun.report/1", "job": name, "root": {"host": "n0", "pid": 1}, "exit_code": 1,
+            {"schema": "toprun.report/1", "job": name, "root": {"host": "n0", "pid": 1}, "exit_code": code,
              "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 0,
              "attempts": [attempt]}))
         self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", folder / "page.html"))
@@ -552,12 +552,14 @@ class Report(web_cases.Windows):
             {"ranks": "2,4-5", "exit_code": 7, "signal": None, "lost_peer": False, "message": "ValueError: x"}])
         self.assertEqual(page.text("legend"), "4 failed" + "2 stopped")
         self.assertEqual(page.run("panel.stateText(5)"), "failed, exit code 7")
+        self.assertIn("ranks 2,4-5 failed too, exit code 7: ValueError: x", page.text("attempts-list"))
+        self.assertFalse(page.run("$('attempts').hidden"))
         self.assertEqual(page.complaints(), [])
 
     def test_a_hang_that_a_signal_ended_is_in_the_headline(self):
         hang = {"what": "rank 1 on n0 sleeps", "next": "look at rank 1", "noticed": "2026-11-28T05:38:40Z", "over": None,
                 "after_ms": 30000, "groups": [], "suspects": [{"rank": 1, "node": "n0"}]}
-        cause = {"kind": "interrupted", "what": "interrupted by SIGTERM", "rank": None, "node": None, "message": "ended by signal 15"}
+        cause = {"kind": "interrupted", "what": "interrupted by SIGTERM", "rank": None, "node": None, "message": "ended by SIGTERM"}
         page = self.shown_attempt("hung", 2, cause=cause, hang=hang)
         self.assertEqual(page.text("alert-title"), "Hung: rank 1 on n0 sleeps; then interrupted by SIGTERM")
         self.assertIn("No rank had made progress for 30 s", page.text("alert-text"))
@@ -575,10 +577,11 @@ class Report(web_cases.Windows):
         folder = self.folder()
         node = {"name": "n0", "group_rank": 0, "first_rank": 0, "nproc": 2, "location": "", "logs": ""}
         cause = {"kind": "hang", "what": "the job hung: rank 1 on n0 sleeps", "rank": 1, "node": "n0", "message": "", "last_output": ["x"]}
-        both = {"started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {}, "nodes": [node], "hang": None}
+        both = {"started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {"join": 0, "order": 0, "spawn": 20},
+                "nodes": [node, {**node, "name": "n1", "first_rank": 2}], "hang": None}
         (folder / "report.json").write_text(json.dumps(
             {"schema": "toprun.report/1", "job": "j", "program": "train.py", "root": {"host": "n0", "pid": 1}, "exit_code": 0,
-             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 1,
+             "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 1, "max_restarts": 3,
              "attempts": [{"attempt": 0, "cause": cause, **both}, {"attempt": 1, "cause": None, **both}]}))
         self.assert_ok(self.toprun("report", folder / "report.json", "-o", folder / "page.html"))  # a page by its ending
         page = self.shown(folder / "page.html")
@@ -587,6 +590,9 @@ class Report(web_cases.Windows):
         self.assertEqual(page.run("$('alert').dataset.kind"), "past")
         self.assertTrue(page.run("$('alert-output').hidden"))
         self.assertNotIn("train.py", page.text("facts"), "it is the title")
+        self.assertIn("attempt 1, 1 restart of at most 3", page.text("facts"))
+        self.assertEqual(page.text("phases"), "ranks started" + "after 20 ms", "the nodes were there")
+        self.assertEqual(page.text("launch-of"), "Launch of attempt 1")
         joining = {"stage": "gathering", "nnodes": [3, 3], "joined": 2, "here": ["n0", "n1"], "waits_until": "2026-11-28T05:48:00Z"}
         self.assertRegex(page.run(f"panel.awaitedLines({json.dumps(joining)}).join(' ')"),
                          r"^2 of 3 nodes have joined: n0, n1\. toprun waits until \d\d:48:00\.$")
@@ -602,7 +608,7 @@ class Report(web_cases.Windows):
                 ("999993", False, "interrupted", "interrupted by SIGTERM, exit code 143")):
             attempt = {"attempt": 0, "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "phases_ms": {},
                        "nodes": [node], "hang": None,
-                       "cause": {"kind": cause, "what": cause, "rank": None, "node": None, "message": "ended by signal 15"}}
+                       "cause": {"kind": cause, "what": cause, "rank": None, "node": None, "message": "ended by SIGTERM"}}
             (folder / "logs" / id).mkdir(parents=True)
             (folder / "logs" / id / "report.json").write_text(json.dumps(
                 {"schema": "toprun.report/1", "job": "train", "root": {"host": "n0", "pid": 1}, "exit_code": 143,
@@ -632,7 +638,18 @@ class Report(web_cases.Windows):
         self.assertEqual(page.text("name"), "bigrun")
         self.assertTrue(page.run("document.getElementById('alert').hidden"))
         self.assertEqual(page.text("legend"), "2 done")
+        self.assertTrue(page.text("phases").startswith("ranks started"), "one node awaits no others")
+        with self.subTest("nothing twice, nothing empty"):
+            self.assertEqual(page.run("[...document.querySelectorAll('aside > section:not([hidden])')].map(({id}) => id)"), [])
+            self.assertEqual(page.run("getComputedStyle($('more')).display"), "block")
+            page.run("choose(0)")
+            self.assertEqual(page.run("getComputedStyle($('more')).display"), "none")
         self.assertEqual(page.complaints(), [])
+
+    def test_a_job_whose_ranks_ended_well_after_a_signal(self):
+        page = self.shown_attempt("told", 2, interrupted={"signal": 15, "at": "2026-11-28T05:38:50Z", "grace_ms": 25000}, code=0)
+        self.assertEqual(page.text("stage"), "ended with 0 after SIGTERM")
+        self.assertEqual(page.run("$('stage').dataset.kind"), "good")
 
     def test_hostile_texts_stay_text(self):
         folder = self.folder()
@@ -725,11 +742,16 @@ class Report(web_cases.Windows):
             page.run("choose(-1)")
             shown = page.run("document.body.innerText")
             self.assertEqual(shown.count(self.HUNG), 1, shown)
-            self.assertIn("the job hung, as above", page.text("attempts-list"))
+            self.assertTrue(page.run("$('attempts').hidden"), "the only attempt is told above")
             self.assertRegex(page.text("hang-what"), r"^No rank had made progress for 15 s when it was noticed, at \d\d:38:30\.$")
         with self.subTest("one form of a duration"):
             self.assertIn("ran 31.9 s", page.text("facts"))
             self.assertIn("took 31.9 s", page.text("attempts-list"))
+        with self.subTest("the file with the output of its node"):
+            self.assertEqual(page.text("alert-next"), f"Output: {folder}/logs/999994/n1.out")
+        with self.subTest("by its folder"):
+            by_folder = json.loads(self.toprun("report", "logs/999994", cwd=folder).out)
+            self.assertEqual((by_folder["id"], by_folder["node_output"]), ("999994", {"n1": f"{folder}/logs/999994/n1.out"}))
         with self.subTest("no empty columns, no button without a use"):
             page.run("document.getElementById('table').open = true")
             page.until("document.getElementById('table-body').rows.length === 3")

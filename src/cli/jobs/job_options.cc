@@ -335,6 +335,20 @@ std::string report_note(const std::string& path) {
       path);
 }
 
+// Every task of an array would write the same file.
+Result<void> check_report(const std::string& path, const JobRequest& request) {
+  const JobOption* const array = request.find("--array");
+  const bool has_several_tasks =
+      array != nullptr && array->value && array->value->find_first_of("-,") != std::string::npos;
+  if (!has_several_tasks || path.starts_with("/dev/")) return {};
+  return usage(
+      "--report " + path,
+      fmt::format("each task of --array {} would replace this file", *array->value),
+      fmt::format("leave --report out: each task has its own report in {}/ARRAY_TASK/report.json, "
+                  "and toprun report ARRAY_TASK shows it",
+                  request.log_dir));
+}
+
 Result<SubmitOptions> common_options(const options::Split& split, options::Command command,
                                      const Environment& environment) {
   SubmitOptions out;
@@ -387,7 +401,10 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.log_dir = run.options.log_dir.value_or(std::string(default_log_dir));
   request.keeps_rank_files = keeps_rank_files(run.options, split);
   request.reports = !run.options.report;
-  if (!request.reports) run.notes.push_back(report_note(*run.options.report));
+  if (!request.reports) {
+    TRY(check_report(*run.options.report, request));
+    run.notes.push_back(report_note(*run.options.report));
+  }
   if (std::string note = note_of_options_behind(run.options); !note.empty()) {
     run.notes.push_back(std::move(note));
   }

@@ -57,6 +57,11 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--mem", "all", "a.py"}, "--mem all: must be a size, as 64G"},
       {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
       {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
+      {{"--array", "0-2", "--report", "r.json", "a.py"},
+       "--report r.json: each task of --array 0-2 would replace this file; leave --report out: "
+       "each "
+       "task has its own report in logs/ARRAY_TASK/report.json, and toprun report ARRAY_TASK shows "
+       "it"},
       {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
       {{"--on", "lsf", "a.py"},
@@ -122,6 +127,11 @@ TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
   ASSERT_EQ(options->notes.size(), 1u);
   EXPECT_TRUE(
       options->notes[0].starts_with("--report my.json: toprun report, status and jobs --recent "));
+}
+
+TEST(JobOptions, OneTaskMayHaveAReportOfTheUsers) {
+  EXPECT_TRUE(submit({"--array", "3", "--report", "r.json", "a.py"}));
+  EXPECT_TRUE(submit({"--array", "0-2", "--report", "/dev/null", "a.py"}));
 }
 
 TEST(JobOptions, WhatStandsBehindTheScriptIsNoted) {

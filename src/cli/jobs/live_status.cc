@@ -173,6 +173,13 @@ Outside own_line_at_end(const JobFiles& files) {
   return {};
 }
 
+Outside own_line_of_node(const JobFiles& files, std::string_view node) {
+  for (const LogFile& file : node_files(files)) {
+    if (file.label == node) return own_line_at_end(end_of(file.path));
+  }
+  return {};
+}
+
 std::string text_of(const LiveStatus& glance) {
   const bool just_runs = glance.words == "running";
   if (glance.line.empty() || !glance.words.starts_with("running")) return glance.words;

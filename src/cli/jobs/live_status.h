@@ -46,6 +46,9 @@ Outside last_line_of(std::string_view end_of_file);
 // Returns the last line of the engine's own file, without toprun's mark, if toprun printed it.
 // Empty if the file ends with another line.
 Outside own_line_at_end(const JobFiles& files);
+// Does the same for this node's HOST.out. A node that lost the root says there what the root's
+// report cannot contain.
+Outside own_line_of_node(const JobFiles& files, std::string_view node);
 // Like own_line_at_end() above, for `end_of_file`, the end of the engine's file. Pure.
 Outside own_line_at_end(std::string_view end_of_file);
 

@@ -18,6 +18,15 @@ std::size_t hash_of(std::string_view line) {
   return std::hash<std::string_view>()(line);
 }
 
+// Where a message of Slurm's programs begins behind an unfinished line of a rank; npos: nowhere.
+std::size_t message_within(std::string_view line) {
+  std::size_t first = std::string_view::npos;
+  for (const std::string_view word : {"slurmstepd-", "slurmstepd: ", "srun: "}) {
+    first = std::min(first, line.find(word, 1));
+  }
+  return first;
+}
+
 }  // namespace
 
 LogTail::LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter)
@@ -101,8 +110,17 @@ void Remainder::add_host_line(std::string_view line) {
 }
 
 void Remainder::add_engine_line(std::string_view line, std::string shown, SteadyTime now) {
+  // toprun's own line starts on a new line, because the rank's line is unfinished for it.
+  if (line.empty() && !waiting_.empty() && !waiting_.back().message.empty()) return;
   waiting_bytes_ += shown.size();
-  waiting_.push_back({hash_of(line), std::move(shown), now});
+  Waiting added{hash_of(line), std::move(shown), now};
+  const std::size_t at = message_within(line);
+  if (at != std::string_view::npos) {
+    const std::size_t prefix = added.shown.size() - std::min(added.shown.size(), line.size() + 1);
+    added.begun = hash_of(line.substr(0, at));
+    added.message = fmt::format("{}{}\n", added.shown.substr(0, prefix), line.substr(at));
+  }
+  waiting_.push_back(std::move(added));
 }
 
 std::function<bool(std::string_view)> Remainder::host_lines() {
@@ -121,8 +139,15 @@ std::function<bool(std::string_view)> Remainder::engine_lines(std::string prefix
 
 std::string Remainder::take(SteadyTime until) {
   std::string text;
-  std::erase_if(waiting_, [&](const Waiting& line) {
-    const bool twin = take_twin(older_, line.hash) || take_twin(younger_, line.hash);
+  const auto has_twin = [this](std::size_t hash) {
+    return take_twin(older_, hash) || take_twin(younger_, hash);
+  };
+  std::erase_if(waiting_, [&](Waiting& line) {
+    const bool twin = has_twin(line.hash);
+    if (!twin && !line.message.empty() && has_twin(line.begun)) {
+      waiting_bytes_ -= line.shown.size() - line.message.size();
+      line.shown = std::exchange(line.message, {});
+    }
     if (!twin && line.read > until && waiting_bytes_ <= limits_.waiting_bytes) return false;
     waiting_bytes_ -= line.shown.size();
     if (!twin) text += line.shown;

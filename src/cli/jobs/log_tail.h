@@ -101,6 +101,10 @@ class Remainder {
     std::size_t hash;
     std::string shown;
     SteadyTime read;
+    // If a message of Slurm follows an unfinished line of a rank: that line's hash, and the text to
+    // show if this line is in a HOST.out.
+    std::size_t begun = 0;
+    std::string message = {};
   };
   using Counts = std::unordered_map<std::size_t, std::uint64_t>;
   bool take_twin(Counts& counts, std::size_t hash);

@@ -68,7 +68,9 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   const Fate fate = fate_of(known);
   if (fate == Fate::unknown) {
     return fail(label, fmt::format("job {} is unknown: {}", id, (*queue)->forgets(after.job)),
-                fmt::format("toprun jobs lists your jobs; --dependency {} leaves the check to {}",
+                fmt::format("if it was submitted in another folder, submit this job there, or with "
+                            "that folder's --log-dir: its report is there; --dependency {} leaves "
+                            "the check to {}",
                             dependency_text(after), (*queue)->engine_in_words()));
   }
   if (fate == Fate::ended) {

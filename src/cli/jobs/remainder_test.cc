@@ -23,6 +23,10 @@ TEST(Remainder, IsWhatNoHostHas) {
       {{"a"}, {"a", "a"}, "a\n"},    // once by the batch script, once by a rank
       {{"a", "a", "b"}, {"a"}, ""},  // the engine has not shown all yet
       {{""}, {"", ""}, "\n"},
+      // A rank was stopped within a line.
+      {{"a", "b"}, {"a", "bsrun: error", "", "c"}, "srun: error\nc\n"},
+      {{"b"}, {"bslurmstepd-n0: error: x", "b"}, "slurmstepd-n0: error: x\nb\n"},
+      {{}, {"asrun: error"}, "asrun: error\n"},
   };
   for (const Case& each : cases) {
     Remainder remainder;

@@ -79,8 +79,9 @@ Session::~Session() {
 }
 
 output::Terminal& Session::open_terminal() {
-  terminal = std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{},
-                                                wants_colours(job.environment));
+  terminal = std::make_shared<output::Terminal>(
+      io, output::ConsoleDescriptors{.shared_with_others = job.several_processes()},
+      wants_colours(job.environment));
   console = terminal;
   return *terminal;
 }

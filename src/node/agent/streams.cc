@@ -1,6 +1,8 @@
 #include "node/agent/streams.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -48,6 +50,15 @@ Result<Fd> open_node_log(const std::string& path) {
   Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode));
   if (file) return file;
   return fail_errno("cannot open --node-log's " + path, "the job goes on without it");
+}
+
+bool ends_within_line(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  char last = '\n';
+  return status.st_size > 0 && ::pread(file.get(), &last, 1, status.st_size - 1) == 1 &&
+         last != '\n';
 }
 
 output::StreamPlan stream_plan(const plan::Options& options, const worker::WorkerFacts& worker,

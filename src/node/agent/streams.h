@@ -20,6 +20,10 @@ std::optional<std::string> node_log_path(const plan::Options& options, const std
 // Opens the --node-log file for appending. Creates its folder if the folder is missing.
 Result<Fd> open_node_log(const std::string& path);
 
+// Whether the file's last line has no line end, because the process that wrote it was killed. False
+// if the file cannot be read.
+bool ends_within_line(const std::string& path);
+
 inline constexpr plan::StreamSet stdout_stream = 1;
 inline constexpr plan::StreamSet stderr_stream = 2;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 
 #include "base/os/os_testing.h"
@@ -113,6 +114,17 @@ TEST(StreamPlan, TellsTheRanksOfSeveralNodesApart) {
   EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").prefix, "[t9]:");
   options.prefix_template = "${local_rank}|";
   EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").prefix, "1|");
+}
+
+TEST(NodeLog, EndsWithinALineOfAKilledProcess) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "n0.out").string();
+  EXPECT_FALSE(ends_within_line(path));
+  const std::pair<const char*, bool> cases[] = {{"", false}, {"a\n", false}, {"a\nb", true}};
+  for (const auto& [text, expected] : cases) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(ends_within_line(path), expected) << text;
+  }
 }
 
 TEST(OutputPlan, HasAFilteredFilePerAttempt) {

@@ -156,6 +156,7 @@ void copy_own_lines(const plan::Job& job) {
   if (!path) return;
   auto file = agent::open_node_log(*path);
   if (!file) return say(file.error().line());
+  unfinished_in_copy() = agent::ends_within_line(*path);
   say_also_to(file->release());
 }
 

@@ -32,10 +32,12 @@ Terminal::Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, 
       shared_(same_file(descriptors.out, descriptors.err)),
       out_{descriptors.out,
            Writer::create(io, observer(), limits, shared_ ? line_state(descriptors.err) : nullptr),
-           {}},
+           {},
+           false},
       err_{descriptors.err,
            Writer::create(io, observer(), limits, shared_ ? nullptr : line_state(descriptors.err)),
-           {}} {}
+           {},
+           false} {}
 
 Terminal::~Terminal() {
   out_.writer->abandon();
@@ -48,7 +50,9 @@ Writer::Observer Terminal::observer() {
 
 void Terminal::write(bool is_err, std::string text) {
   last_output_ = SteadyClock::now();
-  stream(is_err).writer->write(descriptor(is_err), std::move(text));
+  Stream& target = stream(is_err);
+  const bool begins_line = std::exchange(target.begins_line, false);
+  target.writer->write(descriptor(is_err), std::move(text), begins_line);
 }
 
 bool Terminal::room(bool is_err) const {
@@ -71,9 +75,11 @@ int Terminal::terminal(bool is_err) const {
 
 void Terminal::end_line() {
   for (Stream* const each : {&out_, &err_}) {
-    if (std::exchange(each->cursor.owner, Cursor::no_owner) != Cursor::no_owner &&
-        ::isatty(each->fd)) {
-      each->writer->write(each->fd, "\n");
+    if (std::exchange(each->cursor.owner, Cursor::no_owner) == Cursor::no_owner) continue;
+    if (descriptors_.shared_with_others || ::isatty(each->fd)) {
+      each->writer->end_line(each->fd);
+    } else {
+      each->begins_line = true;
     }
   }
 }
@@ -145,9 +151,17 @@ void CopyingConsole::write(bool is_err, std::string text) {
     // If both streams are one terminal, that console has already added a newline.
     const bool breaks = unfinished_ && *unfinished_ != is_err && text.front() != '\n';
     unfinished_ = ends_line(text.back()) ? std::nullopt : std::optional(is_err);
+    ends_within_line_ = text.back() != '\n';
     writer_->write(file_, breaks ? '\n' + text : text);
   }
   shown_->write(is_err, std::move(text));
+}
+
+void CopyingConsole::end_line() {
+  // Once only: a queued line end keeps the console from becoming idle.
+  if (std::exchange(ends_within_line_, false)) writer_->end_line(file_);
+  unfinished_.reset();
+  shown_->end_line();
 }
 
 bool CopyingConsole::idle() {

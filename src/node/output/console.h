@@ -42,7 +42,9 @@ class Console {
   // Returns the descriptor of the terminal that shows the lines unchanged. Returns no_terminal if
   // the lines go to a file or another node, even if a terminal shows them too.
   virtual int terminal(bool) const { return no_terminal; }
-  // Makes the next text start on a new line.
+  // Makes the next text start on a new line. A destination that other programs use too, such as a
+  // terminal, gets the line end at once. Other destinations stay as the workers wrote them, unless
+  // more text follows.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 
@@ -75,6 +77,8 @@ class Console {
 struct ConsoleDescriptors {
   int out = STDOUT_FILENO;
   int err = STDERR_FILENO;
+  // Other programs, such as the agents of other nodes and srun, may write to the same files.
+  bool shared_with_others = false;
 };
 
 // toprun's own stdout and stderr as a console. A closed stream is reported once; later text for
@@ -119,6 +123,7 @@ class Terminal : public Console {
     int fd;
     std::shared_ptr<Writer> writer;
     Cursor cursor;
+    bool begins_line = false;  // the next text starts on a new line
   };
   struct Waiting {
     bool is_err;
@@ -159,7 +164,7 @@ class CopyingConsole : public Console {
   bool room(bool is_err) const override { return shown_->room(is_err) && writer_->room(); }
   bool idle() override;
   bool shows_colours(bool is_err) const override { return shown_->shows_colours(is_err); }
-  void end_line() override { shown_->end_line(); }
+  void end_line() override;
   Cursor& cursor(bool is_err) override { return shown_->cursor(is_err); }
 
  private:
@@ -170,6 +175,7 @@ class CopyingConsole : public Console {
   // True: the last line of the file is unfinished and from stderr. False: the last line is
   // unfinished and from stdout. Unset: the last line is complete.
   std::optional<bool> unfinished_;
+  bool ends_within_line_ = false;  // also after \r
 };
 
 // While this object exists, toprun's own lines (say()) pass through the terminal's writer, in order

@@ -55,6 +55,31 @@ TEST_F(TerminalTest, KeepsTheUnfinishedLinesOfNodesApart) {
   EXPECT_EQ(read_some(), "ab\nc\nd\ne\n");
 }
 
+TEST_F(TerminalTest, AnAttemptsFirstLineDoesNotFollowAnUnfinishedOne) {
+  for (const bool shared : {false, true}) {
+    SCOPED_TRACE(shared);
+    Terminal terminal(io_, {writer_.get(), writer_.get(), shared}, false);
+    const auto show = [&](const char* text) {
+      terminal.write(false,
+                     Display(terminal.new_source(), "", terminal.cursor(false)).compose(text));
+    };
+    const auto written = [&] {
+      bool done = false;
+      terminal.when_written([&] { done = true; });
+      EXPECT_TRUE(run_until([&] { return done; }));
+      write_all(writer_.get(), "|");  // read_some() waits for text
+      return read_some();
+    };
+    show("step 1");
+    terminal.end_line();
+    EXPECT_EQ(written(), shared ? "step 1\n|" : "step 1|");
+    show("step 2\n");
+    show("step 3");
+    terminal.end_line();
+    EXPECT_EQ(written(), shared ? "step 2\nstep 3\n|" : "\nstep 2\nstep 3|");
+  }
+}
+
 TEST_F(TerminalTest, TakesNoMoreThanItHasRoomFor) {
   Terminal terminal(io_, {writer_.get(), writer_.get()}, false);
   const std::string piece(64 * 1024, 'x');

@@ -71,6 +71,25 @@ TEST_F(CopyingConsoleTest, ShowsAndKeepsEveryLine) {
   }
 }
 
+TEST_F(CopyingConsoleTest, TheFilesLastLineIsCompletedAtTheEnd) {
+  for (const char* last : {"step 1", "1%\r", "step 1\n"}) {
+    SCOPED_TRACE(last);
+    const std::string out = path_of("out"), copy = path_of("copy");
+    const Fd out_fd = open(out, O_CREAT | O_TRUNC);
+    auto shown =
+        std::make_shared<Terminal>(io_, ConsoleDescriptors{out_fd.get(), out_fd.get()}, false);
+    CopyingConsole console(io_, shown, open(copy, O_CREAT | O_TRUNC), copy);
+    console.write(false, last);
+    console.end_line();
+    ASSERT_TRUE(run_until([&] { return console.idle(); }));
+    console.end_line();
+    EXPECT_TRUE(console.idle()) << "whoever waits for this ends the line each time";
+    EXPECT_EQ(read_file(out).value_or("?"), last);
+    EXPECT_EQ(read_file(copy).value_or("?"),
+              std::string(last) + (std::string(last).ends_with('\n') ? "" : "\n"));
+  }
+}
+
 TEST_F(CopyingConsoleTest, GoesOnWhereTheDiskIsFull) {
   const std::string out = path_of("out");
   const Fd out_fd = open(out, O_CREAT);

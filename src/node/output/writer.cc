@@ -50,8 +50,15 @@ Writer::~Writer() {
   }
 }
 
-void Writer::write(int fd, std::string bytes) {
-  if (!bytes.empty()) put({fd, false, std::move(bytes), {}});
+void Writer::write(int fd, std::string bytes, bool begins_line) {
+  if (!bytes.empty()) put({fd, false, std::move(bytes), {}, begins_line});
+}
+
+void Writer::end_line(int fd) {
+  run(fd, [this](int file) {
+    if (unfinished_) write_text(file, "\n", false);
+    return 0;
+  });
 }
 
 bool Writer::offer(int fd, std::string bytes, std::size_t most_bytes) {

@@ -46,7 +46,11 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // Queues bytes for `fd`. After a failed write, later bytes are still tried, because a disk may
   // have space again. But after the reader of a pipe has closed it, nothing more is written to the
   // pipe.
-  void write(int fd, std::string bytes);
+  // With `begins_line`, the bytes start on a new line, even if the text before them has no line
+  // end.
+  void write(int fd, std::string bytes, bool begins_line = false);
+  // Adds a line end if the text so far ends within a line.
+  void end_line(int fd);
   // Like write(), but callable from any thread. The bytes start on a new line, even if the text
   // before them has no line end. Returns false and queues nothing if more than `most_bytes` are
   // waiting to be written, or the writer was abandoned.

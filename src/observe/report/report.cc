@@ -9,12 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/os/signals.h"
 #include "base/process/command.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
 #include "decide/hang/standing.h"
 #include "machine/stacks/frame.h"
 #include "observe/report/columns.h"
+#include "run/conductor/restarts.h"
 #include "run/model/cause.h"
 #include "run/model/exit.h"
 
@@ -496,10 +498,11 @@ std::string advice(const model::Cause& cause, bool has_logs) {
       cause.kind == model::CauseKind::exit || model::is_at_exit_of_python(cause);
   if (model::is_perhaps_at_exit_of_python(cause)) {
     return "C++ threads still ran when Python exited, or native code crashed. If the rank's "
-           "program "
-           "had finished: do the ranks have different numbers of steps? Give all ranks the same "
-           "number of steps, and end the program with torch.distributed.destroy_process_group(). "
-           "If not, PYTHONFAULTHANDLER=1 shows the Python line that called the native code";
+           "program had finished: do the ranks have different numbers of steps? Give all ranks the "
+           "same number of steps, and end the program with "
+           "torch.distributed.destroy_process_group(). With DistributedDataParallel and Gloo add "
+           "os._exit(0) as the last line, because threads may stay. If the program had not "
+           "finished, PYTHONFAULTHANDLER=1 shows the Python line that called the native code";
   }
   if (cause.kind == model::CauseKind::signal && !has_exception) {
     return advice_for_signal(*cause.signal, cause.node);
@@ -534,6 +537,10 @@ std::string advice(const model::Cause& cause, bool has_logs) {
     return "use --log-dir DIR --tee 3 to keep all output of every rank";
   }
   const int code = cause.exit_code.value_or(exit_failure);
+  if (code == run::no_restart_exit_code) {
+    return fmt::format("the rank ended by itself with {}, which tells toprun not to restart{}",
+                       code, printed > 0 ? ": the last lines above may say why" : "");
+  }
   if (printed > 0) {
     return fmt::format(
         "the program ended by itself with {}: look in it for what prints the last "
@@ -598,6 +605,10 @@ std::string history_text(const model::RunRecord& run) {
   const int others = static_cast<int>(run.attempts.size()) - 1 - run.restarts;
   if (others > 0 && !changes.empty()) {
     parts.push_back(fmt::format("{} ({})", counted(others, "new attempt"), join(changes, ", ")));
+  }
+  const bool was_asked_to_end = !run.attempts.empty() && run.attempts.back().interrupted;
+  if (run.exit_code == 0 && was_asked_to_end) {
+    parts.push_back(signal_name(run.attempts.back().interrupted->signal));
   }
   return parts.empty() ? "" : " after " + join(parts, " and ");
 }

@@ -47,8 +47,8 @@ std::vector<std::string> last_lines_of(const model::Cause& cause);
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// Returns what happened before the last attempt: " after 1 restart and 1 new attempt (n2 was
-// lost)". Empty: nothing happened.
+// Returns what happened before the end: " after 1 restart and 1 new attempt (n2 was lost)", or the
+// signal that asked a run to end whose ranks all ended with 0. Empty: nothing happened.
 std::string history_text(const model::RunRecord& run);
 
 // Returns the line that ends every run's output, with "\n". The line contains start and end in

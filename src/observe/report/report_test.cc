@@ -323,6 +323,20 @@ TEST(Report, ANameThatAModuleOfTheUserSLacksIsNoMatterOfThePython) {
   }
 }
 
+TEST(Report, TheCodeAgainstRestartsIsNoRiddle) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception.clear();
+  exit.exit_code = 93;
+  const std::string next =
+      "  next        the rank ended by itself with 93, which tells toprun not to restart";
+  exit.last_output = {"loss is nan"};
+  const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+  EXPECT_TRUE(report.contains(next + ": the last lines above may say why\n")) << report;
+  exit.last_output.clear();
+  const std::string silent = failure_report(model::cause_of(exit), {}, "", {});
+  EXPECT_TRUE(silent.contains(next + "\n")) << silent;
+}
+
 TEST(Report, AnAbortWithoutAnErrorMayBePythonSExit) {
   model::WorkerExit exit = failed_exit();
   exit.program = "/env/bin/python3";
@@ -335,6 +349,7 @@ TEST(Report, AnAbortWithoutAnErrorMayBePythonSExit) {
                          "Python exited\n"))
       << report;
   EXPECT_TRUE(report.contains("do the ranks have different numbers of steps?")) << report;
+  EXPECT_TRUE(report.contains("DistributedDataParallel and Gloo add os._exit(0)")) << report;
   EXPECT_TRUE(report.contains("PYTHONFAULTHANDLER=1")) << report;
   model::WorkerExit flushed = exit;  // what Python had buffered comes behind
   for (int step = 5; step < 20; ++step) flushed.last_output.push_back(fmt::format("step {}", step));
@@ -665,6 +680,8 @@ TEST(Report, TheLastLineTellsWhatWentBefore) {
             "all ended with 0 after 1 restart and 3 new attempts (n2 was lost, more nodes came)\n");
   run.attempts.erase(run.attempts.begin(), run.attempts.begin() + 3);
   EXPECT_EQ(ended(), "all ended with 0 after 1 restart\n");
+  run.attempts.back().interrupted = model::Interruption{.signal = SIGTERM};
+  EXPECT_EQ(ended(), "all ended with 0 after 1 restart and SIGTERM\n");
 }
 
 TEST(Report, KeepsTheEndsOfEarlierRuns) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/os/signals.h"
+#include "run/model/cause.h"
 
 namespace toprun::run {
 
@@ -70,6 +71,7 @@ void NodePart::on_message(const Shared<model::Assignment>& assignment) {
   if (is_alive()) return;
   assignment_ = assignment;
   attempt_ = assignment->attempt;
+  exits_.clear();
   state_ = PartState::finding_store;
   actions_.emplace_back(FindStore{assignment_});
 }
@@ -127,6 +129,7 @@ void NodePart::happened(WorkersStarted& started) {
 }
 
 void NodePart::happened(const WorkerEnded& ended) {
+  exits_.push_back(ended.exit);
   report(ended.exit);
 }
 
@@ -279,8 +282,8 @@ void NodePart::happened(const KeeperLost& lost) {
 void NodePart::happened(const RootLost& lost) {
   if (exit_code_) return;
   if (settings_.unfit) tell_user(settings_.unfit->line());
-  tell_user(fmt::format("{}: lost the root agent at {}: {}; {}", settings_.host, settings_.root,
-                        lost.loss.words,
+  tell_user(fmt::format("{}: lost the root agent at {}: {}; {}{}", settings_.host, settings_.root,
+                        lost.loss.words, own_failure(),
                         is_alive() ? "stopping this node's workers" : "the job cannot go on"));
   exit_code_ = exit_failure;
   actions_.emplace_back(CloseOutput{});
@@ -288,6 +291,15 @@ void NodePart::happened(const RootLost& lost) {
   if (cut_off) actions_.emplace_back(TellKeeperOfSilence{});
   stop(cut_off ? std::min(settings_.stop_grace, settings_.fence_grace) : settings_.stop_grace);
   if (settings_.has_own_terminal) actions_.emplace_back(TellEndWithoutRoot{});
+}
+
+// "rank 3 on n2 ended with exit code 1: ValueError: …, and the root may not know that; ": such a
+// rank is in no report of the root's. Empty: no rank here failed by itself.
+std::string NodePart::own_failure() const {
+  const model::WorkerExit* const failed = model::root_cause(exits_);
+  if (failed == nullptr || failed->ours) return {};
+  return fmt::format("{} (the root may not know that); ",
+                     model::short_text(model::cause_of(*failed)));
 }
 
 void NodePart::report(decltype(model::ToRoot::what) what) {

@@ -253,6 +253,7 @@ class NodePart {
   void stop(std::chrono::milliseconds grace);
   void report(decltype(model::ToRoot::what) what);
   void fail(model::Failing doing, const Error& error);
+  std::string own_failure() const;
   void tell_user(std::string text) { actions_.emplace_back(TellUser{std::move(text)}); }
 
   const PartSettings settings_;
@@ -261,6 +262,7 @@ class NodePart {
   std::optional<int> attempt_;  // the latest assigned attempt
   Shared<model::Assignment> assignment_;
   std::string master_addr_;
+  std::vector<model::WorkerExit> exits_;  // the exits of this attempt's ranks on this node
   // The grace period; set if the workers must be stopped as soon as they have started.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;

@@ -115,6 +115,29 @@ TEST(NodePart, WhoIsCutOffHasAShortGrace) {
   EXPECT_EQ(member.stops(), Graces{1s});
 }
 
+// The root's report cannot have a rank whose end it has not heard of.
+TEST(NodePart, WhoLosesTheRootNamesItsOwnFailedRank) {
+  for (const bool failed : {false, true}) {
+    Part member = Part::running(Part::settings(false));
+    model::WorkerExit exit;
+    exit.host = "n1";
+    exit.rank = 3;
+    exit.exit_code = failed ? 1 : 0;
+    exit.exception = failed ? "ValueError: bad shard 17" : "";
+    member.on(WorkerEnded{exit});
+    member.on(RootLost{{Loss::Kind::silent, "no message for 10.0 s"}});
+    const auto told = std::ranges::find_if(
+        member.done, [](const auto& one) { return std::holds_alternative<TellUser>(one); });
+    ASSERT_NE(told, member.done.end());
+    EXPECT_EQ(std::get<TellUser>(*told).text,
+              std::string("n1: lost the root agent at : no message for 10.0 s; ") +
+                  (failed ? "rank 3 on n1 ended with exit code 1: ValueError: bad shard 17 (the "
+                            "root may not know that); "
+                          : "") +
+                  "stopping this node's workers");
+  }
+}
+
 TEST(NodePart, ARepeatAfterTheRootsLossEndsTheGrace) {
   Part member = Part::running(Part::settings(false));
   member.on(RootLost{{Loss::Kind::closed, "the connection was closed"}});

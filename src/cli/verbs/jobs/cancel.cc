@@ -88,7 +88,8 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   if (!jobs) {
     const auto forgotten = jobs::forgotten_jobs(queue, text);
     if (forgotten.empty()) return std::unexpected(jobs.error());
-    return fail(jobs::forgotten_text(forgotten.back(), &queue));
+    return fail(fmt::format("nothing to {}: {}", signal.empty() ? "cancel" : "signal",
+                            jobs::forgotten_text(forgotten.back(), &queue)));
   }
   std::erase_if(*jobs, [&](const Job& job) { return !is_meant(job, *id); });
   if (jobs->empty()) return fail(fmt::format("job {} is unknown", text), queue.forgets(*id));

@@ -48,6 +48,15 @@ json outputs_of(const jobs::KnownJob& known) {
   return paths;
 }
 
+// Of a job whose folder, or the report in it, is named.
+Result<json> by_files(const jobs::FoundFiles& job) {
+  json document = TRY(by_file(job.files.report()));
+  const jobs::KnownJob known = jobs::forgotten_job(job);
+  document["id"] = known.id;
+  document["node_output"] = outputs_of(known);
+  return document;
+}
+
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = TRY(jobs::job_id_in(name));
@@ -74,6 +83,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
 }
 
 Result<json> find_report(const std::string& name, const Environment& environment) {
+  if (const auto job = jobs::files_at(name)) return by_files(*job);
   std::error_code error;
   if (std::filesystem::is_regular_file(name, error)) return by_file(name);
   if (const auto run = pods::parse_run_id(name)) {

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <ranges>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -138,10 +140,13 @@ std::string nodes_rows(const model::AttemptRecord& attempt) {
 
 // "interrupted by SIGTERM at …, …": the run has not told of its end.
 std::string interrupted_text(const model::Interruption& interrupted, bool job_has_ended) {
-  return fmt::format(
-      "interrupted by {} at {}, and its ranks {} {} to end{}", signal_name(interrupted.signal),
-      time_text(interrupted.at), job_has_ended ? "got" : "have", duration_text(interrupted.grace),
-      job_has_ended ? "; how they ended is not known, because toprun has not written it" : "");
+  return fmt::format("interrupted by {} at {}, and its ranks {} {} to end{}",
+                     signal_name(interrupted.signal), time_text(interrupted.at),
+                     job_has_ended ? "were to have" : "have", duration_text(interrupted.grace),
+                     job_has_ended
+                         ? "; toprun itself was gone before it could write how they "
+                           "ended: the engine's own limit (Slurm's KillWait) may be shorter"
+                         : "");
 }
 
 // The state from the run's own report, and its reliability.
@@ -301,6 +306,26 @@ std::string run_rows(const model::RunRecord& run, bool job_has_ended, std::strin
   return out;
 }
 
+// "n2 wrote last: …", for nodes that the root lost: they may have had a failed rank before.
+std::string lost_nodes_rows(const model::RunRecord& run, const jobs::JobFiles& files) {
+  constexpr std::size_t most_shown = 4;
+  if (run.attempts.empty()) return {};
+  const model::AttemptRecord& last = run.attempts.back();
+  std::set<std::string> nodes;
+  for (const model::LostNode& lost : last.lost_nodes) nodes.insert(lost.node.raw());
+  if (last.cause && last.cause->kind == model::CauseKind::node_lost) {
+    nodes.insert(last.cause->node.raw());
+  }
+  std::string out;
+  for (const std::string& node : nodes | std::views::take(most_shown)) {
+    const Outside line = jobs::own_line_of_node(files, node);
+    if (line.empty()) continue;
+    out += row(out.empty() ? "lost node" : "",
+               fmt::format("{} wrote last: {}", printable(node), line));
+  }
+  return out;
+}
+
 // The failure report's advice, which has the same label there; empty: the run goes on, or there is
 // none.
 std::string advice_in(const model::RunRecord& run, bool job_has_ended) {
@@ -372,7 +397,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
   if (known.report) {
-    out += run_rows(known.report->run, ended, word) + earlier_rows(known.report->run);
+    out += run_rows(known.report->run, ended, word);
+    if (known.files) out += lost_nodes_rows(known.report->run, *known.files);
+    out += earlier_rows(known.report->run);
   }
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,6 +26,19 @@ struct Versions {
   const std::string path;
   bool again;  // what an earlier run has left was not read yet
   std::vector<model::EarlierRun> earlier = {};
+  bool has_folder = false;
+
+  // Creates the file's folder if it is missing, as for --log-dir and --node-log.
+  Result<void> make_folder() {
+    if (has_folder) return {};
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::error_code failed;
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+    has_folder = !failed;
+    if (has_folder) return {};
+    return fail("cannot write " + path,
+                fmt::format("cannot create {}: {}", folder.string(), failed.message()));
+  }
 
   std::string text_of(model::RunRecord record) {
     if (std::exchange(again, false)) {
@@ -160,6 +174,7 @@ void ReportFile::write(const std::shared_ptr<State>& state, model::RunRecord rec
       version_limit,
       [versions = state->versions, record = std::move(record)]() -> Result<void> {
         if (is_special(versions->path)) return {};
+        TRY(versions->make_folder());
         return replace_file(versions->path, versions->text_of(record));
       },
       [state](const Pool::Answer<Result<void>>& written) {
@@ -190,7 +205,9 @@ asio::awaitable<void> ReportFile::finish(model::RunRecord record) {
       fmt::format("not done after {} s: no process reads the file, or its file system hangs",
                   report_limit.count());
   if (!state_->writing) {
-    std::function<Result<void>()> work = [versions = state_->versions, record = std::move(record)] {
+    std::function<Result<void>()> work = [versions = state_->versions,
+                                          record = std::move(record)]() -> Result<void> {
+      TRY(versions->make_folder());
       return write_named_file(versions->path, versions->text_of(record));
     };
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());

@@ -161,7 +161,7 @@ class Model {
     this.takeJob({
       name: report.job, title: report.title, program: report.program, id: report.id ?? '', stage: report.exit_code === null ? 'running' : 'over',
       started: report.started, now: ended, world: this.ranks, joined: nodes.length,
-      attempt: last?.attempt ?? 0, phases: last?.phases_ms, slowest: last?.slowest,
+      attempt: last?.attempt ?? 0, restarts: report.restarts, max_restarts: report.max_restarts, phases: last?.phases_ms, slowest: last?.slowest,
       awaited: last?.awaited, hang: last?.hang,
       hangs: report.exit_code === null && Boolean(last?.hang) && last.hang.over === null, is_snapshot: true, attempts: report.attempts,
       exit_code: report.exit_code, messages: [], order: last?.order,

@@ -50,7 +50,9 @@ class Panel {
     const ended = this.hasEnded();
     const failed = ended && job.exit_code !== 0;
     const hangs = !ended && Boolean(job.hangs);
-    setText(stage, ended ? (failed ? `ended with exit code ${job.exit_code}` : 'ended, all well')
+    const signal = SIGNALS[job.attempts?.at(-1)?.interrupted?.signal];
+    const well = signal ? `ended with 0 after ${signal}` : 'ended, all well';
+    setText(stage, ended ? (failed ? `ended with exit code ${job.exit_code}` : well)
       : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
     stage.dataset.kind = job.was_ended ? 'stopped' : failed || hangs ? 'bad' : ended ? 'good' : 'runs';
     stage.hidden = false;
@@ -151,11 +153,22 @@ class Panel {
     }
     setText($('alert-text'), [hang && hangSince(hang), cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
-    setText($('alert-next'), next ? `Next: ${next}` : '');
-    $('alert-next').hidden = !next;
+    const kept = this.outputOf(cause.node);
+    const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
+    setText($('alert-next'), advice);
+    $('alert-next').hidden = !advice;
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
     if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
+  }
+
+  // The file with the output of a node; empty: it is not known.
+  outputOf(node) {
+    return this.model.nodes.output?.[this.model.nodes.name.indexOf(node)] ?? '';
+  }
+
+  hasOneNode() {
+    return this.model.nodes.name.length === 1;
   }
 
   showLaunch(job) {
@@ -164,8 +177,12 @@ class Panel {
     const isLaunching = !this.hasEnded() && !isNumber(times.first_collective);
     $('launch').dataset.launch = isLaunching ? 'goes on' : 'over';
     $('launch').hidden = reached.length === 0 && !isLaunching;
-    // Most jobs copy no files.
-    const phases = PHASES.filter(([key]) => key !== 'stage' || isNumber(times.stage));
+    // Most jobs copy no files. One node awaits no others, and after a restart they are there already.
+    const isOfMany = (key) => key === 'join' || key === 'order';
+    const phases = PHASES.filter(([key]) => (key !== 'stage' || isNumber(times.stage)) &&
+        !(isOfMany(key) && isNumber(times[key]) && (times[key] === 0 || this.hasOneNode())));
+    $('launch-of').hidden = !(job.attempt > 0);
+    setText($('launch-of'), `Launch of attempt ${job.attempt}`);
     const next = phases.findIndex(([key], i) => !isNumber(times[key]) &&
         !phases.slice(i + 1).some(([later]) => isNumber(times[later])));
     // What was left out is not shown once a later phase is over.
@@ -214,12 +231,19 @@ class Panel {
 
   // What the first box says in full length is not said again.
   isInAlert(text) {
-    return Boolean(text) && !$('alert').hidden && $('alert-title').textContent.includes(text);
+    return Boolean(text) && !$('alert').hidden && `${$('alert-title').textContent}\n${$('alert-text').textContent}`.includes(text);
+  }
+
+  // Of a job that has ended, the page's head and the first box say all of its only attempt, unless
+  // other ranks failed too.
+  isAttemptTold([only, ...others]) {
+    return this.hasEnded() && others.length === 0 && !(only?.failed_too?.length > 0) &&
+      (!only?.cause || this.isInAlert(only.cause.what));
   }
 
   showAttempts(job) {
     const attempts = job.attempts ?? [];
-    $('attempts').hidden = attempts.length === 0;
+    $('attempts').hidden = attempts.length === 0 || this.isAttemptTold(attempts);
     const key = [attempts, $('alert').hidden, $('alert-title').textContent];
     fill($('attempts-list'), key, () => attempts.slice().reverse().map((attempt) => {
       const item = element('li', `Attempt ${attempt.attempt} `);
@@ -228,12 +252,13 @@ class Panel {
       if (attempt.cause) {
         item.append(...this.causeLines(attempt));
       }
+      item.append(...(attempt.failed_too ?? []).map((some) => element('p', failedTooText(some), {className: 'message'})));
       return item;
     }));
   }
 
   causeLines({cause}) {
-    if (cause.kind === 'hang' && this.isInAlert(cause.what)) {
+    if (cause.kind === 'hang' && this.isInAlert(cause.what) && this.isInAlert(cause.message)) {
       return [element('p', 'the job hung, as above', {className: 'cause'})];
     }
     const lines = [element('p', cause.what, {className: 'cause'})];
@@ -248,7 +273,7 @@ class Panel {
   }
 
   showOrder(order) {
-    $('order').hidden = !order;
+    $('order').hidden = !order || this.hasOneNode();
     if (!order) return;
     const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
       `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);

@@ -33,6 +33,9 @@ const PHASES = [
   ['last_connect', 'all at the store'], ['first_collective', 'first collective'],
 ];
 
+// The signals that ask a job to end.
+const SIGNALS = {1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 10: 'SIGUSR1', 12: 'SIGUSR2', 15: 'SIGTERM'};
+
 const SLOWEST = {
   join: 'to join', stage: 'to copy the environment', warm: 'to import for --warm',
   prefetch: 'to read what its ranks import', spawn: 'to start its ranks', import: 'to import',
@@ -151,6 +154,16 @@ function slowestTexts(slowest) {
     lines.push(`${who} took ${duration(spread.ms / 1000)} ${purpose} (median ${duration(spread.median_ms / 1000)})`);
   }
   return lines;
+}
+
+// As failed_too_text() of `toprun status`: "ranks 1-3 failed too, exit code 5: ValueError: …".
+function failedTooText({ranks, exit_code, signal, message, lost_peer, stopped}) {
+  const isOne = /^\d+$/.test(ranks);
+  const who = `${isOne ? 'rank' : 'ranks'} ${ranks}`;
+  if (stopped) return `${who} ${isOne ? 'was' : 'were'} stopped and printed ${message}`;
+  const how = [lost_peer ? 'failed as a consequence' : 'failed too', isNumber(exit_code) && `exit code ${exit_code}`,
+    isNumber(signal) && `killed by ${SIGNALS[signal] ?? `signal ${signal}`}`].filter(Boolean).join(', ');
+  return `${who} ${how}${message ? `: ${message}` : ''}`;
 }
 
 // When ranks stopped making progress.
