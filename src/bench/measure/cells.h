@@ -44,16 +44,18 @@ struct Cell {
 struct Compared {
   std::vector<Cell> cells;
   // One remark for each requested order that is the same as another order, such as "order worst is
-  // left out: it is the same as order hostname".
+  // left out: it is the same as order hostname". Also one if the job's order is not "topology".
   std::vector<std::string> dropped;
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
 // first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
 // the same ranks in the same order, only one is measured for each backend and fabric. Cells on one
-// node use only the first fabric. Error (exit_usage): the request names more nodes or ranks than
-// the job has.
-Result<Compared> compared(const Request& request, std::span<const Peer> peers);
+// node use only the first fabric. `job_order`: the order in which the launch put the nodes, such as
+// "name"; empty: unknown. It is measured instead of "topology", and without --orders. Error
+// (exit_usage): the request names more nodes or ranks than the job has.
+Result<Compared> compared(const Request& request, std::span<const Peer> peers,
+                          std::string_view job_order);
 
 // The TCP connections that one rank of a cell has to the cell's other ranks.
 class CellMesh {
