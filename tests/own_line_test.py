@@ -58,7 +58,7 @@ class OwnLines(support.TestCase):
     def test_a_notice_that_follows_no_failure(self):
         run = self.started(self.words())
         run.signal(signal.SIGTERM)
-        self.assert_begin_lines(run.wait(60).err, "toprun: ended by signal 15")
+        self.assert_begin_lines(run.wait(60).err, "toprun: ended by SIGTERM")
 
     def test_what_the_keeper_says_of_a_killed_agent(self):
         run = self.started(self.words())

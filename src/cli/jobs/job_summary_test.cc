@@ -78,7 +78,7 @@ JobSummary summary_now(const KnownJob& job) {
 }
 
 constexpr const char* theirs = "cancelled by a user or an administrator";
-constexpr const char* interrupted = "interrupted: ended by signal 15";
+constexpr const char* interrupted = "interrupted: ended by SIGTERM";
 
 class TheJobTold : public testing::Test {
  protected:

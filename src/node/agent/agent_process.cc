@@ -11,6 +11,7 @@
 #include "base/net/resolve.h"
 #include "base/os/console.h"
 #include "base/os/files.h"
+#include "base/os/signals.h"
 #include "base/os/timer.h"
 #include "base/os/trust.h"
 #include "base/os/uncaught.h"
@@ -133,7 +134,7 @@ asio::awaitable<model::Join> introduce(Session& session, NodeSurvey& survey) {
 void end_at_signals(Session& session) {
   session.on_signal = [&session](int signal, bool) {
     if (signal == run::grow_signal) return;
-    say(fmt::format("ended by signal {} before the workers were started", signal));
+    say(fmt::format("ended by {} before the workers were started", signal_name(signal)));
     session.container.reset();  // which may be on its way
     worker::leave(128 + signal);
   };

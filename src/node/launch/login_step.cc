@@ -17,6 +17,7 @@
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
+#include "base/os/signals.h"
 #include "base/os/style.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
@@ -189,7 +190,7 @@ asio::awaitable<std::optional<int>> LoginStep::log_in() {
     const auto event = co_await inbox_.next();
     if (const auto* signal = std::get_if<Signalled>(&*event)) {
       if (signal->number == SIGTSTP || signal->number == SIGCONT) continue;
-      say(fmt::format("ended by signal {} before the agents were started", signal->number));
+      say(fmt::format("ended by {} before the agents were started", signal_name(signal->number)));
       co_return 128 + signal->number;
     }
     start_more();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/net/hostlist.h"
+#include "base/os/signals.h"
 #include "run/conductor/coordinator.h"
 #include "run/model/exit.h"
 
@@ -57,7 +58,7 @@ Verdict signalled_early(int signal) {
   Verdict verdict;
   verdict.exit_code = 128 + signal;
   verdict.kind = CauseKind::interrupted;
-  verdict.message = fmt::format("ended by signal {} before the workers were started", signal);
+  verdict.message = fmt::format("ended by {} before the workers were started", signal_name(signal));
   verdict.ordered_to_end = true;
   return verdict;
 }

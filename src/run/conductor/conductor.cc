@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 std::string words_for(const model::WorkerExit& exit) {
   return exit.signal != 0
-             ? fmt::format("rank {} on {} was killed by signal {}", exit.rank, exit.host,
-                           exit.signal)
+             ? fmt::format("rank {} on {} was killed by {}", exit.rank, exit.host,
+                           signal_name(exit.signal))
              : fmt::format("rank {} on {} exited with {}", exit.rank, exit.host, exit.exit_code);
 }
 
@@ -370,7 +370,7 @@ Verdict Conductor::verdict_without_exits() const {
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
     verdict.exit_code = all_well ? exit_failure : 128 + signal_;
     verdict.kind = CauseKind::interrupted;
-    verdict.message = fmt::format("ended by signal {}", signal_);
+    verdict.message = "ended by " + signal_name(signal_);
   } else if (trigger_ == Trigger::left) {
     verdict = *departure_;
   } else if (trigger_ == Trigger::grown && !all_ended_by_themselves) {

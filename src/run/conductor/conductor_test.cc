@@ -473,7 +473,7 @@ TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
   conductor.gone(0);
   EXPECT_EQ(conductor.verdict().exit_code, 1);
   EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
-  EXPECT_EQ(conductor.verdict().message, "ended by signal 15");
+  EXPECT_EQ(conductor.verdict().message, "ended by SIGTERM");
 
   Conductor undisturbed({"a"}, {1}, quick(), EndedWell::failed);
   undisturbed.exited(0, exited(0, 0), first_moment);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/net/hostlist.h"
+#include "base/os/signals.h"
 #include "base/text/text.h"
 
 namespace toprun::run {
@@ -47,7 +48,7 @@ void interrupt(Verdict& verdict) {
   const int signal = verdict.exit->signal;
   verdict.exit_code = 128 + signal;
   verdict.kind = CauseKind::interrupted;
-  verdict.message = fmt::format("ended by signal {}", signal);
+  verdict.message = "ended by " + signal_name(signal);
   verdict.node.clear();
   verdict.exit.reset();
   verdict.ordered_to_end = true;
