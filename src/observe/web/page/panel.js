@@ -83,7 +83,7 @@ class Panel {
       const most = isNumber(job.max_restarts) ? ` of at most ${job.max_restarts}` : '';
       facts.push(`attempt ${job.attempt}${isNumber(job.restarts) ? `, ${counted(job.restarts, 'restart')}${most}` : ''}`);
     }
-    if (job.root) facts.push(`root on ${job.root}`);
+    if (job.root) facts.push(`root agent on ${job.root}`);
     setText($('facts'), facts.join(' · '));
   }
 
@@ -173,7 +173,9 @@ class Panel {
     fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
       const isDone = isNumber(times[key]);
       const item = element('li', words);
-      item.dataset.phase = isDone ? 'done' : phases[next]?.[0] === key ? 'now' : 'later';
+      // A script that never calls init_process_group() never comes to the store.
+      const isNow = phases[next]?.[0] === key && key !== 'first_connect';
+      item.dataset.phase = isDone ? 'done' : isNow ? 'now' : 'later';
       item.append(element('b', isDone ? `after ${duration(times[key] / 1000)}` : item.dataset.phase === 'now' ? 'awaited' : ''));
       if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
       return item;
@@ -196,6 +198,9 @@ class Panel {
       }
     }
     if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
+    if (!this.hasEnded() && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
+      lines.push('No rank has connected to the store yet, as init_process_group() does.');
+    }
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
   }
 
@@ -252,7 +257,7 @@ class Panel {
     if (!order) return;
     const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
       `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
-    fill($('order-list'), order, () => [`${order.name}: ${order.why}`, ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
+    fill($('order-list'), order, () => [orderText(order), ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
       .map((line) => element('li', line)));
   }
 
