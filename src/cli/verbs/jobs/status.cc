@@ -301,10 +301,12 @@ std::string advice_in(const model::RunRecord& run, bool job_has_ended) {
   return runs ? std::string() : run.attempts.back().cause->next.shown();
 }
 
-std::string files_rows(const jobs::JobFiles& files) {
+std::string files_rows(const jobs::JobFiles& files, bool has_output) {
   std::error_code error;
   std::string out;
-  for (const std::string& path : files.own) out += row("output", printable(path));
+  for (const std::string& path : files.own) {
+    if (has_output) out += row("output", printable(path));
+  }
   if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
   return out;
 }
@@ -369,8 +371,10 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
   if (!known.files) return out + advice;
-  out += page_rows(known) + files_rows(*known.files) + row("more", more_text(known)) + advice;
-  if (ended && !known.has_output) return out;
+  const bool has_output = !ended || known.has_output;
+  out += page_rows(known) + files_rows(*known.files, has_output) + row("more", more_text(known)) +
+         advice;
+  if (!has_output) return out;
   return out + row(advice.empty() ? "next" : "",
                    fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
