@@ -212,7 +212,7 @@ class Panel {
     $('hang-what').hidden = isLive;
     setText($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
     fill($('hang-groups'), [hang.groups, hang.suspects], () => suspectsFirst(hang).slice(0, 12).map((group) =>
-      element('li', `${counted(group.count, 'rank')} (${group.ranks}) ${group.text ?? group.place ?? group.doing}`)));
+      element('li', groupText(group))));
     $('hang-next').hidden = !hang.next;
     setText($('hang-next'), hang.next ? `Next: ${hang.next}` : '');
   }

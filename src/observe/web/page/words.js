@@ -127,6 +127,12 @@ function rankText({rank, node}) {
   return `rank ${rank}${node ? ` on ${node}` : ''}`;
 }
 
+// "rank 13: data.py:41 in recv", "63 ranks (0-12,14-63) wait in all_reduce".
+function groupText({count, ranks, text, place, doing}) {
+  if (count > 1) return `${counted(count, 'rank')} (${ranks}) ${text ?? place ?? doing}`;
+  return text ? `rank ${ranks} ${text}` : `rank ${ranks}: ${place ?? doing}`;
+}
+
 const ORDERS = {
   topology: 'Nodes that are close to each other in the network are neighbours', name: 'By name',
   scheduler: 'As the scheduler or the list of hosts has them', given: 'As given', file: 'As in the file of --order',
