@@ -622,6 +622,8 @@ class Report(web_cases.Windows):
             self.assertEqual(page.run("[document.getElementById('alert').hidden, "
                                       "document.getElementById('alert').dataset.kind, "
                                       "document.getElementById('stage').dataset.kind]"), [False, "stopped", "stopped"])
+            if cause == "interrupted":
+                self.assertIsNone(page.run("document.querySelector('#attempts-list p.cause')"), "it is not red")
             self.assertEqual(page.complaints(), [])
 
     def test_a_success(self):

@@ -241,7 +241,9 @@ class Panel {
     if (cause.kind === 'hang' && this.isInAlert(cause.what)) {
       return [element('p', 'the job hung, as above', {className: 'cause'})];
     }
-    const lines = [element('p', cause.what, {className: 'cause'})];
+    // Somebody ended it on purpose, as the grey box above says.
+    const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
+    const lines = [element('p', cause.what, {className: wasEnded ? 'end' : 'cause'})];
     if (cause.message) lines.push(element('p', cause.message, {className: 'message'}));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
