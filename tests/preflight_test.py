@@ -45,6 +45,9 @@ class OneNode(support.TestCase):
         self.assert_trained(finished)
         self.assertEqual(len(lines), 1, finished)
         self.assertIn("GLOO_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9 on ", lines[0])
+        finished, lines = self.warnings("export GLOO_SOCKET_IFNAME=lo", self.script())
+        self.assert_trained(finished)
+        self.assertEqual(lines, [], "lo is enough on one node")
 
     def test_turned_off(self):
         finished, lines = self.warnings("ulimit -Sn 200", self.script(), options=["--no-preflight"])

@@ -298,6 +298,13 @@ std::vector<std::string> mistakes(const NodeFabric& node) {
   return said;
 }
 
+std::vector<std::string> absent_interfaces(const NodeFabric& node) {
+  std::vector<std::string> said;
+  add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  return said;
+}
+
 std::vector<std::string> contradictions(const NodeFabric& node) {
   std::vector<std::string> said = mistakes(node);
   add_other_values(node, said);

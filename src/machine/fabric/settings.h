@@ -127,6 +127,9 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 // do not exist or lead nowhere; ports have another purpose; a requested fabric's clues are missing;
 // values are in quotes; NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
+// Of these, the interfaces in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME that the machine lacks,
+// which also matter in a job on one node.
+std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
 // Returns all mistakes(), and also values that only differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);

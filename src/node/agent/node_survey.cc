@@ -56,7 +56,8 @@ std::vector<std::string> mistakes_on_one_node(const plan::Job& job) {
   const bool names_one =
       job.environment.has("GLOO_SOCKET_IFNAME") || job.environment.has("NCCL_SOCKET_IFNAME");
   if (!names_one || job.several_processes() || job.options.fabric == "off") return {};
-  return fabric::mistakes(fabric::read_node_as_needed(fabric::Sysfs(), job.environment, ""));
+  return fabric::absent_interfaces(
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, ""));
 }
 
 // All but the network.
