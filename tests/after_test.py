@@ -96,6 +96,9 @@ class After(SubmitCase):
         status = self.login(TOPRUN, "status", unstarted, cwd=folder)
         self.assertRegex(status.out, rf"(?m)^  state +CANCELLED: not started: job {bad} failed: {CAUSE}$", status)
         self.assertNotIn("ran ", status.out)  # Slurm may date its start by 1970
+        self.assertNotRegex(status.out, r"(?m)^  output |toprun logs", "it has no output")
+        report = self.login(TOPRUN, "report", unstarted, cwd=folder)
+        self.assertRegex(report.err, rf"the job never started: job {bad} failed: {CAUSE}; toprun status {unstarted} ")
         eta = self.login(TOPRUN, "eta", unstarted, cwd=folder)
         self.assertRegex(eta.out, rf"\Ajob {unstarted} \(touch\): not started: job {bad} failed: {CAUSE}\n\Z")
         for verb in "top", "stacks":
@@ -116,6 +119,8 @@ class After(SubmitCase):
         self.wait_for_state(bad, "RUNNING")
         waits = self.login(TOPRUN, "eta", kept, cwd=folder)
         self.assertIn(f"  job {bad} must end with exit code 0 first; its state is RUNNING\n", waits.out)
+        report = self.login(TOPRUN, "report", kept, cwd=folder)
+        self.assertIn(f"there is no report of job {kept}: the job has not started; toprun status {kept} shows what", report.err)
         (folder / "go").touch()
         wait_for(lambda: "NeverSatisfied" in self.login("squeue", "--noheader", "-o", "%r").out, "it waits in vain")
         eta = self.login(TOPRUN, "eta", cwd=folder)

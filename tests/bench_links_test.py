@@ -31,6 +31,14 @@ class ShapedLinks(cluster.SlurmCase):
         self.assertIn("order worst is left out: it is the same as order hostname\n", done.err)
         self.assertNotIn("between nodes", done.err, "64 KiB tell nothing of sharding")
 
+    def test_the_order_is_the_one_of_the_launch(self):
+        done = self.srun("-N4", TOPRUN, "bench", "all_reduce", "--nproc-per-node", "1", "-b", "64K", "-n", "2",
+                         "--order", "name", "--orders", "topology,hostname")
+        self.assert_ok(done)
+        self.assertIn("order topology is not measured: this job has order name, which is measured instead", done.err)
+        self.assertIn("order hostname is left out: it is the same as order name\n", done.err)
+        self.assertIn("all_reduce over tcp, 4 ranks on 4 nodes, order name\n", done.out)
+
     def test_the_order_by_topology_is_twice_as_fast_and_both_reach_their_limit(self):
         file = self.folder() / "orders.json"
         done = self.srun("-N8", TOPRUN, "bench", "all_reduce", "--nproc-per-node", "1", "-b", "8M",

@@ -306,7 +306,7 @@ class Nodes(Elastic):
         runs[1].signal(signal.SIGKILL)
         finished = runs[0].wait(20)
         self.assertEqual(finished.code, 1, finished)
-        self.assertRegex(finished.err, "the keeper of its agent was killed")
+        self.assertRegex(finished.err, r"the agent on \S+ was lost\n  reason +toprun \(pid \d+\), which started it, was killed\n")
         for run in runs:
             self.assert_nothing_left(run)
         self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")

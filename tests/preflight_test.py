@@ -40,6 +40,15 @@ class OneNode(support.TestCase):
         self.assertEqual(len(lines), 1, finished)
         self.assertRegex(lines[0], r"open files is low on \S+: .*; run `ulimit -n 65536` before toprun")
 
+    def test_an_interface_that_is_not_there(self):
+        finished, lines = self.warnings("export GLOO_SOCKET_IFNAME=eth9", self.script())
+        self.assert_trained(finished)
+        self.assertEqual(len(lines), 1, finished)
+        self.assertIn("GLOO_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9 on ", lines[0])
+        finished, lines = self.warnings("export GLOO_SOCKET_IFNAME=lo", self.script())
+        self.assert_trained(finished)
+        self.assertEqual(lines, [], "lo is enough on one node")
+
     def test_turned_off(self):
         finished, lines = self.warnings("ulimit -Sn 200", self.script(), options=["--no-preflight"])
         self.assert_trained(finished)

@@ -267,7 +267,7 @@ while not""", 1))
         report = self.here / "report.json"
         asked = self.run_to_end(support.binary(), "status", report)
         self.assert_ok(asked)
-        self.assertRegex(asked.out, f"run of {report}, root on .*\n  program +\S+stays.py\n  times +began .*\n  run +attempt 0: .*; 3 ranks on 1 node\n")
+        self.assertRegex(asked.out, f"run of {report}, root agent on .*\n  program +\S+stays.py\n  times +began .*\n  run +attempt 0: .*; 3 ranks on 1 node\n")
         (self.here / "end").touch()
         self.assertEqual(run.wait(LIMIT_S).code, 0)
         self.assertIn("ended with exit code 0; 3 ranks", self.run_to_end(support.binary(), "status", report).out)

@@ -18,9 +18,16 @@ TEST(Counted, OneIsNoPlural) {
 }
 
 TEST(Counted, BytesInTheirUnit) {
-  const std::pair<double, std::string> rows[] = {
-      {0, "0 B"},           {1023, "1023 B"},         {1024, "1 KiB"},   {1536, "1.50 KiB"},
-      {10 << 20, "10 MiB"}, {12'900'000, "12.3 MiB"}, {0x1p50, "1 PiB"}, {0x1p63, "8192 PiB"}};
+  const std::pair<double, std::string> rows[] = {{0, "0 B"},
+                                                 {1023, "1023 B"},
+                                                 {1024, "1 KiB"},
+                                                 {1536, "1.50 KiB"},
+                                                 {10 << 20, "10 MiB"},
+                                                 {12'900'000, "12.3 MiB"},
+                                                 {0x1p50, "1 PiB"},
+                                                 {0x1p63, "8192 PiB"},
+                                                 {1'048'572, "1.00 MiB"},
+                                                 {1'048'000, "1023 KiB"}};
   for (const auto& [bytes, text] : rows) EXPECT_EQ(bytes_text(bytes), text);
 }
 

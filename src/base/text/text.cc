@@ -74,7 +74,8 @@ std::string counted_text(std::int64_t count, std::string_view noun) {
 std::string bytes_text(double bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
+  // What would be rounded to 1024 of a unit is 1 of the next.
+  for (; bytes >= 1023.5 && unit + 1 < units.size(); ++unit) bytes /= 1024;
   const int decimals = bytes >= 100 || bytes == std::floor(bytes) ? 0 : bytes >= 10 ? 1 : 2;
   return fmt::format("{:.{}f} {}", bytes, decimals, units[unit]);
 }

@@ -43,7 +43,7 @@ std::vector<Ranks> scattered(std::span<const Peer> peers, const std::vector<Rank
 }
 
 Ranks in_order(std::span<const Peer> peers, const Ranks& ranks, std::string_view order) {
-  if (order == "topology") return ranks;
+  if (order != "hostname" && order != "worst") return ranks;
   std::vector<Ranks> nodes = by_node(peers, ranks);
   if (order == "worst") return joined(scattered(peers, nodes));
   std::ranges::sort(nodes, natural_less,
@@ -81,7 +81,8 @@ std::string dropped_words(const Cell& same, const std::string& order, bool has_o
                                               counted(same.nodes, "node"))
                                 : "";
   if (same.order == order) {
-    return fmt::format("order {}{} is given twice, but measured only once", order, where);
+    return fmt::format("{}{} is given twice, but measured only once",
+                       order.empty() ? "the order" : "order " + order, where);
   }
   return fmt::format("order {}{} is left out: it is the same as order {}", order, where,
                      same.order);
@@ -169,16 +170,28 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   return static_cast<std::size_t>(found - ranks.begin());
 }
 
-Result<Compared> compared(const Request& request, std::span<const Peer> peers) {
+Result<Compared> compared(const Request& request, std::span<const Peer> peers,
+                          std::string_view job_order) {
   const auto sets = TRY(subsets(request, peers));
+  // All orders of one node are the same.
+  const bool is_one_node = peers.empty() || peers.front().node == peers.back().node;
+  const std::string own_order(is_one_node ? "" : job_order);
   std::vector<std::string> orders = request.orders;
-  if (orders.empty()) orders.emplace_back(order_names.front());
+  if (orders.empty()) orders.push_back(own_order);
   std::vector<std::string> backends = request.backends;
   if (backends.empty()) backends.emplace_back("tcp");
   std::vector<std::string> fabrics = request.fabrics;
   if (fabrics.empty()) fabrics.emplace_back();
   const std::vector<std::string> first_fabric = {fabrics.front()};
   Compared found;
+  if (const auto named = std::ranges::find(orders, "topology");
+      named != orders.end() && !own_order.empty() && own_order != "topology") {
+    found.dropped.push_back(
+        fmt::format("order topology is not measured: this job has order {}, which is measured "
+                    "instead; -v says why",
+                    own_order));
+    std::ranges::replace(orders, "topology", own_order);
+  }
   for (const Ranks& set : sets) {
     const std::size_t nodes = by_node(peers, set).size();
     for (const std::string& order : orders) {

@@ -44,16 +44,19 @@ struct Cell {
 struct Compared {
   std::vector<Cell> cells;
   // One remark for each requested order that is the same as another order, such as "order worst is
-  // left out: it is the same as order hostname".
+  // left out: it is the same as order hostname". Also one if the job's order is not "topology".
   std::vector<std::string> dropped;
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
-// first nodes or ranks in topology order, so rank 0 is in every set. If two combinations have the
-// same ranks in the same order, only one is measured for each backend and fabric. With one node,
-// only the first fabric of the request is measured. Error (exit_usage): the request names more
-// nodes or ranks than the job has.
-Result<Compared> compared(const Request& request, std::span<const Peer> peers);
+// Combines every backend with every order of every set of ranks in the request. A set contains the
+// first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
+// the same ranks in the same order, only one is measured for each backend and fabric. On one node,
+// only the first fabric of the request is measured. `job_order`: the order in which the launch put
+// the nodes, such as "name"; empty: unknown. It is measured instead of "topology", and without
+// --orders. Error (exit_usage): the request names more nodes or ranks than the job has.
+Result<Compared> compared(const Request& request, std::span<const Peer> peers,
+                          std::string_view job_order);
 
 // One rank's TCP connections to the other ranks that measure the same cell (configuration).
 class CellMesh {

@@ -33,28 +33,43 @@ std::string text(const Result<Compared>& found) {
 }
 
 TEST(Cells, AllRanksInTheirOrderUnlessMoreIsAsked) {
-  EXPECT_EQ(text(compared({}, job({"n2", "n10"}, "aa"))), "topology 2: 0 1 2 3\n");
+  EXPECT_EQ(text(compared({}, job({"n2", "n10"}, "aa"), "topology")), "topology 2: 0 1 2 3\n");
 }
 
 // An order that is the same as an earlier one is left out, and named.
 TEST(Cells, OrdersOfTheSameRanks) {
   Request request;
   request.orders = {"topology", "hostname", "worst"};
-  EXPECT_EQ(text(compared(request, job({"n0", "n10", "n9", "n11"}, "aabb"))),
+  EXPECT_EQ(text(compared(request, job({"n0", "n10", "n9", "n11"}, "aabb"), "topology")),
             "topology 4: 0 1 2 3 4 5 6 7\n"
             "hostname 4: 0 1 4 5 2 3 6 7\n"
             "order worst is left out: it is the same as order hostname\n");
-  EXPECT_EQ(text(compared(request, job({"n0", "n1", "n2", "n3"}, "aabb"))),
+  EXPECT_EQ(text(compared(request, job({"n0", "n1", "n2", "n3"}, "aabb"), "topology")),
             "topology 4: 0 1 2 3 4 5 6 7\n"
             "worst 4: 0 1 4 5 2 3 6 7\n"
             "order hostname is left out: it is the same as order topology\n");
+}
+
+// "topology" names toprun's own order, and the launch says which one it is.
+TEST(Cells, TheOrderOfTheLaunch) {
+  const auto peers = job({"n0", "n1", "n2"}, "aba");
+  EXPECT_EQ(text(compared({}, peers, "scheduler")), "scheduler 3: 0 1 2 3 4 5\n");
+  EXPECT_EQ(text(compared({}, peers, "")), " 3: 0 1 2 3 4 5\n");
+  EXPECT_EQ(text(compared({}, job({"n0"}, "a"), "given")), " 1: 0 1\n");
+  Request request;
+  request.orders = {"topology", "hostname"};
+  EXPECT_EQ(text(compared(request, peers, "name")),
+            "name 3: 0 1 2 3 4 5\n"
+            "order topology is not measured: this job has order name, which is measured instead; "
+            "-v says why\n"
+            "order hostname is left out: it is the same as order name\n");
 }
 
 TEST(Cells, RanksThatAreNamedTwice) {
   Request request;
   request.nodes = {1, 2};
   request.ranks = {4};
-  EXPECT_EQ(text(compared(request, job({"n0", "n1"}, "aa"))),
+  EXPECT_EQ(text(compared(request, job({"n0", "n1"}, "aa"), "topology")),
             "topology 1: 0 1\n"
             "topology 2: 0 1 2 3\n"
             "order topology of 4 ranks on 2 nodes is given twice, but measured only once\n");
@@ -64,7 +79,7 @@ TEST(Cells, EachBackendHasAllOrders) {
   Request request;
   request.backends = {"tcp", "gloo"};
   request.orders = {"topology", "worst"};
-  const auto found = compared(request, job({"n0", "n1", "n2", "n3"}, "aabb"));
+  const auto found = compared(request, job({"n0", "n1", "n2", "n3"}, "aabb"), "topology");
   std::string out;
   for (const Cell& cell : found.value().cells) out += cell.backend + " " + cell.order + ", ";
   EXPECT_EQ(out, "tcp topology, gloo topology, tcp worst, gloo worst, ");
@@ -75,7 +90,7 @@ TEST(Cells, FabricsOfSeveralNodes) {
   Request request;
   request.fabrics = {"rdma", "tcp"};
   request.nodes = {1, 2};
-  const auto found = compared(request, job({"a", "b", "c"}, "xxx"));
+  const auto found = compared(request, job({"a", "b", "c"}, "xxx"), "topology");
   std::string out;
   for (const Cell& cell : found.value().cells)
     out += fmt::format("{} {}, ", cell.fabric, cell.nodes);
@@ -86,10 +101,11 @@ TEST(Cells, TheFirstNodesOrRanks) {
   Request request;
   request.nodes = {1, 3};
   request.ranks = {3};
-  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"))),
+  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"), "topology")),
             "topology 1: 0 1\ntopology 3: 0 1 2 3 4 5\ntopology 2: 0 1 2\n");
   request.nodes = {4};
-  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"))), "--nodes 4: the job has 3 nodes");
+  EXPECT_EQ(text(compared(request, job({"a", "b", "c"}, "xxx"), "topology")),
+            "--nodes 4: the job has 3 nodes");
 }
 
 }  // namespace

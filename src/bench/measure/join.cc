@@ -147,6 +147,7 @@ Result<Self> self_from(const Environment& environment) {
   self.store_host = environment.non_empty("MASTER_ADDR").value_or("127.0.0.1");
   self.attempt = environment.non_empty("TORCHELASTIC_RESTART_COUNT").value_or("0");
   self.location = environment.non_empty("TOPRUN_LOCATION").value_or("");
+  self.order = environment.non_empty("TOPRUN_RANK_ORDER").value_or("");
   self.interface = environment.non_empty("GLOO_SOCKET_IFNAME").value_or("");
   return self;
 }

@@ -20,6 +20,7 @@ struct Self {
   int store_port = 0;
   std::string attempt;    // TORCHELASTIC_RESTART_COUNT
   std::string location;   // TOPRUN_LOCATION
+  std::string order;      // TOPRUN_RANK_ORDER, such as "topology" or "name"; empty: unknown
   std::string interface;  // the interface for sockets, from the network set-up or from the user;
                           // may be empty
 };

@@ -15,7 +15,7 @@ TEST(ProgressLines, ComeNowAndThenWithTheTimeLeft) {
   EXPECT_EQ(lines.at({"1 KiB", 10, 100}, began + seconds(20)), "1 KiB, about 3 min 00 s left");
   EXPECT_EQ(lines.at({"2 KiB", 30, 100}, began + seconds(29)), std::nullopt);
   // 60 in the last 20 s.
-  EXPECT_EQ(lines.at({"4 KiB", 70, 100}, began + seconds(40)), "4 KiB, about 10.0 s left");
+  EXPECT_EQ(lines.at({"4 KiB", 70, 100}, began + seconds(40)), "4 KiB, about 10 s left");
   EXPECT_EQ(lines.at({"4 KiB", 99.9, 100}, began + seconds(50)), "4 KiB");
 }
 

@@ -282,8 +282,10 @@ std::optional<std::string> ProgressLines::at(const Progress& progress, Time now)
   if (newly <= 0) return progress.what;
   const std::chrono::duration<double> left = since * (rest / newly);
   if (left < least_reported) return progress.what;
+  const auto seconds = std::chrono::round<std::chrono::seconds>(left);
   return fmt::format("{}, about {} left", progress.what,
-                     duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(left)));
+                     seconds < std::chrono::minutes(1) ? fmt::format("{} s", seconds.count())
+                                                       : duration_text(seconds));
 }
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,

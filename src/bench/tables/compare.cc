@@ -324,15 +324,21 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 }
 
 std::optional<std::string> what_counts(const Comparison& comparison) {
-  const std::string limit = fmt::format(
-      "less than {:g} % of the earlier speed counts as slower, because two runs without a change "
-      "may differ by more than their iterations; --fail-below RATIO sets another limit",
-      100 * share_between_runs);
+  const auto limit = [](std::string_view figure) {
+    return fmt::format(
+        "a result counts as slower if {} is below {:g}, because two runs without a change may "
+        "differ by more than their iterations; --fail-below RATIO judges by the ratio alone",
+        figure, share_between_runs);
+  };
+  constexpr std::string_view whole_interval = "its whole 95 % interval";
   const Compared* const worst =
       slowest(comparison, [](const Compared& row) { return row.change == Change::slower; });
-  if (worst != nullptr) return speed_sentence(*worst, comparison.kinds) + ": " + limit;
+  if (worst != nullptr) {
+    return speed_sentence(*worst, comparison.kinds) + ": " +
+           limit(worst->interval ? whole_interval : "its ratio");
+  }
   if (std::ranges::count(comparison.rows, Change::small, &Compared::change) == 0) return {};
-  return "perhaps chance: " + limit;
+  return "perhaps chance: " + limit(whole_interval);
 }
 
 Verdict gate(const Comparison& comparison, double fail_below) {

@@ -214,9 +214,11 @@ TEST(Compare, SaysWhatCountsAsSlower) {
     return what_counts(compare(report_of({series_of({row(8, side(before_us, 0, cv, samples))})}),
                                report_of({series_of({row(8, side(after_us, 0, cv, samples))})})));
   };
-  const std::string limit =
-      "less than 75 % of the earlier speed counts as slower, because two runs without a change may "
-      "differ by more than their iterations; --fail-below RATIO sets another limit";
+  const auto limit = [](const std::string& figure) {
+    return "a result counts as slower if " + figure +
+           " is below 0.75, because two runs without a change may differ by more than their "
+           "iterations; --fail-below RATIO judges by the ratio alone";
+  };
   EXPECT_FALSE(said(10, 13, 0, 0));
   EXPECT_FALSE(said(20, 10, 0, 0));
   EXPECT_FALSE(said(20, 10, 0.01, 20));
@@ -224,9 +226,10 @@ TEST(Compare, SaysWhatCountsAsSlower) {
     EXPECT_EQ(said(10, 20, 0.01, samples).value_or(""),
               "8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 50.0 % of its earlier "
               "speed: " +
-                  limit);
+                  limit(samples > 0 ? "its whole 95 % interval" : "its ratio"));
   }
-  EXPECT_EQ(said(10, 11, 0.01, 20).value_or(""), "perhaps chance: " + limit);
+  EXPECT_EQ(said(10, 11, 0.01, 20).value_or(""),
+            "perhaps chance: " + limit("its whole 95 % interval"));
 }
 
 TEST(Gate, OfAComparison) {

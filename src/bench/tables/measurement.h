@@ -81,7 +81,7 @@ struct Row {
 struct Series {
   Collective collective = Collective::all_reduce;
   std::string backend;  // "tcp", "gloo", "nccl"; empty: not known
-  std::string order;    // "topology", "hostname", "worst"; empty: not known
+  std::string order;    // "topology", "name", "hostname", "worst"; empty: not known, or one node
   std::string fabric;   // "rdma", "tcp"; empty: not known
   std::size_t ranks = 0;
   std::size_t nodes = 1;  // 0 nodes or ranks: unknown (an imported table)

@@ -329,7 +329,9 @@ Result<void> check_pairs(const Call& call) {
 
 Result<int> run_pairs(const Call& call, Group& group) {
   const auto requested = TRY(request_of(call));
-  if (group.self.size < 2) return usage("bench pairs", "the job has only one rank");
+  if (group.self.size < 2)
+    return usage("bench pairs", "the job has only one rank",
+                 "start more, as with --nproc-per-node 2 or --hosts n1,n2");
   TRY(measure::check_memory(2 * requested.terms.bytes, group.ranks_here()));
   pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;

@@ -163,7 +163,8 @@ class BenchOutput {
     for (std::size_t i = 0; i < report_.series.size(); ++i) {
       const bench::Series& series = report_.series[i];
       if (series.limit_gbps) {
-        say(fmt::format("order {} on {}: {}, so busbw is at most {:.3g} GB/s", series.order,
+        say(fmt::format("{}{}: {}, so busbw is at most {:.3g} GB/s",
+                        series.order.empty() ? "" : "order " + series.order + " on ",
                         counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
       }
       if (i > 0) continue;
@@ -293,7 +294,7 @@ void find_rates(BenchRequest& request, const measure::Group& group) {
 Result<int> measure_cells(BenchRequest request, measure::Group& group,
                           const std::vector<measure::Opened>& opened,
                           const std::vector<std::string>& argv, const Environment& environment) {
-  const auto compared = TRY(measure::compared(request.measured, group.peers));
+  const auto compared = TRY(measure::compared(request.measured, group.peers, group.self.order));
   const std::vector<Cell>& cells = compared.cells;
   TRY(check(request, group, cells));
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,

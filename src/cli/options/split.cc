@@ -171,6 +171,15 @@ std::string instead_of_others(std::string_view name, Command command) {
   if ((of(command) & of(Command::bench, Command::bench_pairs)) != 0 && is_letter(word, 'g')) {
     return "toprun starts one rank for each GPU: give --nproc-per-node";
   }
+  if (word == "--json") {
+    if (find_flag("--format", command) != nullptr) return "--format json prints JSON";
+    if (command == Command::bench_compare) {
+      return "toprun bench import FILE --format json prints the results of one file";
+    }
+    if (command == Command::bench_history) {
+      return "its file, bench.jsonl, has a line of JSON for each recorded measurement";
+    }
+  }
   if ((of(command) & starting) != 0) {
     if (is_letter(word, 'n') || word == "--num-processes" || word == "--ntasks" ||
         word == "--ntasks-per-node") {

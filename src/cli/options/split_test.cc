@@ -354,6 +354,18 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
       {Command::jobs,
        {"--ntasks"},
        "unknown option --ntasks; toprun jobs --help lists the options"},
+      {Command::bench,
+       {"all_reduce", "--json"},
+       "unknown option --json; --format json prints JSON"},
+      {Command::bench_import, {"x", "--json"}, "unknown option --json; --format json prints JSON"},
+      {Command::bench_compare,
+       {"a", "b", "--json"},
+       "unknown option --json; toprun bench import FILE --format json prints the results of one "
+       "file"},
+      {Command::bench_history,
+       {"--json"},
+       "unknown option --json; its file, bench.jsonl, has a line of JSON for each recorded "
+       "measurement"},
       {Command::jobs, {"--json=1"}, "--json takes no value; write --json alone"},
       {Command::store, {"--port"}, "--port needs a value; --port PORT"},
   };

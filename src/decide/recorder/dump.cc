@@ -294,7 +294,7 @@ Result<Dump> parse_dump(std::string_view bytes) {
   out.version = text_of(member(json, "version"));
   if (!out.version.starts_with("2.")) {
     return fail(what, out.version.empty()
-                          ? "its version is missing"
+                          ? "it is not such a dump, because it has no version"
                           : "its version is \"" + printable(out.version) + "\", not 2.x");
   }
   read_entries(json, out);

@@ -38,10 +38,14 @@ void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
     const auto mine = own(node, requested.name);
     if (!mine || !requested.value || mine->value == *requested.value) continue;
     if (requested.name == "LD_LIBRARY_PATH") continue;  // the result contains both
+    const auto is_of_it = [&](const std::string& one) {
+      return one.starts_with(requested.name + "=");
+    };
+    if (std::ranges::any_of(said, is_of_it)) continue;  // its mistake is said
     const std::string why =
         requested.source == SettingSource::profile
             ? fmt::format("{} sets {}", requested.reason, *requested.value)
-            : fmt::format("{} is right here: {}", *requested.value, requested.reason);
+            : fmt::format("toprun would set {}: {}", *requested.value, requested.reason);
     said.push_back(fmt::format("{}={} ({}): {}", requested.name, mine->value, mine->origin, why));
   }
 }
@@ -291,6 +295,13 @@ std::vector<std::string> mistakes(const NodeFabric& node) {
   add_too_many_sockets(node, said);
   add_quoted(node, said);
   add_mistyped(node, said);
+  return said;
+}
+
+std::vector<std::string> absent_interfaces(const NodeFabric& node) {
+  std::vector<std::string> said;
+  add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
   return said;
 }
 

@@ -162,6 +162,22 @@ TEST(Mistakes, GloosInterfacesAreNamedInFull) {
   }
 }
 
+TEST(Contradictions, AVariableIsNamedOnce) {
+  NodeFabric node;
+  node.interfaces.resize(2);
+  node.interfaces[0].name = "lo";
+  node.interfaces[1].name = "eth0";
+  node.own_name_leads_astray = true;
+  node.route.interface = "eth0";
+  node.environment.set("GLOO_SOCKET_IFNAME", "eth9");
+  EXPECT_EQ(fmt::format("{}", fmt::join(contradictions(node), "\n")),
+            "GLOO_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9");
+  node.environment.set("GLOO_SOCKET_IFNAME", "lo");
+  EXPECT_EQ(fmt::format("{}", fmt::join(contradictions(node), "\n")),
+            "GLOO_SOCKET_IFNAME=lo (set by you): toprun would set eth0: the host's name resolves "
+            "to none of its addresses on a network");
+}
+
 TEST(Mistakes, AFabricWithoutItsMarks) {
   NodeFabric node = roce_node();
   node.profile = find_profile("slingshot");

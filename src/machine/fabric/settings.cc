@@ -271,7 +271,7 @@ Decision gloo_interface(const NodeFabric& node) {
   }
   if (node.route.interface.empty()) return leave(std::string(unknown_route));
   if (node.route.interface == "lo") return leave("the route leads to this host itself");
-  return {node.route.interface, "the host's name resolves to none of its addresses"};
+  return {node.route.interface, "the host's name resolves to none of its addresses on a network"};
 }
 
 // The speed of the route's interface; for a bond, of its members together.

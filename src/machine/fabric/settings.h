@@ -128,6 +128,9 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 // devices or GIDs do not exist or are unsuitable; if their ports have another purpose; if a
 // requested fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
+// Of these, the interfaces in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME that the machine lacks,
+// which also matter in a job on one node.
+std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
 // Returns all mistakes(), and also settings whose values merely differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);

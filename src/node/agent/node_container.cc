@@ -14,6 +14,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/os/console.h"
+#include "base/os/signals.h"
 #include "base/os/timer.h"
 #include "base/os/uncaught.h"
 #include "base/process/child.h"
@@ -55,7 +56,7 @@ Result<std::string> make_folder(const Environment& environment) {
 }
 
 std::string ending_words(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status)) return "was ended by " + signal_name(WTERMSIG(status));
   return fmt::format("ended with code {}", WEXITSTATUS(status));
 }
 

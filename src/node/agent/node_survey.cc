@@ -51,10 +51,22 @@ std::optional<model::KubeNode> kube_node(const plan::Job& job) {
   return node;
 }
 
+// Of a job on one node, whose network is not looked at: Gloo and NCCL need an interface there too.
+std::vector<std::string> mistakes_on_one_node(const plan::Job& job) {
+  const bool names_one =
+      job.environment.has("GLOO_SOCKET_IFNAME") || job.environment.has("NCCL_SOCKET_IFNAME");
+  if (!names_one || job.several_processes() || job.options.fabric == "off") return {};
+  return fabric::absent_interfaces(
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, ""));
+}
+
 // All but the network.
 NodeFacts look_around(const plan::Job& job, bool fit) {
   NodeFacts seen;
-  if (job.options.preflight && fit) seen.evidence = probes::examine(job);
+  if (job.options.preflight && fit) {
+    seen.evidence = probes::examine(job);
+    seen.evidence->mistakes = mistakes_on_one_node(job);
+  }
   if (job.locates()) seen.kube = kube_node(job);
   if (job.locates() && topology::needs_ports(job.options.topology)) {
     seen.ports = topology::ports_text(topology::read_ports());

@@ -1,6 +1,7 @@
 #include "node/agent/session.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -226,7 +227,10 @@ void Session::take(const ReceivedSignals::Received& received) {
   // then.
   const bool of_the_kernel = signal == SIGTERM || signal == SIGHUP;
   const bool orphaned = kept_ && of_the_kernel && ::getppid() != parent_;
-  if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
+  if (orphaned) {
+    return orphan(fmt::format("toprun (pid {}), which started it, was killed", parent_),
+                  std::chrono::milliseconds(0));
+  }
   if (signal == SIGTSTP || signal == SIGCONT) {
     return pause(kept_ ? worker::keeper_rests() : signal == SIGTSTP);
   }

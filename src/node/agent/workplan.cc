@@ -42,11 +42,25 @@ fabric::Route route_of(const std::vector<hosts::LocalAddress>& own,
   return {found->interface, "the way to the root"};
 }
 
-// The lines of several nodes arrive mixed, so each line begins with its node.
-void say_setting(const fabric::Setting& setting, const plan::Job& job) {
+// The lines of several nodes arrive mixed, so each line begins with its node. Variables that are
+// not changed for the same reason share a line.
+void say_settings(const std::vector<fabric::Setting>& settings, const plan::Job& job) {
   const std::string node = job.several_processes() ? job.place.node_name + ": " : "";
-  const std::string value = setting.value ? "=" + *setting.value : " is not changed";
-  say(fmt::format("{}{}{}: {}", node, setting.name, value, setting.reason));
+  std::vector<std::pair<std::string, std::vector<std::string>>> unchanged;  // by reason
+  for (const fabric::Setting& setting : settings) {
+    if (setting.value) {
+      say(fmt::format("{}{}={}: {}", node, setting.name, *setting.value, setting.reason));
+      continue;
+    }
+    auto its =
+        std::ranges::find(unchanged, setting.reason, [](const auto& one) { return one.first; });
+    if (its == unchanged.end()) its = unchanged.insert(its, {setting.reason, {}});
+    its->second.push_back(setting.name);
+  }
+  for (const auto& [reason, names] : unchanged) {
+    say(fmt::format("{}{} {} not changed: {}", node, join(names, ", "),
+                    names.size() == 1 ? "is" : "are", reason));
+  }
 }
 
 // The variables with which the workers' NCCL, Gloo and UCX use the right network.
@@ -59,8 +73,9 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
   fabric::take_route(node, route_of(*own, request.route), fabric::Sysfs());
   node.own_name_leads_astray = own_name_leads_astray(*own, request.route, node.environment);
   const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
-  for (fabric::Setting& setting : fabric::decide(node)) {
-    if (tells) say_setting(setting, *request.job);
+  auto settings = fabric::decide(node);
+  if (tells) say_settings(settings, *request.job);
+  for (fabric::Setting& setting : settings) {
     if (fabric::is_ours(setting)) variables.emplace_back(setting.name, *std::move(setting.value));
   }
   return variables;
@@ -169,6 +184,7 @@ worker::WorkerFacts common_facts(const WorkRequest& request) {
   facts.run_id = assignment.run_id;
   facts.node_name = job.place.node_name;
   facts.location = assignment.location;
+  facts.order = assignment.order;
   facts.attempt = assignment.attempt;
   facts.network = network_variables(request);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);

@@ -340,6 +340,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
       part.nproc = members[i].slots;
       part.world_size = world_size;
       part.local_world_size = node.nproc;
+      part.order = arrangement.order.name;
       if (seat.placed) part.location = topology::location_text(seat.location, seat.name);
       first += part.nproc;
     }

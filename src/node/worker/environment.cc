@@ -97,6 +97,7 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
 
   environment.set("TOPRUN_NODE_NAME", facts.node_name);
   if (!facts.location.empty()) environment.set("TOPRUN_LOCATION", facts.location);
+  if (!facts.order.empty()) environment.set("TOPRUN_RANK_ORDER", facts.order);
   set_number("TOPRUN_ATTEMPT", facts.attempt);
   return environment;
 }

@@ -29,6 +29,7 @@ struct WorkerFacts {
   std::string error_file;  // empty: no error file
   std::string node_name;
   std::string location;  // "/cluster/rack/node"; empty: unknown
+  std::string order;     // of the nodes: "topology", "name"; empty: unknown
   int attempt = 0;       // counts every attempt, including those after a change of membership
   // Variables for NCCL, Gloo and UCX, except those that the user has set.
   std::vector<std::pair<std::string, std::string>> network;

@@ -24,6 +24,7 @@ WorkerFacts facts() {
   facts.error_file = "/l/1/error.json";
   facts.node_name = "n2";
   facts.location = "/a/b/n2";
+  facts.order = "name";
   facts.attempt = 2;
   return facts;
 }
@@ -57,6 +58,7 @@ TEST(Environment, FollowsTheContract) {
       {"OMP_NUM_THREADS", "1"},
       {"TOPRUN_NODE_NAME", "n2"},
       {"TOPRUN_LOCATION", "/a/b/n2"},
+      {"TOPRUN_RANK_ORDER", "name"},
       {"TOPRUN_ATTEMPT", "2"},
   };
   EXPECT_EQ(worker_environment(inherited, facts()).variables(), expected);

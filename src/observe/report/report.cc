@@ -232,6 +232,26 @@ std::string advice_for_exception(const model::Cause& cause) {
   return {};
 }
 
+// Of Gloo or NCCL that find no interface to use; empty: another error.
+std::string advice_for_interface(const model::Cause& cause) {
+  constexpr std::string_view of_gloo = "Unable to find address for: ";
+  const std::string_view text = cause.message.raw();
+  if (const std::size_t at = text.find(of_gloo); at != text.npos) {
+    const std::string_view rest = text.substr(at + of_gloo.size());
+    return fmt::format(
+        "check GLOO_SOCKET_IFNAME: Gloo found no address for {}{}; leave the variable out, or name "
+        "an interface that has an address on each node (see `ip addr`)",
+        printable(trim(rest.substr(0, rest.find_first_of(" \n")))), model::on(cause.node));
+  }
+  if (message_contains(cause, "no socket interface found")) {
+    return fmt::format(
+        "check NCCL_SOCKET_IFNAME: NCCL found no network interface{}; leave the variable out, or "
+        "name an interface that has an address on each node (see `ip addr`)",
+        model::on(cause.node));
+  }
+  return {};
+}
+
 // Of a data loader's worker that a signal ended: PyTorch names the signal in the rank's exception.
 std::string advice_for_worker(const model::Cause& cause) {
   if (message_contains(cause, "is killed by signal: Killed")) {
@@ -418,7 +438,13 @@ std::string outcome(const model::RunRecord& run) {
   }
   const auto& hang = run.attempts.back().hang;
   const bool names_none = cause->kind == model::CauseKind::hang && !cause->rank;
-  const std::string blamed = names_none && hang ? whom_they_wait_for(*hang) : "";
+  const bool cut_a_hang = cause->kind == model::CauseKind::interrupted && hang && !hang->over;
+  const std::string blamed = (names_none || cut_a_hang) && hang ? whom_they_wait_for(*hang) : "";
+  if (cut_a_hang) {
+    return fmt::format("{} while the job hung{}{}exit code {}", model::sentence(*cause),
+                       blamed.empty() ? ", " : ": ", blamed.empty() ? "" : blamed + "; ",
+                       run.exit_code);
+  }
   if (!blamed.empty()) {
     return fmt::format("{}: {}; exit code {}", model::sentence(*cause), blamed, run.exit_code);
   }
@@ -526,6 +552,9 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   }
   if (message_contains(cause, "DataLoader worker (pid")) {
     if (std::string of_worker = advice_for_worker(cause); !of_worker.empty()) return of_worker;
+  }
+  if (std::string of_interface = advice_for_interface(cause); !of_interface.empty()) {
+    return of_interface;
   }
   if (std::string of_exception = advice_for_exception(cause); !of_exception.empty()) {
     return of_exception;

@@ -556,6 +556,21 @@ TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
 }
 
 // As of `toprun bench`: the last line says what to do.
+TEST(Report, AnInterfaceThatIsNotThereIsNoFaultOfTheScript) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception =
+      "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to "
+      "find address for: eth9";
+  const std::string gloo = advice(model::cause_of(exit), false);
+  EXPECT_TRUE(gloo.starts_with("check GLOO_SOCKET_IFNAME: Gloo found no address for eth9 on n"))
+      << gloo;
+  exit.exception =
+      "torch.distributed.DistBackendError: NCCL error in: x.cpp:1, internal error\nLast "
+      "error:\nBootstrap : no socket interface found";
+  const std::string nccl = advice(model::cause_of(exit), false);
+  EXPECT_TRUE(nccl.starts_with("check NCCL_SOCKET_IFNAME: NCCL found no")) << nccl;
+}
+
 TEST(Report, ARankThatIsToprunItselfNeedsNoAdvice) {
   model::WorkerExit exit = failed_exit();
   exit.exception.clear();
@@ -646,6 +661,20 @@ TEST(Report, LastLine) {
   EXPECT_EQ(last_line(run), times +
                                 "16 ranks on 2 nodes, the job hung: rank 5 on n4, at train.py:88 "
                                 "in step; exit code 1\n");
+
+  run.exit_code = 143;
+  run.attempts[0].cause = of_kind(model::CauseKind::interrupted);
+  run.attempts[0].cause->signal = SIGTERM;
+  EXPECT_EQ(last_line(run), times +
+                                "16 ranks on 2 nodes, interrupted by SIGTERM while the job hung: "
+                                "rank 5 on n4, at train.py:88 in step; exit code 143\n");
+  hang.verdict.suspects.clear();
+  EXPECT_EQ(
+      last_line(run),
+      times + "16 ranks on 2 nodes, interrupted by SIGTERM while the job hung, exit code 143\n");
+  hang.over = ten_o_clock;
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, interrupted by SIGTERM, exit code 143\n");
+  run.exit_code = 1;
   run.attempts[0].hang.reset();
 
   run.attempts[0].nodes.clear();

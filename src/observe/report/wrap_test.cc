@@ -8,8 +8,8 @@ namespace {
 using Lines = std::vector<std::string>;
 
 TEST(Wrap, BetweenWords) {
-  EXPECT_EQ(wrapped("ended by signal 15: interrupted", 20, 0),
-            Lines({"ended by signal 15:", "interrupted"}));
+  EXPECT_EQ(wrapped("ended by SIGTERM: interrupted", 20, 0),
+            Lines({"ended by SIGTERM:", "interrupted"}));
   EXPECT_EQ(wrapped("aaaa bbbb", 4, 0), Lines({"aaaa", "bbbb"}));
   EXPECT_EQ(wrapped("abcdefghij kl", 4, 0), Lines({"abcd", "efgh", "ij", "kl"}));
   EXPECT_EQ(wrapped("grün über", 4, 0), Lines({"grün", "über"}));

@@ -90,11 +90,17 @@ double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// "gathering (waiting for nodes), …, running, …".
+// "gathering (waiting for nodes), …, running, asking and telling (ending)".
 std::string stages_help() {
   std::vector<std::string> texts;
-  for (const auto& [name, words] : stages_by_name()) {
-    texts.push_back(name == words ? std::string(name) : fmt::format("{} ({})", name, words));
+  std::vector<std::string> alike;  // names of stages with the same words
+  for (auto stage = stages_by_name().begin(); stage != stages_by_name().end(); ++stage) {
+    alike.emplace_back(stage->name);
+    const auto next = std::next(stage);
+    if (next != stages_by_name().end() && next->words == stage->words) continue;
+    texts.push_back(join(alike, " and "));
+    if (stage->name != stage->words) texts.back() += fmt::format(" ({})", stage->words);
+    alike.clear();
   }
   return join(texts, ", ");
 }
@@ -146,7 +152,10 @@ void add_states(Text& text, const Board& board, const Hanging& hanging) {
     return counts[i];
   };
   for (const RankState state : states_of(board, hanging)) ++count(state);
-  text.family("toprun_ranks", Type::gauge, "", "Ranks of the current attempt by their state.");
+  text.family(
+      "toprun_ranks", Type::gauge, "",
+      "Ranks of the current attempt by their state. In a hang, others wait for a suspect, and "
+      "a blocked rank waits for others.");
   for (std::size_t i = 0; i < state_names.size(); ++i) {
     text.sample({{"state", state_names[i].second}}, static_cast<double>(counts[i]));
   }

@@ -41,15 +41,24 @@ std::string name_of(const Run& run) {
   return fmt::format("{} ({})", name, id);
 }
 
+// What happened and, for a hang, where.
+std::string cause_text(const model::Cause& cause) {
+  return cause.kind == model::CauseKind::hang ? model::short_text(cause) : model::sentence(cause);
+}
+
 std::string what_of(Happening happening, const Run& run) {
   if (run.record.attempts.empty()) return {};
   const model::AttemptRecord& last = run.record.attempts.back();
   if (happening == Happening::hangs) return last.hang ? model::headline(*last.hang) : "";
-  return last.cause ? model::sentence(*last.cause) : "";
+  return last.cause ? cause_text(*last.cause) : "";
 }
 
 std::string why_with_code(const model::RunRecord& record) {
   const bool is_reported = !record.attempts.empty() && record.attempts.back().cause;
+  if (is_reported && record.attempts.back().cause->kind == model::CauseKind::hang) {
+    return fmt::format("{}, exit code {}", cause_text(*record.attempts.back().cause),
+                       record.exit_code);
+  }
   return is_reported ? model::sentence_with_code(*record.attempts.back().cause, record.exit_code)
                      : fmt::format("exit code {}", record.exit_code);
 }

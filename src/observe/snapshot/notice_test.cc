@@ -67,6 +67,22 @@ TEST(Notice, SaysWhatHappened) {
             "sleeps");
 }
 
+TEST(Notice, SaysWhereAJobHung) {
+  snapshot::Run run = failed_run(1);
+  model::Cause& cause = *run.record.attempts.back().cause;
+  cause = {};
+  cause.kind = model::CauseKind::hang;
+  cause.message = "rank 1 on n1 sleeps at hang.py:9 in load";
+  const json ended = notice_json(Happening::ended, run, WallTime(165s));
+  EXPECT_EQ(ended["text"],
+            "toprun: train.py (17) failed after 1 min 05 s: the job hung: rank 1 on n1 sleeps at "
+            "hang.py:9 in load, exit code 1");
+  EXPECT_EQ(ended["what"], "the job hung: rank 1 on n1 sleeps at hang.py:9 in load");
+  EXPECT_EQ(notice_json(Happening::restarts, run, WallTime(165s))["text"],
+            "toprun: train.py (17) starts again: the job hung: rank 1 on n1 sleeps at hang.py:9 "
+            "in load");
+}
+
 TEST(Notice, CallsTheJobByTheNameThatItsUserChose) {
   snapshot::Run run = failed_run(0);
   run.record.title = "bigrun";

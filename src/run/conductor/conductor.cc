@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 std::string words_for(const model::WorkerExit& exit) {
   return exit.signal != 0
-             ? fmt::format("rank {} on {} was killed by signal {}", exit.rank, exit.host,
-                           exit.signal)
+             ? fmt::format("rank {} on {} was killed by {}", exit.rank, exit.host,
+                           signal_name(exit.signal))
              : fmt::format("rank {} on {} exited with {}", exit.rank, exit.host, exit.exit_code);
 }
 

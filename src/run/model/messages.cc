@@ -123,6 +123,7 @@ void describe_part(auto& fields, OneOf<Assignment> auto& a) {
   fields.unusual_number("role_world_size", a.role_world_size, a.world_size, most_ranks);
   fields.value("run_id", a.run_id);
   fields.unusual("location", a.location, std::string());
+  fields.unusual("order", a.order, std::string());
   fields.unusual("colours", a.colours, false);
   fields.unusual("start", a.start, false);
   fields.value("store", a.store);

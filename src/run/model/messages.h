@@ -170,6 +170,7 @@ struct Assignment {
   int role_world_size = 1;
   std::string run_id;
   std::string location;        // "/cluster/rack"; empty: unknown
+  std::string order;           // OrderRecord::name; empty: unknown
   bool colours = false;        // the root's terminal shows colours
   bool start = false;          // start workers once the store is found, without Ready and Start
   Shared<StoreAddress> store;  // where the store is; the same for all members in an attempt

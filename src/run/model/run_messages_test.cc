@@ -119,6 +119,7 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   unusual.world_size = 16;
   unusual.role_world_size = 4;
   unusual.location = "/a/b";
+  unusual.order = "name";
   unusual.colours = true;
   const std::vector<ToNode> messages = {WaitAsSpare{},  WaitAsSpare{Until::somebody_asks},
                                         assignment,     unusual,

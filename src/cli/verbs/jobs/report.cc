@@ -57,6 +57,25 @@ Result<json> by_files(const jobs::FoundFiles& job) {
   return document;
 }
 
+Error no_report(const std::string& what, const jobs::KnownJob& known) {
+  const auto state = known.job ? std::optional(known.job->state) : std::nullopt;
+  if (state == engines::JobState::pending || state == engines::JobState::starting) {
+    return {what, "the job has not started",
+            fmt::format("toprun status {} shows what it waits for", jobs::id_word(*known.job)),
+            exit_failure};
+  }
+  const bool runs = state && !engines::has_ended(*state);
+  if (!runs && !known.has_output) {
+    return {what,
+            known.failed_predecessors.empty()
+                ? "the job has no output, so perhaps it never started"
+                : "the job never started: " + join(known.failed_predecessors, "; "),
+            fmt::format("toprun status {} shows more", jobs::id_word(known.id)), exit_failure};
+  }
+  return {what, "the job has written no report, or it has written the report to another folder",
+          "give the file that the job's --report names", exit_failure};
+}
+
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = TRY(jobs::job_id_in(name));
@@ -69,9 +88,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
                 fmt::format("name one task, as in {}_1", name));
   }
   if (!all.front().report) {
-    return fail(what,
-                "the job has written no report, or it has written the report to another folder",
-                "give the file that the job's --report names");
+    return std::unexpected(no_report(what, all.front()));
   }
   const jobs::JobSummary end = jobs::summary_of(all.front());
   json document = std::move(all.front().report->document);

@@ -132,8 +132,9 @@ std::string nodes_rows(const model::AttemptRecord& attempt) {
   }
   const std::string table = report::columns_text(rows, {});
   std::string out;
+  std::string_view label = "ranks";
   for (const std::string_view line : split(table, '\n')) {
-    if (!line.empty()) out += row("", line);
+    if (!line.empty()) out += row(std::exchange(label, ""), line);
   }
   return out;
 }
@@ -334,10 +335,12 @@ std::string advice_in(const model::RunRecord& run, bool job_has_ended) {
   return runs ? std::string() : run.attempts.back().cause->next.shown();
 }
 
-std::string files_rows(const jobs::JobFiles& files) {
+std::string files_rows(const jobs::JobFiles& files, bool has_output) {
   std::error_code error;
   std::string out;
-  for (const std::string& path : files.own) out += row("output", printable(path));
+  for (const std::string& path : files.own) {
+    if (has_output) out += row("output", printable(path));
+  }
   if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
   return out;
 }
@@ -404,10 +407,12 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
   if (!known.files) return out + advice;
-  return out + page_rows(known) + files_rows(*known.files) + row("more", more_text(known)) +
-         advice +
-         row(advice.empty() ? "next" : "",
-             fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
+  const bool has_output = !ended || known.has_output;
+  out += page_rows(known) + files_rows(*known.files, has_output) + row("more", more_text(known)) +
+         advice;
+  if (!has_output) return out;
+  return out + row(advice.empty() ? "next" : "",
+                   fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
 // Of a job that its files alone tell of; null: they do not.
@@ -532,7 +537,7 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   }
   std::string text = fmt::format("run of {}", printable(path));
   const model::RunRecord& run = report->run;
-  if (!run.root_host.empty()) text += fmt::format(", root on {}", run.root_host);
+  if (!run.root_host.empty()) text += fmt::format(", root agent on {}", run.root_host);
   const bool is_heard = root.state == RootLook::State::runs;
   text += '\n' + row("program", program_text(run)) + row("times", run_times_text(run)) +
           row("cancelled", cancellation_text(path, run)) +

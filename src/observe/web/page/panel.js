@@ -85,7 +85,7 @@ class Panel {
       const most = isNumber(job.max_restarts) ? ` of at most ${job.max_restarts}` : '';
       facts.push(`attempt ${job.attempt}${isNumber(job.restarts) ? `, ${counted(job.restarts, 'restart')}${most}` : ''}`);
     }
-    if (job.root) facts.push(`root on ${job.root}`);
+    if (job.root) facts.push(`root agent on ${job.root}`);
     setText($('facts'), facts.join(' · '));
   }
 
@@ -190,7 +190,9 @@ class Panel {
     fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
       const isDone = isNumber(times[key]);
       const item = element('li', words);
-      item.dataset.phase = isDone ? 'done' : phases[next]?.[0] === key ? 'now' : 'later';
+      // A script that never calls init_process_group() never comes to the store.
+      const isNow = phases[next]?.[0] === key && key !== 'first_connect';
+      item.dataset.phase = isDone ? 'done' : isNow ? 'now' : 'later';
       item.append(element('b', isDone ? `after ${duration(times[key] / 1000)}` : item.dataset.phase === 'now' ? 'awaited' : ''));
       if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
       return item;
@@ -213,6 +215,9 @@ class Panel {
       }
     }
     if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
+    if (!this.hasEnded() && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
+      lines.push('No rank has connected to the store yet, as init_process_group() does.');
+    }
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
   }
 
@@ -224,7 +229,7 @@ class Panel {
     $('hang-what').hidden = isLive;
     setText($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
     fill($('hang-groups'), [hang.groups, hang.suspects], () => suspectsFirst(hang).slice(0, 12).map((group) =>
-      element('li', `${counted(group.count, 'rank')} (${group.ranks}) ${group.text ?? group.place ?? group.doing}`)));
+      element('li', groupText(group))));
     $('hang-next').hidden = !hang.next;
     setText($('hang-next'), hang.next ? `Next: ${hang.next}` : '');
   }
@@ -261,7 +266,9 @@ class Panel {
     if (cause.kind === 'hang' && this.isInAlert(cause.what) && this.isInAlert(cause.message)) {
       return [element('p', 'the job hung, as above', {className: 'cause'})];
     }
-    const lines = [element('p', cause.what, {className: 'cause'})];
+    // Somebody ended it on purpose, as the grey box above says.
+    const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
+    const lines = [element('p', cause.what, {className: wasEnded ? 'end' : 'cause'})];
     if (cause.message) lines.push(element('p', cause.message, {className: 'message'}));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
@@ -277,7 +284,7 @@ class Panel {
     if (!order) return;
     const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
       `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
-    fill($('order-list'), order, () => [`${order.name}: ${order.why}`, ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
+    fill($('order-list'), order, () => [orderText(order), ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
       .map((line) => element('li', line)));
   }
 

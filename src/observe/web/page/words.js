@@ -2,7 +2,7 @@
 'use strict';
 
 const STATES = {
-  n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'in a hang',
+  n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'hanging',
   w: 'waiting for others',
   e: 'ended early',
 };
@@ -10,7 +10,7 @@ const TROUBLE = 'flhe';
 const KEPT_STATES = `${TROUBLE}k`;  // keep their colours when the others show a figure
 const MONOSPACED = ['Last lines', 'Last line', 'Stack'];
 
-// The letter of a state by any usual form of its word: "hang", "hangs", "in a hang".
+// The letter of a state by any usual form of its word: "hang", "hangs", "hanging".
 function stateCalled(text) {
   if (text === 'hung') return 'h';  // as after the end of the job
   const stem = text.replace(/(s|ing|ed|ure)$/, '');
@@ -128,6 +128,22 @@ function clock(text) {
 // "rank 3 on n4".
 function rankText({rank, node}) {
   return `rank ${rank}${node ? ` on ${node}` : ''}`;
+}
+
+// "rank 13: data.py:41 in recv", "63 ranks (0-12,14-63) wait in all_reduce".
+function groupText({count, ranks, text, place, doing}) {
+  if (count > 1) return `${counted(count, 'rank')} (${ranks}) ${text ?? place ?? doing}`;
+  return text ? `rank ${ranks} ${text}` : `rank ${ranks}: ${place ?? doing}`;
+}
+
+const ORDERS = {
+  topology: 'Nodes that are close to each other in the network are neighbours', name: 'By name',
+  scheduler: 'As the scheduler or the list of hosts has them', given: 'As given', file: 'As in the file of --order',
+};
+
+// "By name (no evidence of the topology, …)".
+function orderText({name, why}) {
+  return `${ORDERS[name] ?? name}${why ? ` (${why})` : ''}`;
 }
 
 function awaitedText(awaited) {
