@@ -297,9 +297,10 @@ const std::vector<CommandLine>& lines_about_networks() {
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
       {Command::bench_pairs,
        "bench pairs",
-       "Measures the job's ranks in pairs, many pairs at the same time. Prints which node, uplink "
-       "or link hangs or is slower than others of its kind, and in which direction. The exit code "
-       "shows whether there is such a node, uplink or link.",
+       "Measures the job's ranks in pairs, many pairs at the same time, over TCP connections of "
+       "toprun's own. Prints which node, uplink or link hangs or is slower than others of its "
+       "kind, and in which direction. The exit code shows whether there is such a node, uplink or "
+       "link.",
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},

@@ -198,6 +198,17 @@ constexpr Commands about_jobs =
     of(Command::jobs, Command::status, Command::logs, Command::top, Command::eta, Command::stacks,
        Command::grow, Command::report, Command::cancel, Command::shell);
 
+// Options of the collectives that `bench pairs` does not have. Empty: another option or command.
+std::string instead_of_benchs(std::string_view name, Command command) {
+  if (command != Command::bench_pairs) return {};
+  const std::string_view bare = name.substr(0, name.find('='));
+  if (bare == "--format" || bare == "--json") return "--save FILE writes the results as JSON";
+  if (bare == "--backend" || bare == "--fabrics") {
+    return "bench pairs always measures TCP connections of its own";
+  }
+  return {};
+}
+
 // The variable that chooses the engine where the verb has no --on. Empty: no such option.
 std::string instead_of_submits(std::string_view name, Command command) {
   const bool is_on = name == "--on" || name.starts_with("--on=");
@@ -223,7 +234,8 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "start the program as toprun");
   }
   for (auto& instead : {instead_of_slurms(name, command), instead_of_launchs(name, command),
-                        instead_of_submits(name, command), instead_of_others(name, command)}) {
+                        instead_of_submits(name, command), instead_of_benchs(name, command),
+                        instead_of_others(name, command)}) {
     if (!instead.empty()) return usage(std::move(what), {}, instead);
   }
   auto near = nearest_flag(name, command);

@@ -354,6 +354,12 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
       {Command::jobs,
        {"--ntasks"},
        "unknown option --ntasks; toprun jobs --help lists the options"},
+      {Command::bench_pairs,
+       {"--format=json"},
+       "unknown option --format; --save FILE writes the results as JSON"},
+      {Command::bench_pairs,
+       {"--backend", "nccl"},
+       "unknown option --backend; bench pairs always measures TCP connections of its own"},
       {Command::jobs, {"--json=1"}, "--json takes no value; write --json alone"},
       {Command::store, {"--port"}, "--port needs a value; --port PORT"},
   };
