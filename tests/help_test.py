@@ -238,6 +238,16 @@ class Manual(support.TestCase):
             self.assertEqual(process.wait(), 0)
             self.assertRegex(seen.decode(), pattern)
 
+    def test_of_an_option(self):
+        for words in (["--nnodes"], ["nnodes"], ["run", "--nnodes"]):
+            with self.subTest(words):
+                shown = self.toprun("help", *words)
+                self.assert_ok(shown)
+                self.assertRegex(shown.out, r"\Atoprun[ a-z,]*:\n  --nnodes N\|MIN:MAX  ")
+        refused = self.toprun("help", "submit", "--nodez")
+        self.assertEqual((refused.code, refused.err),
+                         (2, "toprun: help submit --nodez: there is no such option; did you mean --nodes?\n"))
+
     def test_a_verb_that_there_is_not(self):
         refused = self.toprun("man", "sumbit")
         self.assertEqual((refused.code, refused.err), (2, "toprun: man sumbit: there is no such verb; did you mean submit?\n"))

@@ -391,11 +391,14 @@ const std::vector<CommandLine>& lines_about_toprun() {
          "order"}}},
       {Command::help,
        "help",
-       "Shows the help of toprun or of one of its verbs.",
-       {{"toprun help submit", "the same as toprun submit --help"}, {"toprun help topo order", ""}},
+       "Shows the help of toprun, of one of its verbs, or of one option.",
+       {{"toprun help submit", "the same as toprun submit --help"},
+        {"toprun help topo order", ""},
+        {"toprun help --nnodes", "the option, for each verb that has it"},
+        {"toprun help submit --nodes", "the option of this verb"}},
        {{"VERB", Count::any, "",
          "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
-         "order"}}},
+         "order; or an option"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

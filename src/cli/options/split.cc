@@ -31,6 +31,7 @@ bool names_a_flag(std::string_view word, Command command) {
 bool is_plain_word(std::string_view word, Command command) {
   if (!word.starts_with('-') || word == "-") return true;
   if (names_a_flag(word, command)) return false;
+  if (command == Command::help) return true;  // the option that it explains
   return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
