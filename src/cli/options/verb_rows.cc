@@ -162,9 +162,8 @@ constexpr std::array verb_flags = {
              .value = "file:PATH|LIST",
              .id = FlagId::scored_order,
              .known_to = of(Command::topo_score),
-             .help = "One more order of the hosts, whose cost toprun computes too: a file, each "
-                     "line of which is a host name or a list of host names, or a LIST such as "
-                     "n1,n0"}),
+             .help = "One more order of the hosts, whose cost toprun computes too: a file whose "
+                     "lines are host names or lists of host names, or a LIST such as n1,n0"}),
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
     json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),
     of_verb({.name = "--to",

@@ -160,7 +160,7 @@ Result<const Verb*> verb_called(std::string_view asking, const std::vector<std::
                meant ? fmt::format("did you mean {}?", *meant) : "see toprun -h");
 }
 
-// The words but the last name a verb, or none. Empty: the last word is no option there.
+// The words but the last name a verb, or none. Empty: the last word is not an option.
 std::string help_of_option(std::span<const std::string> names) {
   const auto before = names.first(names.size() - 1);
   if (before.empty() && find_verb(names) && !names.back().starts_with('-')) return {};
