@@ -253,12 +253,14 @@ class Coordinator {
   Course course_;
   Attempt attempt_;
   std::optional<Interruption> interruption_;
-  std::string root_address_;             // this host's address, which the first member reached
-  bool same_members_ = false;            // no member was lost in the last attempt
-  SteadyTime deadline_{};                // the time limit of the stage
-  std::optional<SteadyTime> last_call_;  // when the run begins without the missing nodes; unset
-                                         // while fewer than the minimum are present
-  SteadyTime next_report_{};             // when to report what the stage waits for
+  std::string root_address_;              // this host's address, which the first member reached
+  bool same_members_ = false;             // no member was lost in the last attempt
+  SteadyTime deadline_{};                 // the time limit of the stage
+  std::optional<SteadyTime> last_call_;   // when the run begins without the missing nodes; unset
+                                          // while fewer than the minimum are present
+  SteadyTime next_report_{};              // when to report what the stage waits for
+  std::chrono::seconds missing_pause_{};  // between two reports of missing nodes
+  int reported_present_ = 0;              // nodes that were present at the last of these reports
   model::Finish finish_message_;
   std::set<std::string> barred_;  // nodes that were lost too often
   std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
