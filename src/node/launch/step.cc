@@ -37,6 +37,7 @@ namespace {
 constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
+constexpr int code_of_a_login = 255;
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
 // Once the run has ended, so long for the engine's command to end: it may wait for a node that the
 // run has lost. Then it gets SIGTERM, and after as long again SIGKILL.
@@ -399,6 +400,8 @@ CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& jo
   CommandEnd end = follow(*pid, signals, heard, post, pass_on);
   if (const auto trouble = engines::mpirun_trouble(end.said); trouble && end.exit_code != 0) {
     say(trouble->line());
+    // Open MPI's code, or ssh's, where no rank began.
+    if (end.exit_code == code_of_a_login) end.exit_code = exit_failure;
   }
   return end;
 }
