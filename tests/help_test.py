@@ -421,6 +421,21 @@ class Typed(support.TestCase):
             self.assertIn(expected, offers)
             self.assertNotIn(other, offers)
 
+    def test_verbs_stand_before_files(self):
+        folder = self.folder()
+        for name in ("aa.py", "sa.py", "zz.py"):
+            (folder / name).touch()
+        support.needs_program("zsh")
+        master = self.shell("zsh", folder)
+        os.write(master, b"toprun s\t")
+        seen = self.read_until(master, "sa.py")
+        self.assertRegex(seen, r"(?s)submit .*shell .*setup .*status .*stacks .*store .*sa\.py")
+        if shutil.which("fish"):
+            offers = self.fish_offers("toprun ", folder)
+            self.assertLess(offers.index("version"), offers.index("aa.py"))
+            self.assertLess(offers.index("submit"), offers.index("cancel"))
+            self.assertIn("zz.py", offers)
+
     def test_a_job_that_left_its_files_is_offered_with_how_it_ended(self):
         folder = self.folder()
         (folder / "logs/16").mkdir(parents=True)
