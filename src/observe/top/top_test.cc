@@ -220,6 +220,10 @@ TEST(Tree, SortedRanksTheLargestFirst) {
   State state;
   state.sort = Sort::cpu;
   EXPECT_EQ(names(picture, state, 9), Lines({"r1", "r2", "r0"}));
+  const Columns columns(picture, 80);
+  EXPECT_TRUE(columns.heads(Sort::cpu).contains(" CPU↓ ")) << columns.heads(Sort::cpu);
+  EXPECT_TRUE(columns.heads(Sort::silence).contains(" OUTPUT↓"));
+  EXPECT_FALSE(columns.heads().contains("↓"));
 }
 
 TEST(Remains, FitOnTheScreen) {
