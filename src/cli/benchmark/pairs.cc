@@ -308,6 +308,7 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
   const auto most = second_look_stalls * stall_limit;
   const auto until = std::chrono::steady_clock::now() + most;
   play.end_passes_at(until);
+  play.measure_each_direction();
   pairs::SecondLook look(cluster, verdict);
   std::size_t left = 0;  // rounds
   for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {
