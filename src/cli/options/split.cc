@@ -325,8 +325,14 @@ class Splitter {
     }
     const bool repeats = !operands.empty() && operands.back().repeats();
     if (argument <= operands.size() || repeats) return {};
-    return wrong_operands(line_,
-                          fmt::format("unexpected argument {}", out_.arguments[operands.size()]));
+    std::string what = fmt::format("unexpected argument {}", out_.arguments[operands.size()]);
+    constexpr Commands about_hosts =
+        of(Command::doctor, Command::topo_show, Command::topo_order, Command::topo_draw,
+           Command::topo_score, Command::topo_convert);
+    if ((of(command_) & about_hosts) != 0) {
+      return usage(std::move(what), {}, "give hosts with --hosts LIST");
+    }
+    return wrong_operands(line_, std::move(what));
   }
 
   // As in argparse, `SCRIPT -- ARGS` ends the options once more; later separators belong to the

@@ -275,7 +275,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
   const std::vector<Refused> cases = {
       {Command::cancel, {}, "no ID given; toprun cancel --help shows the usage"},
       {Command::status, {"1", "2"}, "unexpected argument 2; toprun status --help shows the usage"},
-      {Command::topo_show, {"x"}, "unexpected argument x; toprun topo show --help shows the usage"},
+      {Command::topo_show, {"x"}, "unexpected argument x; give hosts with --hosts LIST"},
+      {Command::doctor, {"n[0-3]"}, "unexpected argument n[0-3]; give hosts with --hosts LIST"},
       {Command::topo_draw,
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},
