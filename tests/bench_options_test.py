@@ -63,6 +63,16 @@ class Here(support.TestCase):
                 self.assertEqual(done.code, 2)
                 self.assertIn("--logs-specs x: toprun does not load Python code", done.err)
 
+    def test_rounds_may_be_too_few(self):
+        done = self.bench("pairs", "--nproc-per-node", 4, *SMALL, "--rounds", 1)
+        self.assertRegex(done.out, r"\A4 ranks: too few pairs to tell whether one is slower, 2 of 6 pairs measured\n")
+
+    def test_no_bad_host(self):
+        bad = self.folder() / "bad"
+        done = self.bench("pairs", "--nproc-per-node", 2, *SMALL, "--exclude-bad", bad)
+        self.assertIn(f"toprun: {bad} is empty: no host is known to be slow\n", done.err)
+        self.assertEqual(bad.read_text(), "")
+
     def test_last(self):
         state = {"XDG_STATE_HOME": str(self.folder())}
         for _ in range(3):
@@ -76,7 +86,8 @@ class Collective(support.TestCase):
     """What was measured, where a file does not say it."""
 
     def test_files_that_cannot_be_written_are_refused_first(self):
-        for words in (["all_reduce", "--save", "/nonexist/a.json"], ["all_reduce", "--plot", "/nonexist/a.svg"], ["pairs", "--save", "/tmp"]):
+        for words in (["all_reduce", "--save", "/nonexist/a.json"], ["all_reduce", "--plot", "/nonexist/a.svg"], ["pairs", "--save", "/tmp"],
+                      ["pairs", "--exclude-bad", "/nonexist/bad"]):
             with self.subTest(words):
                 finished = self.run_to_end(support.binary(), "bench", *words, "--nproc-per-node", "2")
                 self.assertEqual(finished.code, 2, finished)

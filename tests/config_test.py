@@ -209,7 +209,11 @@ class Local(support.TestCase):
                 ("nproc-per-nod = 2\n", "1:1: unknown key nproc-per-nod; did you mean nproc-per-node?"),
                 ("\nfold = 'x'\n", "2:8: fold cannot be a string; write true or false"),
                 ("tee = 9\n", "1: tee = 9: must be 0 (none), 1 (stdout)"),
-                ("tee = \n", "1:7: Error while parsing"),
+                ("tee = \n", "1:7: expected a value after =;"),
+                ("nodes = 1\nnodes = 2\n", "2:9: nodes is set twice;"),
+                ("nodes: 1\n", "1:6: expected = after the key, as in key = value;"),
+                ("modules = ['a' 'b']\n", "1:16: expected a comma or the ] that closes the list;"),
+                ("[profile.a\n", "1:11: expected ] at the end of the table's name;"),
                 ("nodes = 1\nvenv = \"env\n", "2:8: the string that begins here has no closing quote")]:
             with self.subTest(text):
                 path = self.project_file(text)

@@ -216,6 +216,11 @@ class BadInput(containers.PodmanCase):
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.err, "localhost/none", done)
 
+    def test_a_wrong_path_comes_before_a_runtime_that_is_missing(self):
+        done = self.toprun("--container", "/nowhere/a.sif", "--no-python", "true", env={"PATH": "/nowhere"})
+        self.assertEqual(done.code, 2, done)
+        self.assertRegex(done.err, r"\Atoprun: container image /nowhere/a\.sif on \S+: No such file or directory;")
+
     def test_no_runtime_at_all(self):
         done = self.toprun("--container", IMAGE, "--no-python", "true", env={"PATH": "/nowhere"})
         self.assertNotEqual(done.code, 0)

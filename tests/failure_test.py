@@ -105,6 +105,14 @@ os._exit(1)
 class OfTheText(support.TestCase):
     """What Python cannot run fails in each rank."""
 
+    def test_a_file_that_hides_a_module(self):
+        folder = self.folder()
+        (folder / "train.py").write_text("import concurrent.futures.thread\n")
+        (folder / "queue.py").write_text("1 / 0\n")
+        finished = self.toprun("--nproc-per-node", 1, folder / "train.py", limit=30)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, rf"(?m)^  next        {folder}/queue\.py hides Python's module queue: rename the file$")
+
     def test_all_ranks_fail_in_the_same_way(self):
         folder = self.folder()
         (folder / "bad.py").write_text("import os\ndef f(:\n")

@@ -238,6 +238,16 @@ class Manual(support.TestCase):
             self.assertEqual(process.wait(), 0)
             self.assertRegex(seen.decode(), pattern)
 
+    def test_of_an_option(self):
+        for words in (["--nnodes"], ["nnodes"], ["run", "--nnodes"]):
+            with self.subTest(words):
+                shown = self.toprun("help", *words)
+                self.assert_ok(shown)
+                self.assertRegex(shown.out, r"\Atoprun[ a-z,]*:\n  --nnodes N\|MIN:MAX  ")
+        refused = self.toprun("help", "submit", "--nodez")
+        self.assertEqual((refused.code, refused.err),
+                         (2, "toprun: help submit --nodez: there is no such option; did you mean --nodes?\n"))
+
     def test_a_verb_that_there_is_not(self):
         refused = self.toprun("man", "sumbit")
         self.assertEqual((refused.code, refused.err), (2, "toprun: man sumbit: there is no such verb; did you mean submit?\n"))
@@ -410,6 +420,21 @@ class Typed(support.TestCase):
             offers = self.fish_offers(f"toprun {line}", folder)
             self.assertIn(expected, offers)
             self.assertNotIn(other, offers)
+
+    def test_verbs_stand_before_files(self):
+        folder = self.folder()
+        for name in ("aa.py", "sa.py", "zz.py"):
+            (folder / name).touch()
+        support.needs_program("zsh")
+        master = self.shell("zsh", folder)
+        os.write(master, b"toprun s\t")
+        seen = self.read_until(master, "sa.py")
+        self.assertRegex(seen, r"(?s)submit .*shell .*setup .*status .*stacks .*store .*sa\.py")
+        if shutil.which("fish"):
+            offers = self.fish_offers("toprun ", folder)
+            self.assertLess(offers.index("version"), offers.index("aa.py"))
+            self.assertLess(offers.index("submit"), offers.index("cancel"))
+            self.assertIn("zz.py", offers)
 
     def test_a_job_that_left_its_files_is_offered_with_how_it_ended(self):
         folder = self.folder()

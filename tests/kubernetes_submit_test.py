@@ -326,12 +326,17 @@ class Refusals(support.TestCase):
         self.assertIn("-e HOME copies HOME of this machine into the pods", finished.err)
         self.assertNotIn("-e PATH", finished.err)
 
+    def test_the_short_name(self):
+        short, full = (self.toprun("submit", "--on", on, "--dry-run", *IMAGE, "train.py") for on in ("k8s", "kubernetes"))
+        self.assert_ok(short)
+        self.assertEqual(short.out, full.out)
+
     def test_an_engine_that_a_variable_names_wrongly(self):
         for words in (["submit", "--dry-run", "train.py"], ["jobs"], ["status", "1"]):
             with self.subTest(words):
                 finished = self.toprun(*words, env={"TOPRUN_ON": "kuberntes"})
                 self.assertEqual(finished.code, 2, finished)
-                self.assertRegex(finished.err, "TOPRUN_ON=kuberntes: toprun (submits to|knows the engines) .*; choose one of them")
+                self.assertRegex(finished.err, "TOPRUN_ON=kuberntes: toprun (submits to|knows the engines) .*; did you mean kubernetes\?")
 
     def test_without_kubectl(self):
         finished = self.toprun("submit", "--on", "kubernetes", *IMAGE, "train.py", env={"PATH": "/nowhere"})

@@ -464,10 +464,13 @@ class Machines(support.TestCase):
                 (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
                 (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not contain chassis_asset_tag=OracleCloud.com"),
                 (slingshot, ["--fabric", "slingshot"], {}, ""),
-                (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device\n"
-                    "toprun: unset NCCL_IB_HCA: toprun then leaves the variable unset ("),
-                (one_hca, [], {"NCCL_IB_HCA": "mlx5_9"}, "unset NCCL_IB_HCA: toprun then leaves the variable unset (the only active port"),
-                (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device\n"),
+                (empty, [], {"NCCL_IB_HCA": "mlx5_0"}, "NCCL_IB_HCA=mlx5_0 (set by you): this machine has no RDMA device; "
+                    "without this setting, toprun leaves the variable unset ("),
+                (one_hca, [], {"NCCL_IB_HCA": "mlx5_9"}, "this machine has no RDMA device mlx5_9; without this setting, toprun leaves the variable unset (the only active port"),
+                (empty, [], {"NCCL_IB_GID_INDEX": "3"}, "NCCL_IB_GID_INDEX=3 (set by you): this machine has no RDMA device; without"),
+                (empty, [], {"NCCL_NET": "IB"}, "NCCL_NET=IB (set by you): this machine has no RDMA device\n"),
+                (ethernet_only, [], {"GLOO_SOCKET_IFNAME": "lo"}, "GLOO_SOCKET_IFNAME=lo (set by you): lo reaches no other node"),
+                (ethernet_only, [], {"NCCL_SOCKET_IFNAME": "=lo"}, "NCCL_SOCKET_IFNAME==lo (set by you): lo reaches no other node"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
                 (storage, [], {"NCCL_IB_HCA": "mlx5"}, "also selects mlx5_10:1: 100 Gb/s beside 400"),

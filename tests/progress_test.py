@@ -145,6 +145,21 @@ class Progress(support.TestCase):
         self.assertEqual(terminal.code(), 130)
         self.assertNotIn("started, none", left_on(terminal))
 
+    def test_ctrl_z_leaves_no_trace(self):
+        support.needs_program("bash")
+        terminal = self.start(script="import time; time.sleep(60)", argv=["bash", "--norc", "--noprofile", "-i"])
+        terminal.press(f"{support.binary()} script.py\n".encode())
+        terminal.expect(LINE)
+        terminal.press(b"\x1a")
+        terminal.expect(rb"Stopped")
+        self.assertNotIn("started, none", left_on(terminal))
+        terminal.press(b"fg\n")
+        terminal.expect(rb"(?s)Stopped.*toprun: \d+ s, ")
+        terminal.press(b"\x03")
+        terminal.expect(rb"interrupted|exit code 130")
+        terminal.press(b"exit\n")
+        terminal.code()
+
     def test_nodes_that_are_awaited(self):
         port = support.free_port()
         common = ["--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"]
@@ -220,6 +235,24 @@ class BySsh(Launched, SshCase):
 
     def test_on_hosts(self):
         self.assert_shown_and_gone(self.launched(env={"TOPRUN_SSH": self.daemons.ssh()}))
+
+    def test_ctrl_z_leaves_no_trace(self):
+        support.needs_program("bash")
+        here = self.folder()
+        (here / "script.py").write_text("import time; time.sleep(60)")
+        terminal = Terminal(self, *self.cluster.on("ctl", "bash", "--norc", "--noprofile", "-i"), cwd=here,
+                            env={**support.without_torch(), "TERM": "xterm", "TOPRUN_SSH": self.daemons.ssh()})
+        terminal.press(f"{TOPRUN} --hosts n0,n1 script.py\n".encode())
+        terminal.expect(LINE + rb"2 ranks started")
+        terminal.press(b"\x1a")
+        terminal.expect(rb"Stopped")
+        self.assertNotIn("started, none", left_on(terminal))
+        terminal.press(b"fg\n")
+        terminal.expect(rb"(?s)Stopped.*toprun: \d+ s, ")
+        terminal.press(b"\x03")
+        terminal.expect(rb"exit code 130")
+        terminal.press(b"exit\n")
+        terminal.code()
 
 
 if __name__ == "__main__":

@@ -54,12 +54,15 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
                                            std::span<const EngineQueue> among) {
   const std::string on = environment.get("TOPRUN_ON").value_or("");
   const bool is_for_setup = on == "local";
-  if (!on.empty() && !is_for_setup && !queue_kind(on)) {
+  const std::optional<QueueKind> kind = queue_kind(on);
+  if (!on.empty() && !is_for_setup && !kind) {
+    const auto meant = nearest_engine(on);
     return usage("TOPRUN_ON=" + printable(on),
                  "toprun knows the engines slurm, runai and kubernetes",
-                 "choose one of them, or unset the variable");
+                 meant ? fmt::format("did you mean {}?", *meant)
+                       : "choose one of them, or unset the variable");
   }
-  const auto named = std::ranges::find(among, on, &EngineQueue::name);
+  const auto named = std::ranges::find(among, kind, &EngineQueue::kind);
   if (named != among.end()) {
     auto queue = named->find(environment);
     if (!queue || *queue) return queue;
@@ -80,8 +83,15 @@ std::string_view name_of(QueueKind kind) {
 }
 
 std::optional<QueueKind> queue_kind(std::string_view name) {
+  if (name == "k8s") return QueueKind::kubernetes;
   const auto row = std::ranges::find(engine_queues, name, &EngineQueue::name);
   return row == engine_queues.end() ? std::nullopt : std::optional(row->kind);
+}
+
+std::optional<std::string> nearest_engine(std::string_view word) {
+  std::vector<std::string> names;
+  for (const EngineQueue& engine : engine_queues) names.emplace_back(engine.name);
+  return did_you_mean(word, names);
 }
 
 bool has_pods(QueueKind kind) {

@@ -203,6 +203,8 @@ enum class Terminal { no, yes };
 enum class QueueKind { slurm, runai, kubernetes };
 std::string_view name_of(QueueKind kind);  // "slurm", as in options, TOPRUN_ON and JSON
 std::optional<QueueKind> queue_kind(std::string_view name);
+// Returns the name of the engine that a mistyped name probably means.
+std::optional<std::string> nearest_engine(std::string_view word);
 // Whether jobs in this kind of queue are Kubernetes pods.
 bool has_pods(QueueKind kind);
 

@@ -85,7 +85,54 @@ std::optional<toml::source_position> unclosed_quote(std::string_view text) {
   return std::nullopt;
 }
 
+// What the parser says, and what that means. toml++ 3.3 puts the thing that it was parsing in
+// front, and what it saw behind.
+struct Fault {
+  std::string_view said;
+  std::string_view words;
+};
+constexpr Fault faults[] = {
+    {"key-value pair: expected '='", "expected = after the key, as in key = value"},
+    {"key-value pair: expected value", "expected a value after ="},
+    {"value: could not determine value type",
+     "this is not a value: expected a number, true, false, a string in quotes, or a list"},
+    {"table header: expected ']'", "expected ] at the end of the table's name"},
+    {"array: expected comma or closing ']'", "expected a comma or the ] that closes the list"},
+    {"inline table: expected", "expected } on the line on which the table's { stands"},
+    {"leading zeroes are prohibited", "a number cannot begin with 0; a string has quotes"},
+    {"expected a comment or whitespace", "expected the end of the line after the value"},
+    {"unknown escape sequence",
+     "in double quotes, a backslash begins an escape; write two backslashes, or single quotes"},
+    {"root table: expected keys", "expected a key, a table such as [name], or # and a comment"},
+    {"expected bare key starting character",
+     "expected a key of letters, digits, - and _, or a key in quotes"},
+    {"invalid utf-8", "this is not UTF-8 text"},
+};
+
+// "nnodes" of "cannot redefine existing integer 'nnodes'".
+std::string_view name_set_twice(std::string_view description) {
+  if (!description.contains("cannot redefine existing")) return {};
+  const std::size_t open = description.find('\'');
+  const std::size_t close = description.find('\'', open + 1);
+  return close == description.npos ? "" : description.substr(open + 1, close - open - 1);
+}
+
 }  // namespace
+
+std::string toml_fault(std::string_view description) {
+  constexpr std::string_view prefix = "Error while parsing ";
+  for (const Fault& fault : faults) {
+    if (description.contains(fault.said)) return std::string(fault.words);
+  }
+  if (const auto name = name_set_twice(description); !name.empty()) {
+    return std::string(name) + " is set twice";
+  }
+  const std::size_t colon = description.find(": ");
+  if (!description.starts_with(prefix) || colon == description.npos) {
+    return std::string(description);
+  }
+  return std::string(description.substr(colon + 2));
+}
 
 toml::table parse_toml(std::string_view text, std::string_view label) {
   const std::size_t at = too_long_key(text);

@@ -22,6 +22,7 @@
 
 #include <toml++/toml.h>
 
+#include <string>
 #include <string_view>
 
 namespace toprun {
@@ -33,5 +34,9 @@ inline constexpr int most_key_parts = 256;
 // library's parse_error. If a closing quote is missing, the error says so and has the position of
 // the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
+
+// Returns what is wrong and what is expected, in toprun's words, for a description of the library's
+// parse_error. An unknown description is returned without its first words.
+std::string toml_fault(std::string_view description);
 
 }  // namespace toprun

@@ -42,8 +42,9 @@ double gbps(std::uint64_t bytes, double microseconds) {
 }
 
 std::string text_of(const Measured& measured) {
-  return fmt::format("{} {} {} {} {} {}", measured.a, measured.b, measured.gbps_ab,
-                     measured.gbps_ba, measured.latency_us, static_cast<int>(measured.state));
+  return fmt::format("{} {} {} {} {} {} {} {}", measured.a, measured.b, measured.gbps_ab,
+                     measured.gbps_ba, measured.latency_us, static_cast<int>(measured.state),
+                     measured.alone_ab, measured.alone_ba);
 }
 
 Measured measured_from(std::string_view text, std::size_t round) {
@@ -60,7 +61,9 @@ Measured measured_from(std::string_view text, std::size_t round) {
           number(4),
           state == 0   ? State::measured
           : state == 1 ? State::hung
-                       : State::failed};
+                       : State::failed,
+          number(6),
+          number(7)};
 }
 
 }  // namespace
@@ -303,8 +306,29 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   double others = 0;
   TRY(is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
                : partner.send(std::as_bytes(std::span(&own, 1))));
+  Measured measured{pair.a, pair.b, round_, others, own, latency, State::measured};
+  if (each_direction_) {
+    // A fifth of the measurement lasts long enough to tell a slow direction from the other.
+    const std::size_t times = std::max<std::uint64_t>(load.times / 5, 1);
+    const std::span bytes = std::span(in).first(load.bytes);
+    double there = TRY(one_way(partner, is_first, bytes, times));
+    TRY(is_first ? partner.receive(std::as_writable_bytes(std::span(&there, 1)))
+                 : partner.send(std::as_bytes(std::span(&there, 1))));
+    measured.alone_ab = there;
+    measured.alone_ba = TRY(one_way(partner, !is_first, bytes, times));
+  }
   group_.mesh.drop(other);
-  return Measured{pair.a, pair.b, round_, others, own, latency, State::measured};
+  return measured;
+}
+
+// Returns the rate at the side that receives.
+Result<double> PairPlay::one_way(const Partner& partner, bool sends, std::span<std::byte> bytes,
+                                 std::size_t times) const {
+  const auto began = TRY(meet_partner(partner, sends));
+  for (std::size_t i = 0; i < times; ++i) {
+    TRY(sends ? partner.send(bytes) : partner.receive(bytes));
+  }
+  return sends ? 0 : gbps(times * bytes.size(), microseconds_since(began));
 }
 
 // Rank 0 waits for all and tells which ranks are away; the others wait for that.

@@ -71,6 +71,9 @@ class PairPlay {
   // rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
+  // From now on, each pair's directions are also measured one after the other (Measured::alone_ab).
+  // All ranks call this between the same rounds.
+  void measure_each_direction() { each_direction_ = true; }
   // Whether the latest play() was the last round of the pass; valid on all ranks.
   bool is_over() const { return is_over_; }
   // Ends the pass, on all ranks, with the round in which rank 0's clock reaches `until`.
@@ -89,6 +92,8 @@ class PairPlay {
                                                              bool is_first) const;
   Result<PairLoad> agree_on_load(const Partner& partner, bool is_first, std::span<std::byte> out,
                                  std::span<std::byte> in) const;
+  Result<double> one_way(const Partner& partner, bool sends, std::span<std::byte> bytes,
+                         std::size_t times) const;
   Result<void> close_round(bool is_last);
   Result<void> hear_who_is_away(const std::string& where);
   Result<std::vector<pairs::Measured>> collect(const pairs::Round& met,
@@ -107,6 +112,7 @@ class PairPlay {
   std::chrono::milliseconds lasts_{0};
   std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::time_point::max();
   bool is_over_ = false;
+  bool each_direction_ = false;
   std::size_t round_ = 0;
   std::vector<std::size_t> away_;  // ranks that are late or lost
   std::vector<std::size_t> lost_;  // on rank 0

@@ -85,7 +85,7 @@ Result<Verdict> judge(const Cluster& cluster, std::span<const Measured> measured
                       Figure figure = Figure::rate, const Thresholds& thresholds = {});
 
 // Describes a finding in one line, without a line end:
-//   n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions
+//   n17: 31 Gbps, others 98, in 30 of 31 pairs, both directions
 std::string finding_line(const Cluster& cluster, Figure figure, const Finding& finding);
 
 // Returns the hosts to exclude from a host list: the hosts of bad nodes, each once, in the

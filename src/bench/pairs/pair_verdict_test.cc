@@ -68,39 +68,39 @@ TEST(Verdict, NamesWhatIsSlow) {
        [](Measured& m) {
          if (has(m, 17) && !has(m, 3)) slow_down(m, 31);
        },
-       "n17: 31 Gbps beside 98 in 30 of 31 pairs, both directions\n"},
+       "n17: 31 Gbps, others 98, in 30 of 31 pairs, both directions\n"},
       {"one that sends slowly", 8, 0,
        [](Measured& m) {
          if (m.a == 2) m.gbps_ab = 9.04;
          if (m.b == 2) m.gbps_ba = 9.04;
        },
-       "n2: 9.0 Gbps beside 98 in 7 of 7 pairs, sending\n"},
+       "n2: 9.0 Gbps, others 98, in 7 of 7 pairs, sending\n"},
       {"two of four in a rack", 16, 4,
        [](Measured& m) {
          if (has(m, 0) || has(m, 1)) slow_down(m, 20);
        },
-       "n0: 20 Gbps beside 98 in 3 of 3 compared pairs, both directions\n"
-       "n1: 20 Gbps beside 98 in 2 of 2 compared pairs, both directions\n"},
+       "n0: 20 Gbps, others 98, in 3 of 3 compared pairs, both directions\n"
+       "n1: 20 Gbps, others 98, in 2 of 2 compared pairs, both directions\n"},
       {"a pair, one way", 8, 0,
        [](Measured& m) {
          if (m.a == 2 && m.b == 5) m.gbps_ba = 30;
        },
-       "n2 – n5: 30 Gbps beside 98, from the second to the first\n"},
+       "n2 – n5: 30 Gbps, others 98, from n5 to n2\n"},
       {"an uplink, receiving", 16, 4,
        [](Measured& m) {
          if (m.a / 4 == m.b / 4) return;
          if (m.b / 4 == 2) m.gbps_ab = 17;
          if (m.a / 4 == 2) m.gbps_ba = 17;
        },
-       "uplink of rack r2: 17 Gbps beside 50 in 48 of 48 pairs, receiving\n"},
+       "uplink of rack r2: 17 Gbps, others 50, in 48 of 48 pairs, receiving\n"},
       {"an uplink of two nodes that are slow with each other", 8, 2,
        [](Measured& m) {
          const bool across = m.a / 2 != m.b / 2;
          if (across && (m.a / 2 == 1 || m.b / 2 == 1)) slow_down(m, 17);
          if (m.a == 2 && m.b == 3) slow_down(m, 40);
        },
-       "uplink of rack r1: 17 Gbps beside 50 in 12 of 12 pairs, both directions\n"
-       "n2 – n3: 40 Gbps beside 98, both directions\n"},
+       "uplink of rack r1: 17 Gbps, others 50, in 12 of 12 pairs, both directions\n"
+       "n2 – n3: 40 Gbps, others 98, both directions\n"},
       {"an uplink that sends slowly, and what one of its nodes receives waits for that", 6, 2,
        [](Measured& m) {
          if (m.a / 2 == m.b / 2) return;
@@ -109,12 +109,12 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (m.a == 2) m.gbps_ba = 17;
          if (m.b == 2) m.gbps_ab = 17;
        },
-       "uplink of rack r1: 5.0 Gbps beside 50 in 8 of 8 pairs, sending\n"},
+       "uplink of rack r1: 5.0 Gbps, others 50, in 8 of 8 pairs, sending\n"},
       {"between two racks", 16, 4,
        [](Measured& m) {
          if (m.a / 4 == 1 && m.b / 4 == 3) slow_down(m, 10);
        },
-       "between rack r1 and rack r3: 10 Gbps beside 50 in 16 of 16 pairs, both directions\n"},
+       "between rack r1 and rack r3: 10 Gbps, others 50, in 16 of 16 pairs, both directions\n"},
       {"a node that hangs", 8, 0,
        [](Measured& m) {
          if (has(m, 4)) m.state = m.b == 7 ? State::failed : State::hung;
@@ -126,7 +126,7 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (has(m, 5)) m.state = State::hung;
          slow_down(m, 20);
        },
-       "n4: 20 Gbps beside 98 in 7 of 7 pairs, both directions; 1 hung\n"},
+       "n4: 20 Gbps, others 98, in 7 of 7 pairs, both directions; 1 hung\n"},
       {"a pair that hangs", 8, 0,
        [](Measured& m) {
          if (has(m, 4) && has(m, 6)) m.state = State::hung;
@@ -165,9 +165,9 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (has(m, 20)) slow_down(m, 10);
          if (m.a == 0 && m.b == 5) slow_down(m, 12);
        },
-       "n20: 10 Gbps beside 98 in 7 of 7 compared pairs, both directions\n"
-       "uplink of rack r1: 15 Gbps beside 50 in 184 of 184 pairs, both directions\n"
-       "n0 – n5: 12 Gbps beside 98, both directions\n"},
+       "n20: 10 Gbps, others 98, in 7 of 7 compared pairs, both directions\n"
+       "uplink of rack r1: 15 Gbps, others 50, in 184 of 184 pairs, both directions\n"
+       "n0 – n5: 12 Gbps, others 98, both directions\n"},
   };
   for (const auto& [about, nodes, per_rack, change, expected] : rows) {
     const Cluster cluster = cluster_of(nodes, per_rack);
@@ -186,7 +186,7 @@ TEST(Verdict, JudgesLatencies) {
                                      }),
                              Figure::latency);
   ASSERT_TRUE(verdict) << verdict.error().line();
-  EXPECT_EQ(lines(cluster, *verdict), "n6: 40 µs beside 5.0 in 7 of 7 pairs, both directions\n");
+  EXPECT_EQ(lines(cluster, *verdict), "n6: 40 µs, others 5.0, in 7 of 7 pairs, both directions\n");
 }
 
 TEST(Verdict, ThresholdsAreSettable) {

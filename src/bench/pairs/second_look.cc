@@ -101,6 +101,25 @@ Paces best_round(const Check& check, const Results& results, std::optional<std::
   return best;
 }
 
+// The direction that is slow by itself, if the other one is not. nullopt: both are, or the
+// directions were not measured alone.
+std::optional<Way> slow_alone(const Check& check, const Results& results,
+                              std::optional<std::size_t> node, double slow_below) {
+  double sends = 0;
+  double receives = 0;
+  for (const std::size_t round : check.suspect) {
+    for (const Measured* pair : results[round]) {
+      if (!node || pair->state != State::measured) continue;
+      const bool is_first = *node != pair->b;
+      sends = std::max(sends, is_first ? pair->alone_ab : pair->alone_ba);
+      receives = std::max(receives, is_first ? pair->alone_ba : pair->alone_ab);
+    }
+  }
+  const bool are_known = sends > 0 && receives > 0;
+  if (!are_known || (sends < slow_below) == (receives < slow_below)) return std::nullopt;
+  return sends < slow_below ? Way::out : Way::in;
+}
+
 Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
               const Thresholds& thresholds) {
   Answer out;
@@ -126,6 +145,8 @@ Answer answer(const Check& check, const Results& results, const Finding& finding
   out.slow = out.reached < slow_below;
   if (std::max(sends, receives) >= slow_below) {
     out.way = sends < receives ? Way::out : Way::in;
+  } else if (figure == Figure::rate) {
+    out.way = slow_alone(check, results, node, slow_below).value_or(Way::both);
   }
   return out;
 }

@@ -420,6 +420,32 @@ TEST(SecondLook, WhatHangsNeedsNothingToCompareWith) {
   }
 }
 
+// A node whose sending is slow receives slowly too while it sends.
+TEST(SecondLook, NamesTheDirectionThatIsSlowByItself) {
+  for (const bool sends : {true, false}) {
+    Simulation cluster(2, 4, 1, 0.05, 1);
+    const std::size_t slow = 2;
+    const auto slow_down = [&](std::vector<Measured>& measured) {
+      for (Measured& pair : measured) {
+        pair.alone_ab = pair.alone_ba = Simulation::host_gbps;
+        if (pair.a != slow && pair.b != slow) continue;
+        pair.gbps_ab *= Simulation::bad_share;
+        pair.gbps_ba *= Simulation::bad_share;
+        const bool is_ab = (pair.a == slow) == sends;
+        (is_ab ? pair.alone_ab : pair.alone_ba) *= Simulation::bad_share;
+      }
+    };
+    std::vector<Measured> first = cluster.first_pass();
+    slow_down(first);
+    const auto verdict = judge(cluster.cluster, first);
+    ASSERT_TRUE(verdict);
+    EXPECT_EQ(short_words(cluster.cluster, verdict->findings), "node both n2");
+    const Confirmed confirmed =
+        look_again(cluster, *verdict, [&](std::size_t, auto& measured) { slow_down(measured); });
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), sends ? "node out n2" : "node in n2");
+  }
+}
+
 TEST(SecondLook, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;

@@ -78,6 +78,10 @@ struct Measured {
   double gbps_ba = 0;
   double latency_us = 0;  // one value for both directions; used only if latencies are judged
   State state = State::measured;
+  // The rate of each direction while the other one is idle; 0: not measured. If both directions
+  // are used at once, a slow one slows down the other, whose acknowledgements wait in its queue.
+  double alone_ab = 0;
+  double alone_ba = 0;
 };
 
 // The measured value by which pairs are judged.

@@ -31,15 +31,19 @@ std::string subject(const Cluster& cluster, const Finding& finding) {
   return {};
 }
 
-std::string_view way_words(const Finding& finding) {
+std::string way_words(const Cluster& cluster, const Finding& finding) {
+  const auto end = [&](std::size_t i) {
+    return finding.kind == Kind::pair ? printable(cluster.names[finding.nodes[i]])
+                                      : domain_name(cluster, finding.domains[i]);
+  };
   const bool of_two = finding.kind == Kind::between || finding.kind == Kind::pair;
   switch (finding.way) {
     case Way::both:
       return "both directions";
     case Way::out:
-      return of_two ? "from the first to the second" : "sending";
+      return of_two ? fmt::format("from {} to {}", end(0), end(1)) : "sending";
     case Way::in:
-      return of_two ? "from the second to the first" : "receiving";
+      return of_two ? fmt::format("from {} to {}", end(1), end(0)) : "receiving";
   }
   return {};
 }
@@ -73,10 +77,11 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
     return fmt::format("{}: no result{}{}", subject(cluster, finding),
                        count_words(cluster, finding), without_result(finding));
   }
-  return fmt::format("{}: {} {} beside {}{}, {}{}", subject(cluster, finding),
+  const std::string counts = count_words(cluster, finding);
+  return fmt::format("{}: {} {}, others {}{}, {}{}", subject(cluster, finding),
                      figure_text(finding.reached), figure == Figure::rate ? "Gbps" : "µs",
-                     figure_text(finding.usual), count_words(cluster, finding), way_words(finding),
-                     without_result(finding));
+                     figure_text(finding.usual), counts.empty() ? "" : "," + counts,
+                     way_words(cluster, finding), without_result(finding));
 }
 
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts) {

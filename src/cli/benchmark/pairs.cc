@@ -197,11 +197,16 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Verdict& verdict,
 
 std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size_t measured) {
   const std::size_t ranks = cluster.names.size();
+  const std::size_t all = ranks * (ranks - 1) / 2;
   const std::string_view word = cluster.hosts.empty() ? "node" : "rank";
   const std::string head = counted(ranks, word);
   if (said.not_compared == ranks) {
-    return fmt::format("{}: too few to tell whether one is slower, {} measured", head,
-                       counted(measured, "pair"));
+    if (measured == all) {
+      return fmt::format("{}: too few to tell whether one is slower, {} measured", head,
+                         counted(measured, "pair"));
+    }
+    return fmt::format("{}: too few pairs to tell whether one is slower, {} of {} measured", head,
+                       measured, counted(all, "pair"));
   }
   if (said.not_compared == 0) {
     return fmt::format("{}: none is slower than the others, {} measured", head,
@@ -247,6 +252,9 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
       if (is_certain) hosts += host + "\n";
     }
     TRY(write_and_say(*requested.exclude_bad, hosts));
+    if (hosts.empty() && is_certain) {
+      say(fmt::format("{} is empty: no host is known to be slow", *requested.exclude_bad));
+    }
   }
   if (requested.plot) {
     const auto svg = TRY(drawn(cluster, measured, said.findings));
@@ -300,6 +308,7 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
   const auto most = second_look_stalls * stall_limit;
   const auto until = std::chrono::steady_clock::now() + most;
   play.end_passes_at(until);
+  play.measure_each_direction();
   pairs::SecondLook look(cluster, verdict);
   std::size_t left = 0;  // rounds
   for (std::size_t pass = 0; pass < pairs::SecondLook::most_passes; ++pass) {

@@ -62,7 +62,7 @@ TEST(PairsPlot, FramesAndNamesTheCulprit) {
     std::size_t frames;
     std::string_view name;
   } rows[] = {
-      {finding(Kind::node, Way::both, {1}, {}), 2, ">n1: 0.038 Gbps beside 14"},
+      {finding(Kind::node, Way::both, {1}, {}), 2, ">n1: 0.038 Gbps, others 14"},
       {finding(Kind::node, Way::out, {1}, {}), 1, ", sending<"},
       {finding(Kind::uplink, Way::both, {}, {{"core", "r1"}}), 2, ">uplink of domain core/r1: "},
       {finding(Kind::between, Way::both, {}, {{"core", "r0"}, {"core", "r1"}}), 2, ">between "},

@@ -322,7 +322,8 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
 // On the host of rank 0, which writes the files after all has been measured.
 Result<void> check_files(const options::Call& call, const measure::Group& group) {
   if (group.peers[group.self.rank].host != group.peers.front().host) return {};
-  for (const options::FlagId id : {options::FlagId::save, options::FlagId::plot}) {
+  using enum options::FlagId;
+  for (const options::FlagId id : {save, plot, exclude_bad}) {
     const auto argument = call.argument(id);
     if (!argument) continue;
     const auto fine = check_named_file(argument->value);

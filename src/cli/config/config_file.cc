@@ -347,7 +347,7 @@ std::unexpected<Error> malformed(std::string_view text, const ConfigPlace& place
                  "write strings in quotes");
   }
   const bool is_list = is_in_list(text, stopped);
-  return usage(where, std::string(error.description()),
+  return usage(where, toml_fault(error.description()),
                is_list ? "write lists as [\"a\", \"b\"]" : "see https://toml.io");
 }
 

@@ -382,8 +382,9 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   const auto on = options::argument_of(options::flag_of(options::FlagId::on), split, environment);
   const bool is_for_setup = on && on->from_variable && on->value == "local";
   if (on && !is_for_setup && engines::queue_kind(on->value) != engines::QueueKind::slurm) {
+    const auto meant = engines::nearest_engine(on->value);
     return usage(on->label(), "toprun submits to slurm, kubernetes and runai",
-                 "choose one of them");
+                 meant ? fmt::format("did you mean {}?", *meant) : "choose one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);
   if (!out) return out;

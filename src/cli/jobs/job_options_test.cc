@@ -64,6 +64,8 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
        "it"},
       {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
+      {{"--on", "kubernets", "a.py"},
+       "--on kubernets: toprun submits to slurm, kubernetes and runai; did you mean kubernetes?"},
       {{"--on", "lsf", "a.py"},
        "--on lsf: toprun submits to slurm, kubernetes and runai; choose one of them"},
       {{"--tee", "9", "a.py"}, "--tee 9: must be"},

@@ -297,9 +297,10 @@ const std::vector<CommandLine>& lines_about_networks() {
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
       {Command::bench_pairs,
        "bench pairs",
-       "Measures the job's ranks in pairs, many pairs at the same time. Prints which node, uplink "
-       "or link hangs or is slower than others of its kind, and in which direction. The exit code "
-       "shows whether there is such a node, uplink or link.",
+       "Measures the job's ranks in pairs, many pairs at the same time, over TCP connections of "
+       "toprun's own. Prints which node, uplink or link hangs or is slower than others of its "
+       "kind, and in which direction. The exit code shows whether there is such a node, uplink or "
+       "link.",
        {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
         {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
        {},
@@ -390,11 +391,14 @@ const std::vector<CommandLine>& lines_about_toprun() {
          "order"}}},
       {Command::help,
        "help",
-       "Shows the help of toprun or of one of its verbs.",
-       {{"toprun help submit", "the same as toprun submit --help"}, {"toprun help topo order", ""}},
+       "Shows the help of toprun, of one of its verbs, or of one option.",
+       {{"toprun help submit", "the same as toprun submit --help"},
+        {"toprun help topo order", ""},
+        {"toprun help --nnodes", "the option, for each verb that has it"},
+        {"toprun help submit --nodes", "the option of this verb"}},
        {{"VERB", Count::any, "",
          "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
-         "order"}}},
+         "order; or an option"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

@@ -31,6 +31,7 @@ bool names_a_flag(std::string_view word, Command command) {
 bool is_plain_word(std::string_view word, Command command) {
   if (!word.starts_with('-') || word == "-") return true;
   if (names_a_flag(word, command)) return false;
+  if (command == Command::help) return true;  // the option that it explains
   return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
@@ -207,6 +208,17 @@ constexpr Commands about_jobs =
     of(Command::jobs, Command::status, Command::logs, Command::top, Command::eta, Command::stacks,
        Command::grow, Command::report, Command::cancel, Command::shell);
 
+// Options of the collectives that `bench pairs` does not have. Empty: another option or command.
+std::string instead_of_benchs(std::string_view name, Command command) {
+  if (command != Command::bench_pairs) return {};
+  const std::string_view bare = name.substr(0, name.find('='));
+  if (bare == "--format" || bare == "--json") return "--save FILE writes the results as JSON";
+  if (bare == "--backend" || bare == "--fabrics") {
+    return "bench pairs always measures TCP connections of its own";
+  }
+  return {};
+}
+
 // The variable that chooses the engine where the verb has no --on. Empty: no such option.
 std::string instead_of_submits(std::string_view name, Command command) {
   const bool is_on = name == "--on" || name.starts_with("--on=");
@@ -232,7 +244,8 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "start the program as toprun");
   }
   for (auto& instead : {instead_of_slurms(name, command), instead_of_launchs(name, command),
-                        instead_of_submits(name, command), instead_of_others(name, command)}) {
+                        instead_of_submits(name, command), instead_of_benchs(name, command),
+                        instead_of_others(name, command)}) {
     if (!instead.empty()) return usage(std::move(what), {}, instead);
   }
   auto near = nearest_flag(name, command);
@@ -321,8 +334,14 @@ class Splitter {
     }
     const bool repeats = !operands.empty() && operands.back().repeats();
     if (argument <= operands.size() || repeats) return {};
-    return wrong_operands(line_,
-                          fmt::format("unexpected argument {}", out_.arguments[operands.size()]));
+    std::string what = fmt::format("unexpected argument {}", out_.arguments[operands.size()]);
+    constexpr Commands about_hosts =
+        of(Command::doctor, Command::topo_show, Command::topo_order, Command::topo_draw,
+           Command::topo_score, Command::topo_convert);
+    if ((of(command_) & about_hosts) != 0) {
+      return usage(std::move(what), {}, "give hosts with --hosts LIST");
+    }
+    return wrong_operands(line_, std::move(what));
   }
 
   // As in argparse, `SCRIPT -- ARGS` ends the options once more; later separators belong to the

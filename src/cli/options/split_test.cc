@@ -275,7 +275,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
   const std::vector<Refused> cases = {
       {Command::cancel, {}, "no ID given; toprun cancel --help shows the usage"},
       {Command::status, {"1", "2"}, "unexpected argument 2; toprun status --help shows the usage"},
-      {Command::topo_show, {"x"}, "unexpected argument x; toprun topo show --help shows the usage"},
+      {Command::topo_show, {"x"}, "unexpected argument x; give hosts with --hosts LIST"},
+      {Command::doctor, {"n[0-3]"}, "unexpected argument n[0-3]; give hosts with --hosts LIST"},
       {Command::topo_draw,
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},
@@ -366,6 +367,12 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        {"--json"},
        "unknown option --json; its file, bench.jsonl, has a line of JSON for each recorded "
        "measurement"},
+      {Command::bench_pairs,
+       {"--format=json"},
+       "unknown option --format; --save FILE writes the results as JSON"},
+      {Command::bench_pairs,
+       {"--backend", "nccl"},
+       "unknown option --backend; bench pairs always measures TCP connections of its own"},
       {Command::jobs, {"--json=1"}, "--json takes no value; write --json alone"},
       {Command::store, {"--port"}, "--port needs a value; --port PORT"},
   };

@@ -124,7 +124,10 @@ Result<bool> parse_switch(const Argument& argument) {
 Result<std::string> parse_choice(const Argument& argument,
                                  std::span<const std::string_view> choices) {
   if (std::ranges::find(choices, argument.value) != choices.end()) return argument.value;
-  return refuse(argument, "must be " + alternatives(choices));
+  const auto meant =
+      did_you_mean(argument.value, std::vector<std::string>(choices.begin(), choices.end()));
+  return refuse(argument, "must be " + alternatives(choices),
+                meant ? fmt::format("did you mean {}?", *meant) : "");
 }
 
 Result<NodeCount> parse_node_count(const Argument& argument) {

@@ -115,11 +115,11 @@ constexpr std::array verb_flags = {
              .help = "File with an earlier order of the job, in the format that --format hosts "
                      "prints; hosts that are still in the job keep their positions"}),
     of_verb({.name = "--order",
-             .value = "topology|given|name|torchrun|file:PATH",
+             .value = "topology|given|name|torchrun|file:PATH|LIST",
              .id = FlagId::drawn_order,
              .known_to = of(Command::topo_draw),
-             .help = "Order of the nodes in the ring; file: each line is a host name or a list of "
-                     "host names",
+             .help = "Order of the nodes in the ring; a file: each line is a host name or a list "
+                     "of host names; a LIST such as n1,n0",
              .default_value = "topology"}),
     of_verb({.name = "--groups",
              .value = "tp|cp|ep|etp|dp|edp|pp",
@@ -160,11 +160,11 @@ constexpr std::array verb_flags = {
              .help = "Size of the message on each node, such as 16M",
              .default_value = "64M"}),
     of_verb({.name = "--order",
-             .value = "file:PATH",
+             .value = "file:PATH|LIST",
              .id = FlagId::scored_order,
              .known_to = of(Command::topo_score),
-             .help = "File with one more order of the hosts, whose cost toprun computes too; "
-                     "each line is a host name or a list of host names"}),
+             .help = "One more order of the hosts, whose cost toprun computes too: a file whose "
+                     "lines are host names or lists of host names, or a LIST such as n1,n0"}),
     json(Command::topo_show, "Print one JSON object, toprun.topo_show/1"),
     json(Command::topo_score, "Print one JSON object, toprun.topo_score/1"),
     of_verb({.name = "--to",
@@ -177,7 +177,7 @@ constexpr std::array verb_flags = {
              .letter = 'o',
              .value = "FILE",
              .id = FlagId::output,
-             .known_to = of(Command::topo_convert),
+             .known_to = of(Command::topo_convert, Command::topo_order),
              .help = "File to write, or - for stdout",
              .default_value = "-"}),
 

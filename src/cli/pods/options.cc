@@ -619,6 +619,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
     constexpr std::array<std::string_view, 2> known = {"v1", "v2"};
     TRY(options::parse_choice(*cli, known));
   }
+  out.which = TRY(operator_of(reader));
   const auto no_file = [](const std::string&) { return true; };
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
   if (run.options.script == "-") {
@@ -653,7 +654,6 @@ Result<PodOptions> pod_options(const options::Split& argument,
   note_outputs(out, split);
   if (out.dry_run != DryRun::no) note_memory(out.notes, reader);
   note_copies(out.notes, run.options);
-  out.which = TRY(operator_of(reader));
   out.wait = is_given(split, FlagId::wait);
   out.follow = is_given(split, FlagId::follow);
   return out;

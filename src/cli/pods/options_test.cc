@@ -302,6 +302,8 @@ TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
 }
 
 TEST(PodOptions, WhatCannotBeIsRefused) {
+  EXPECT_EQ(pods({"--operator=jobst", "x.py"}).error().line(),
+            "--operator jobst: must be auto, pytorchjob, trainjob or jobset; did you mean jobset?");
   EXPECT_EQ(pods({"x.py"}).error()->why, "a pod needs an image");
   EXPECT_EQ(pods({"--container=./a.sif", "x.py"}).error()->why,
             "pods need an image from a registry");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/net/address.h"
 #include "base/net/resolve.h"
@@ -118,9 +119,9 @@ std::string with_host(const std::string& text, const Environment& environment) {
 }
 
 // For each variable of the user that contradicts this machine: what toprun does without it.
-std::vector<std::string> remedies(const fabric::NodeFabric& node,
-                                  const std::vector<fabric::Setting>& settings) {
-  std::vector<std::string> said;
+std::map<std::string, std::string> remedies(const fabric::NodeFabric& node,
+                                            const std::vector<fabric::Setting>& settings) {
+  std::map<std::string, std::string> said;
   const std::size_t now = fabric::contradictions(node).size();
   for (const fabric::Setting& setting : settings) {
     if (now == 0 || setting.source != fabric::SettingSource::user) continue;
@@ -130,10 +131,24 @@ std::vector<std::string> remedies(const fabric::NodeFabric& node,
     const auto others = fabric::decide(without);
     const auto other = std::ranges::find(others, setting.name, &fabric::Setting::name);
     if (other == others.end()) continue;
-    said.push_back(fmt::format(
-        "unset {}: toprun then {} ({})", setting.name,
+    said[setting.name] = fmt::format(
+        "without this setting, toprun {} ({})",
         other->value ? "sets " + *other->value : std::string("leaves the variable unset"),
-        other->reason));
+        other->reason);
+  }
+  return said;
+}
+
+// The contradictions, each with the remedy for its variable. A remedy is named once.
+std::vector<std::string> warnings(const fabric::NodeFabric& node,
+                                  const std::vector<fabric::Setting>& settings) {
+  std::vector<std::string> said = fabric::contradictions(node);
+  for (const auto& [name, remedy] : remedies(node, settings)) {
+    const auto about = [&](const std::string& sentence) {
+      return sentence.starts_with(name + "=");
+    };
+    const auto first = std::ranges::find_if(said, about);
+    if (first != said.end()) *first += "; " + remedy;
   }
   return said;
 }
@@ -157,8 +172,7 @@ Result<int> run_net_show(const Call& call) {
 Result<int> run_net_env(const Call& call) {
   const auto node = TRY(node_of(call));
   const auto settings = fabric::decide(node);
-  for (const std::string& sentence : fabric::contradictions(node)) say(sentence);
-  for (const std::string& remedy : remedies(node, settings)) say(remedy);
+  for (const std::string& warning : warnings(node, settings)) say(warning);
   if (call.has(FlagId::json)) return print_bytes(report::settings_json(node, settings));
   if (call.has(FlagId::shell)) return print_bytes(report::settings_shell(settings));
   return print(with_host(report::settings_text(node, settings), call.environment));

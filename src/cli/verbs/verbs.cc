@@ -73,7 +73,7 @@ constexpr std::array verbs = {
     Verb{Command::store, "", "serve PyTorch's TCPStore without a job", run_store},
     Verb{Command::completion, "SHELL", "print a shell completion script", run_completion},
     Verb{Command::man, "[VERB]", "show the manual page of a verb", run_man},
-    Verb{Command::help, "[VERB]", "show the help of a verb", run_help},
+    Verb{Command::help, "[VERB]", "show the help of a verb or option", run_help},
     Verb{Command::version, "", "show the version of toprun", run_version},
 };
 
@@ -155,6 +155,10 @@ Result<int> answer_for(const AskedVerb& family) {
   }
   const std::string& word = family.arguments.front();
   if (word == "-h" || word == "--help") return print(full_help(family.verb->command));
+  if (word.starts_with('-')) {
+    return usage(fmt::format("{} {}", name, word), fmt::format("{} needs a verb first", name),
+                 fmt::format("choose one of: {}", join(known, ", ")));
+  }
   return usage(fmt::format("{} {}", name, word), "there is no such verb",
                config::nearest_or_all(word, known));
 }

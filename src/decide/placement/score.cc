@@ -231,9 +231,9 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Te
   for (std::size_t i = 0; i < count; ++i) {
     auto placed = TRY(place_candidate(i, hosts, map, score.terms));
     if (!network) network.emplace(network_of(placed, score.terms.links));
-    score.orders.push_back({i < scored_orders.size() ? scored_orders[i].name : "file",
-                            column(placed, &Crossings::ordered),
-                            price(placed, *network, score.terms.message_bytes)});
+    score.orders.push_back(
+        {i < scored_orders.size() ? scored_orders[i].name : score.terms.listed->name,
+         column(placed, &Crossings::ordered), price(placed, *network, score.terms.message_bytes)});
     if (i > 0) continue;
     for (const cost::CollectiveName& name : cost::collectives) {
       score.least.push_back(cost::least_seconds(name.collective, *network, order_of(placed),

@@ -22,6 +22,7 @@ struct Terms {
   struct Listed {
     std::string file;
     std::string text;
+    std::string_view name = "file";  // of the order, in the table; a literal
   };
   std::optional<Listed> listed;
 };

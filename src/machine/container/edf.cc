@@ -275,7 +275,7 @@ Result<Edf> parse_edf(std::string_view text, std::string_view label,
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
     return usage(fmt::format("{}:{}:{}", label, begin.line, begin.column),
-                 std::string(error.description()), "see https://toml.io");
+                 toml_fault(error.description()), "see https://toml.io");
   }
 }
 

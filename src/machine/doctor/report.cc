@@ -14,10 +14,15 @@
 namespace toprun::doctor {
 namespace {
 
-std::string line_of(const Finding& finding, const std::string& evidence) {
+// `next`: the finding that follows, or null. The same advice is printed after the last finding
+// only.
+std::string line_of(const Finding& finding, const std::string& evidence, const Finding* next) {
   const std::string_view result = finding.is_idle ? "--" : name_of(finding.severity);
   std::string line = fmt::format("{:<8}{:<17} {}\n", result, finding.id, printable(evidence));
-  if (!finding.fix.empty()) line += fmt::format("{:26}{}\n", "", printable(finding.fix));
+  const bool is_repeated = next != nullptr && next->id == finding.id && next->fix == finding.fix;
+  if (!finding.fix.empty() && !is_repeated) {
+    line += fmt::format("{:26}{}\n", "", printable(finding.fix));
+  }
   return line;
 }
 
@@ -80,10 +85,12 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
   std::ranges::stable_sort(sorted, std::greater{}, &Finding::severity);
   std::string text;
   std::size_t fine = 0, idle = 0;
-  for (const Finding& finding : sorted) {
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const Finding& finding = sorted[i];
     const bool is_fine = finding.severity == Severity::ok;
     if (is_fine) ++(finding.is_idle ? idle : fine);
-    if (!is_fine || all) text += line_of(finding, finding.evidence);
+    const Finding* const next = i + 1 < sorted.size() ? &sorted[i + 1] : nullptr;
+    if (!is_fine || all) text += line_of(finding, finding.evidence, next);
   }
   if (all) return with_host(text, host);
   const std::string others =
@@ -94,12 +101,15 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
 
 std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
   std::string text;
-  for (const SharedFinding& shared : findings) text += line_of(shared.finding, evidence_of(shared));
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding* const next = i + 1 < findings.size() ? &findings[i + 1].finding : nullptr;
+    text += line_of(findings[i].finding, evidence_of(findings[i]), next);
+  }
   const bool is_fine = std::ranges::all_of(findings, [](const SharedFinding& shared) {
     return shared.finding.severity == Severity::ok;
   });
-  return text + fmt::format("{} examined and compared{}\n", counted(hosts, "host"),
-                            is_fine ? ": nothing found" : "");
+  return text + fmt::format("{} examined{}{}\n", counted(hosts, "host"),
+                            hosts > 1 ? " and compared" : "", is_fine ? ": nothing found" : "");
 }
 
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {

@@ -31,6 +31,20 @@ TEST(Report, ChecksThatDoNotApplyAreCountedApart) {
   EXPECT_EQ(findings_text({fine}, false), "1 check found nothing\n");
 }
 
+TEST(Report, EqualAdviceIsGivenOnce) {
+  const Finding one{"nccl-settings", Severity::warning, "A=1", "remove it"};
+  const Finding other{"nccl-settings", Severity::warning, "B=1", "remove it"};
+  EXPECT_EQ(findings_text({one, other}, true),
+            "warning nccl-settings     A=1\n"
+            "warning nccl-settings     B=1\n"
+            "                          remove it\n");
+  EXPECT_EQ(findings_text({SharedFinding{{"n1"}, one}, SharedFinding{{"n1"}, other}}, 1),
+            "warning nccl-settings     n1: A=1\n"
+            "warning nccl-settings     n1: B=1\n"
+            "                          remove it\n"
+            "1 host examined\n");
+}
+
 TEST(Report, EachLineBeginsWithTheHost) {
   EXPECT_EQ(findings_text({with_commands({})}, true, "n1"),
             "n1: warning mtu               the MTU is 1400\n"

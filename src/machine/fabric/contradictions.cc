@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text/text.h"
@@ -200,6 +201,13 @@ void add_absent_devices(const NodeFabric& node, std::vector<std::string>& said) 
   }
 }
 
+// NCCL's own transport over RDMA; the plugins of other networks have other names.
+void add_net_of_no_device(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_NET");
+  if (!mine || lower(mine->value) != "ib" || !node.has_no_device) return;
+  said.push_back(sentence("NCCL_NET", *mine, "RDMA device"));
+}
+
 void add_gid_of_no_device(const NodeFabric& node, std::vector<std::string>& said) {
   const auto mine = own(node, "NCCL_IB_GID_INDEX");
   const auto index = mine ? parse_int(mine->value) : std::nullopt;
@@ -218,6 +226,24 @@ void add_absent_interfaces(const NodeFabric& node, std::string_view variable,
         node.interfaces, [&](const Interface& one) { return means(list, entry, one.name); });
     if (!is_there) said.push_back(sentence(variable, *mine, "interface " + name_in(entry)));
   }
+}
+
+// A list that leaves the loopback interface alone. A job on one host may use it.
+void add_loopback(const NodeFabric& node, std::string_view variable,
+                  NameList (*list_of)(std::string_view), std::vector<std::string>& said) {
+  const auto mine = own(node, variable);
+  if (!mine) return;
+  const NameList list = list_of(mine->value);
+  const auto selected = [&](const Interface& one) {
+    return std::ranges::any_of(
+        list.entries, [&](const std::string& entry) { return means(list, entry, one.name); });
+  };
+  const auto is_loopback = [](const Interface& one) { return one.kind == InterfaceKind::loopback; };
+  std::vector<Interface> chosen;
+  std::ranges::copy_if(node.interfaces, std::back_inserter(chosen), selected);
+  if (list.excludes || chosen.empty() || !std::ranges::all_of(chosen, is_loopback)) return;
+  said.push_back(fmt::format("{}={} ({}): {} reaches no other node", variable, mine->value,
+                             mine->origin, chosen.front().name));
 }
 
 // PyTorch's Gloo takes whole names alone, with a comma between.
@@ -290,8 +316,11 @@ std::vector<std::string> mistakes(const NodeFabric& node) {
   add_wrong_gid(node, said);
   add_absent_devices(node, said);
   add_gid_of_no_device(node, said);
+  add_net_of_no_device(node, said);
   add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
   add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  add_loopback(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_loopback(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
   add_too_many_sockets(node, said);
   add_quoted(node, said);
   add_mistyped(node, said);

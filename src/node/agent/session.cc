@@ -217,7 +217,9 @@ void Session::beat(int heartbeat_fd) {
 void Session::pause(bool asked) {
   paused = asked;
   if (on_pause) on_pause(paused);
-  if (!paused || !kept_) return;
+  if (!paused) return;
+  if (terminal) terminal->show_below("");  // the shell's words would stand behind it
+  if (!kept_) return;
   [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &worker::beat_of_rest, 1);
 }
 

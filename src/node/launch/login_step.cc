@@ -420,7 +420,11 @@ void LoginStep::pass_on(int number) {
                     number != SIGCONT && number != run::grow_signal;
   if (ends && !impatience_.is_wish(steady_clock::now())) return;
   tell_all(fmt::format("signal {}\n", number));
-  if (number == SIGTSTP) ::raise(SIGSTOP);
+  if (number == SIGTSTP) {
+    terminal_.show_below("");  // the shell's words would stand behind it
+    terminal_.writer(true)->flush(steady_clock::now() + std::chrono::milliseconds(200));
+    ::raise(SIGSTOP);
+  }
   if (!ends || ++wishes_ < cuts_after) return;
   for (const auto& login : logins_) login->abandon();
 }

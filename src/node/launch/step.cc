@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <thread>
 
 #include "base/os/console.h"
 #include "base/os/fd.h"
@@ -37,6 +38,7 @@ namespace {
 constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
                                   SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
+constexpr int code_of_a_login = 255;
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
 // Once the run has ended, so long for the engine's command to end: it may wait for a node that the
 // run has lost. Then it gets SIGTERM, and after as long again SIGKILL.
@@ -100,6 +102,10 @@ class LaunchTerminal {
     io_.poll();
     io_.restart();
     return terminal_.room(false) && terminal_.room(true);
+  }
+  void hide() {
+    terminal_.show_below("");
+    terminal_.writer(true)->flush(SteadyClock::now() + std::chrono::milliseconds(200));
   }
   void finish() {
     terminal_.show_below("");
@@ -253,6 +259,31 @@ class Overdue {
   bool killed_ = false;
 };
 
+// Waits until the command has stopped too: the shell writes its words when this process stops, and
+// a command that shows the progress line removes it before it stops.
+void await_stop_of(pid_t pid) {
+  constexpr std::chrono::milliseconds longest_wait{1'000}, between_looks{5};
+  const auto until = std::chrono::steady_clock::now() + longest_wait;
+  while (std::chrono::steady_clock::now() < until) {
+    siginfo_t stopped{};
+    const int got =
+        ::waitid(P_PID, static_cast<id_t>(pid), &stopped, WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
+    if (got != 0 || stopped.si_pid != 0) return;
+    std::this_thread::sleep_for(between_looks);
+  }
+}
+
+// Does what a SIGTSTP does that was read instead. It does not stop a process that no shell
+// continues.
+void stop_here() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
 // Waits for the command's end. `post`: null, or where the root posts the run's exit code.
 CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* post,
                   const std::function<void(pid_t, int)>& pass_on) {
@@ -293,6 +324,12 @@ CommandEnd follow(pid_t pid, const Fd& signals, Heard& heard, link::ResultPost* 
         overdue.expect_after_run(*code);
       }
       return {overdue.exit_code(status), heard.err.tail(), asked_by};
+    }
+    if (signal == SIGTSTP) {
+      if (heard.terminal) heard.terminal->hide();  // the shell's words would stand behind it
+      await_stop_of(pid);
+      stop_here();
+      continue;
     }
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && !impatience.is_wish(std::chrono::steady_clock::now())) continue;
@@ -378,6 +415,7 @@ CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& jo
   sigemptyset(&mask);
   for (const int signal : forwarded) sigaddset(&mask, signal);
   sigaddset(&mask, SIGCHLD);
+  if (!job.inherited.ignored[SIGTSTP]) sigaddset(&mask, SIGTSTP);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
   if (!signals) {
@@ -401,6 +439,8 @@ CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& jo
   CommandEnd end = follow(*pid, signals, heard, post, pass_on);
   if (const auto trouble = engines::mpirun_trouble(end.said); trouble && end.exit_code != 0) {
     say(trouble->line());
+    // Open MPI's code, or ssh's, where no rank began.
+    if (end.exit_code == code_of_a_login) end.exit_code = exit_failure;
   }
   return end;
 }

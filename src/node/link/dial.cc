@@ -189,6 +189,7 @@ class Dialer {
   steady_clock::time_point deadline_;
   const steady_clock::time_point first_report_at_ = steady_clock::now() + first_report_delay;
   steady_clock::time_point next_report_ = steady_clock::now();
+  std::chrono::seconds pause_ = report_waiting_every;  // before next_report_
   std::optional<Round::End> last_reported_;
 };
 
@@ -219,12 +220,16 @@ std::string Dialer::where() const {
 // Reports at once if the new result is more informative: the answers of a port may vary.
 void Dialer::report_waiting(const Round& round) {
   const auto now = steady_clock::now();
-  if (now < next_report_ && last_reported_ && round.end <= *last_reported_) return;
+  const bool is_new = last_reported_ && round.end != *last_reported_;
+  const auto due = is_new ? next_report_ - pause_ + report_waiting_every : next_report_;
+  if (now < due && last_reported_ && round.end <= *last_reported_) return;
   // A neighbouring job may have a port of those that the engine gave this one.
   const bool is_expected =
       round.is_transient() || (root_.chosen_by_engine && round.end == Round::End::other_job);
   if (is_expected && now < first_report_at_) return;
-  next_report_ = now + report_waiting_every;
+  const bool is_repeated = last_reported_ == round.end;
+  pause_ = is_repeated ? std::min(2 * pause_, most_waiting_pause) : report_waiting_every;
+  next_report_ = now + pause_;
   last_reported_ = round.end;
   const std::string& advice = round.fix.empty() ? root_.hint : round.fix;
   say(fmt::format("waiting for {}: {}{}", where(), round.why, advice.empty() ? "" : "; " + advice));

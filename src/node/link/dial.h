@@ -37,7 +37,10 @@ struct RootAddress {
   std::function<std::optional<Error>()> hopeless = {};
 };
 
+// The first pause between two messages about the same unsuccessful try. Each further pause is twice
+// as long, up to most_waiting_pause.
 inline constexpr std::chrono::seconds report_waiting_every{10};
+inline constexpr std::chrono::seconds most_waiting_pause{60};
 // Each node of the job adds this time to the pause after the first try to connect. The first try
 // usually comes before the root listens. A host can refuse about 10,000 connections per second
 // without effort. So a few members may retry often, but many members must retry less often.

@@ -125,11 +125,12 @@ Result<std::vector<container::Bind>> written_folders(const Options& options) {
 
 Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
                                      const Environment& environment, const std::string& host) {
+  // A wrong path is the user's own mistake, so it comes before a runtime that the node lacks.
+  TRY(container::check_image_file(request.image, host, process::this_machine()));
   const auto runtime =
       TRY(container::choose(request, environment, process::is_executable_file, false));
   ContainerPlan plan;
   plan.runtime = runtime;
-  TRY(container::check_image_file(request.image, host, process::this_machine()));
   plan.node = container::find_node(host);
   plan.run = TRY(plan_run(request, inside, host));
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);

@@ -1,5 +1,7 @@
 #include "observe/report/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -28,6 +30,26 @@ std::size_t end_of_line(std::string_view text, std::size_t width) {
   return blank == std::string_view::npos || blank == 0 ? end : blank;
 }
 
+// The beginning and the end of a longer text, cut between words where those are short.
+std::string ends_of(std::string_view text, std::size_t width) {
+  constexpr std::size_t longest_cut = 12;
+  constexpr std::string_view gap = "…";
+  const std::string both = both_ends(text, width);
+  const std::size_t middle = both.find(gap);
+  if (columns_of(text) <= width || middle == both.npos) return both;
+  std::string_view front = std::string_view(both).substr(0, middle);
+  std::string_view back = std::string_view(both).substr(middle + gap.size());
+  const std::size_t last = front.rfind(' ');
+  const bool cuts_front = text[front.size()] != ' ';
+  if (cuts_front && last != front.npos && front.size() - last <= longest_cut) {
+    front = front.substr(0, last + 1);
+  }
+  const std::size_t first = back.find(' ');
+  const bool cuts_back = text[text.size() - back.size() - 1] != ' ';
+  if (cuts_back && first != back.npos && first <= longest_cut) back.remove_prefix(first);
+  return fmt::format("{}{}{}", front, gap, back);
+}
+
 std::string_view without_blanks_before(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
@@ -40,7 +62,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::
   while (!text.empty()) {
     const bool is_last = most > 0 && lines.size() + 1 == most;
     if (is_last || columns_of(text) <= width) {
-      lines.push_back(both_ends(text, width));
+      lines.push_back(ends_of(text, width));
       break;
     }
     const std::size_t end = end_of_line(text, width);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <ctime>
 #include <ranges>
@@ -155,6 +156,94 @@ bool is_of_own_module(std::string_view text) {
   return file.starts_with('/') && !stacks::is_of_library(file);
 }
 
+// A call in a traceback, and the line of code that the traceback shows of it.
+struct TracedCall {
+  std::string file;
+  std::string function;
+  std::string code;
+};
+
+std::vector<TracedCall> last_traceback(const model::Cause& cause) {
+  std::vector<TracedCall> calls;
+  for (const Outside& line : cause.last_output) {
+    const std::string& text = line.raw();
+    if (text.contains("Traceback (most recent call last)")) calls.clear();
+    if (const auto frame = model::frame_in(text)) {
+      calls.push_back({std::string(frame->file), std::string(frame->function), {}});
+    } else if (!calls.empty() && calls.back().code.empty()) {
+      calls.back().code = text;
+    }
+  }
+  return calls;
+}
+
+bool is_of_python_itself(std::string_view file) {
+  return stacks::is_of_library(file) && !file.contains("/site-packages/") &&
+         !file.contains("/dist-packages/") && !file.starts_with('<');
+}
+
+// "re" of "/job/re.py". Empty: the file is not a module of the user.
+std::string_view own_module(std::string_view file) {
+  constexpr std::string_view suffix = ".py";
+  if (stacks::is_of_library(file) || !file.ends_with(suffix)) return {};
+  file = file.substr(file.rfind('/') + 1);  // npos + 1: 0
+  return file.substr(0, file.size() - suffix.size());
+}
+
+// Whether this is an import statement with the name.
+bool imports(std::string_view code, std::string_view name) {
+  const auto has_word = [&](std::string_view word) {
+    const auto is_in_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    for (std::size_t at = 0; (at = code.find(word, at)) != code.npos; ++at) {
+      const std::size_t end = at + word.size();
+      const bool begins = at == 0 || (!is_in_word(code[at - 1]) && code[at - 1] != '.');
+      if (begins && (end == code.size() || !is_in_word(code[end]))) return true;
+    }
+    return false;
+  };
+  return has_word("import") && has_word(name);
+}
+
+// A file of the user's that has the name of another module, which an import then does not find.
+// Only what the traceback proves: Python's own code imported the file, or the file imports itself.
+std::string advice_for_hidden_module(const model::Cause& cause) {
+  const std::vector<TracedCall> calls = last_traceback(cause);
+  const std::string& text = cause.message.raw();
+  const auto names = [&](std::string_view name) {
+    return text.contains(fmt::format("partially initialized module '{}'", name)) ||
+           (text.contains("cannot import name '") &&
+            text.contains(fmt::format("from '{}' (", name)));
+  };
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    const std::string_view name = own_module(calls[i].file);
+    const TracedCall& caller = calls[i - 1];
+    if (name.empty() || calls[i].function != "<module>" || !is_of_python_itself(caller.file) ||
+        !imports(caller.code, name)) {
+      continue;
+    }
+    return fmt::format("{} hides Python's module {}: rename the file", printable(calls[i].file),
+                       printable(name));
+  }
+  if (calls.empty()) return {};
+  const TracedCall& last = calls.back();
+  // "cannot import name 'Random' from 'random' (/job/random.py)"
+  const std::size_t open = text.rfind('(');
+  const std::string_view file =
+      open == text.npos ? std::string_view() : up_to(std::string_view(text).substr(open + 1), ")");
+  const std::string_view hiding = own_module(file);
+  if (!hiding.empty() && is_of_python_itself(last.file) && imports(last.code, hiding) &&
+      names(hiding)) {
+    return fmt::format("{} hides Python's module {}: rename the file", printable(file),
+                       printable(hiding));
+  }
+  const std::string_view itself = own_module(last.file);
+  if (itself.empty() || !names(itself)) return {};
+  return fmt::format("{} imports itself instead of another module {}: rename the file",
+                     printable(last.file), printable(itself));
+}
+
 // PyTorch 1.13 has torch.cuda.OutOfMemoryError; before it the same error was a RuntimeError. An
 // error of the CUDA driver still is one, and an exception that wraps another contains its text.
 bool is_of_gpu_memory(std::string_view type, std::string_view text) {
@@ -200,6 +289,17 @@ std::string advice_for_exception(const model::Cause& cause) {
         "{} does not find the module {}: install the module there, or choose another Python with "
         "--venv DIR or PYTHON_EXEC=PATH; for a module of your own, add its folder to PYTHONPATH",
         python.empty() ? "its Python" : python, printable(module));
+  }
+  if (std::string hidden = advice_for_hidden_module(cause); !hidden.empty()) return hidden;
+  // gloo/transport/tcp/device.cc
+  constexpr std::string_view of_gloo = "Unable to find address for: ";
+  if (const std::size_t at = text.find(of_gloo); at != text.npos) {
+    const std::string_view interface =
+        up_to(std::string_view(text).substr(at + of_gloo.size()), " \n");
+    return fmt::format(
+        "the interface {} has no address{}: correct or unset GLOO_SOCKET_IFNAME; `toprun net env` "
+        "there shows the settings that fit",
+        printable(interface), model::on(cause.node));
   }
   if (type == "ImportError" && is_of_own_module(text)) {
     std::string place = advice_for_traceback(cause);

@@ -88,6 +88,56 @@ TEST(Report, AnExceptionsAdviceIsTheInnermostLineOfTheUsersOwnCode) {
   EXPECT_FALSE(failure_report(model::cause_of(exit), {}, "", {}).contains("  next  "));
 }
 
+TEST(Report, AnInterfaceThatGlooDoesNotFindIsNamed) {
+  model::WorkerExit exit = failed_exit();
+  exit.exception =
+      "RuntimeError: [enforce fail at /third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != "
+      "nullptr. Unable to find address for: eth9";
+  EXPECT_TRUE(
+      failure_report(model::cause_of(exit), {}, "", {})
+          .contains("  next        the interface eth9 has no address on n4: correct or unset "
+                    "GLOO_SOCKET_IFNAME; "));
+}
+
+TEST(Report, AFileThatHidesAModuleIsNamed) {
+  const auto next = [](std::string exception, std::vector<std::string> output) {
+    model::WorkerExit exit = failed_exit();
+    exit.exception = std::move(exception);
+    exit.last_output = std::move(output);
+    const std::string report = failure_report(model::cause_of(exit), {}, "", {});
+    const std::size_t at = report.find("  next        ");
+    return at == report.npos ? "" : report.substr(at + 14);
+  };
+  const std::string train = "  File \"/job/train.py\", line 1, in <module>";
+  EXPECT_EQ(next("NameError: name 'x' is not defined",
+                 {train, "    import json",
+                  "  File \"/usr/lib64/python3.9/json/decoder.py\", line 3, in <module>",
+                  "    import re", "  File \"/job/re.py\", line 1, in <module>", "    x"}),
+            "/job/re.py hides Python's module re: rename the file\n");
+  EXPECT_EQ(next("ImportError: cannot import name 'Random' from 'random' (/job/random.py)",
+                 {train, "    import tempfile",
+                  "[rank0]:   File \"/p/lib/python3.11/tempfile.py\", line 45, in <module>",
+                  "[rank0]:     from random import Random as _Random"}),
+            "/job/random.py hides Python's module random: rename the file\n");
+  EXPECT_EQ(next("AttributeError: partially initialized module 'torch' has no attribute 'nn' (most "
+                 "likely due to a circular import)",
+                 {train, "    import torch", "  File \"/job/torch.py\", line 2, in <module>",
+                  "    torch.nn"}),
+            "/job/torch.py imports itself instead of another module torch: rename the file\n");
+  // The user's own modules import each other; a package's code imports the user's.
+  EXPECT_TRUE(
+      next("ImportError: cannot import name 'f' from partially initialized module 'a' (most "
+           "likely due to a circular import) (/job/a.py)",
+           {train, "    import a", "  File \"/job/a.py\", line 1, in <module>", "    import b",
+            "  File \"/job/b.py\", line 1, in <module>", "    from a import f"})
+          .ends_with("the modules import each other in a circle\n"));
+  EXPECT_EQ(next("ValueError: boom",
+                 {train, "    import x",
+                  "  File \"/v/lib/python3.11/site-packages/x.py\", line 3, in <module>",
+                  "    import plugin", "  File \"/job/plugin.py\", line 1, in <module>", "    x"}),
+            "see /job/plugin.py, line 1\n");
+}
+
 TEST(Report, AmongTheLastLinesAreNoNotesOfPyTorchBeforeAnError) {
   model::WorkerExit exit = failed_exit();
   const std::string note =

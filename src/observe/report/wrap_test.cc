@@ -14,6 +14,7 @@ TEST(Wrap, BetweenWords) {
   EXPECT_EQ(wrapped("abcdefghij kl", 4, 0), Lines({"abcd", "efgh", "ij", "kl"}));
   EXPECT_EQ(wrapped("grün über", 4, 0), Lines({"grün", "über"}));
   EXPECT_EQ(wrapped("one two three four", 9, 2), Lines({"one two", "thre…four"}));
+  EXPECT_EQ(wrapped("one two three four five six", 16, 1), Lines({"one two … six"}));
   EXPECT_EQ(wrapped("all of it", 0, 0), Lines({"all of it"}));
   EXPECT_EQ(wrapped(" ", 4, 0), Lines({" "}));
   EXPECT_EQ(beginning("über alles", 5), "über…");

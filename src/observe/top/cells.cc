@@ -76,13 +76,16 @@ struct Column {
   int worth;          // the least worth is left out first
   std::string (*text)(const Facts& facts);
   bool is_of_gpus = false;
+  Sort sort = Sort::order;  // that goes by this column
 };
 constexpr std::array columns = {
-    Column{"CPU", 8, 4, [](const Facts& facts) { return cpus_text(facts.cpu); }},
-    Column{"MEM", 8, 2, [](const Facts& facts) { return memory_text(facts.memory); }},
+    Column{"CPU", 8, 4, [](const Facts& facts) { return cpus_text(facts.cpu); }, false, Sort::cpu},
+    Column{"MEM", 8, 2, [](const Facts& facts) { return memory_text(facts.memory); }, false,
+           Sort::memory},
     Column{"GPU", 6, 3, [](const Facts& facts) { return percent_text(facts.gpu); }, true},
     Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }, true},
-    Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
+    Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }, false,
+           Sort::silence},
     Column{"HOST CPU", 10, 0, [](const Facts& facts) { return facts.host_cpu; }},
     Column{"HOST MEM", 12, 0, [](const Facts& facts) { return facts.host_memory; }},
     Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
@@ -431,10 +434,11 @@ Columns::Columns(const Picture& picture, std::size_t width) {
   }
 }
 
-std::string Columns::heads() const {
+std::string Columns::heads(Sort sort) const {
   std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width_);
   for (const std::size_t i : shown_) {
-    line += to_the_right(std::string(columns[i].head), columns[i].width);
+    const bool is_sorted = columns[i].sort == sort && sort != Sort::order;
+    line += to_the_right(std::string(columns[i].head) + (is_sorted ? "↓" : ""), columns[i].width);
   }
   if (shows_lines()) line += "  " + std::string(line_head);
   return line;

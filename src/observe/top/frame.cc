@@ -390,7 +390,7 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   Lines lines = std::move(parts.head);
   const std::size_t shown = parts.list;
   const std::size_t first = lines.size() + 1;
-  const std::string heads = parts.columns.heads();
+  const std::string heads = parts.columns.heads(state.sort);
   lines.push_back(style.colour ? coloured(heads, Colour::faint, style) : " " + heads);
   const Tree tree = tree_of(picture);
   state.shows_rank = state.shows_rank && state.selected.kind == Kind::rank &&

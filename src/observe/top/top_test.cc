@@ -227,6 +227,10 @@ TEST(Tree, SortedRanksTheLargestFirst) {
     picture.ranks[rank].memory_mib = 2048.0 + static_cast<double>(rank);
   state.sort = Sort::memory;
   EXPECT_EQ(names(picture, state, 9), Lines({"r0", "r1", "r2"})) << "all are shown as 2.0G";
+  const Columns columns(picture, 80);
+  EXPECT_TRUE(columns.heads(Sort::cpu).contains(" CPU↓ ")) << columns.heads(Sort::cpu);
+  EXPECT_TRUE(columns.heads(Sort::silence).contains(" OUTPUT↓"));
+  EXPECT_FALSE(columns.heads().contains("↓"));
 }
 
 TEST(Remains, FitOnTheScreen) {

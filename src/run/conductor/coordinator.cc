@@ -366,7 +366,8 @@ void Coordinator::begin_attempt() {
   choice_due_.reset();
   gathering_due_.reset();
   deadline_ = now_.steady + settings_.join_timeout;
-  next_report_ = now_.steady + report_missing_every;
+  missing_pause_ = report_missing_every;
+  next_report_ = now_.steady + missing_pause_;
   stage_ = Stage::gathering;
 }
 
@@ -400,9 +401,15 @@ void Coordinator::gather() {
     gathering_due_.reset();
     actions_.emplace_back(KeepRecord{});
   }
+  if (roster_.present() != reported_present_) {
+    reported_present_ = roster_.present();
+    missing_pause_ = report_missing_every;
+    next_report_ = std::min(next_report_, now_.steady + missing_pause_);
+  }
   if (now_.steady < next_report_) return;
   report_missing();
-  next_report_ = now_.steady + report_missing_every;
+  missing_pause_ = std::min(2 * missing_pause_, report_again_every);
+  next_report_ = now_.steady + missing_pause_;
 }
 
 void Coordinator::tell_to_wait(Node& node, bool has_place) {

@@ -260,7 +260,9 @@ class Coordinator {
   // When the run begins without the missing nodes. Unset while fewer nodes than the minimum are
   // present.
   std::optional<SteadyTime> last_call_;
-  SteadyTime next_report_{};  // when to report what the stage waits for
+  SteadyTime next_report_{};              // when to report what the stage waits for
+  std::chrono::seconds missing_pause_{};  // between two reports of missing nodes
+  int reported_present_ = 0;              // nodes that were present at the last of these reports
   model::Finish finish_message_;
   std::set<std::string> barred_;  // nodes that were lost too often
   std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined

@@ -37,6 +37,23 @@ TEST(Coordinator, SaysThatOtherHostsCannotReachTheEndpoint) {
       << elastic.said.back();
 }
 
+TEST(Coordinator, SaysLessAndLessOftenThatNodesAreMissing) {
+  Simple run(Simple::elastic(3, 3));
+  run.come(0);
+  const auto lines_after = [&](std::chrono::seconds time) {
+    const std::size_t before = run.said.size();
+    for (auto passed = 0s; passed < time; passed += 1s) run.after(1s);
+    return run.said.size() - before;
+  };
+  EXPECT_EQ(lines_after(10s), 1u);
+  EXPECT_EQ(lines_after(30s), 1u);   // at 30 s
+  EXPECT_EQ(lines_after(30s), 1u);   // at 70 s
+  EXPECT_EQ(lines_after(240s), 4u);  // each minute
+  run.come(1);
+  EXPECT_EQ(lines_after(10s), 1u);
+  EXPECT_TRUE(run.said.back().starts_with("waiting for 1 of 3 nodes")) << run.said.back();
+}
+
 TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   Settings settings = Simple::elastic(2, 3);
   settings.last_call = 30s;

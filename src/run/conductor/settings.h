@@ -22,6 +22,8 @@ inline constexpr std::chrono::seconds latecomers_limit{10};
 inline constexpr std::chrono::seconds telling_limit{60};
 // How long the root waits for the engine to answer why it ended the run.
 inline constexpr std::chrono::seconds engine_limit{5};
+// While nodes are missing, the first message appears after report_missing_every; each further pause
+// is twice as long, up to report_again_every. After a node joins or leaves, the pauses begin again.
 inline constexpr std::chrono::seconds report_missing_every{10};
 // A wait for more nodes is reported only if it takes at least this long. A shorter wait is over
 // before the user has read the message.

@@ -103,12 +103,15 @@ _{0}() {{
     shown+=("${{line[1,COLUMNS-1]}}")
   done
   lines=("${{(@)lines%%$'\t'*}}")
-  (( $#lines )) && compadd -l -d shown -a lines
+  # Groups stand in the order in which they are named: verbs, as in the help, before files.
+  local -a group=(-J words)
+  (( CURRENT == 2 )) && group=(-V words)
+  (( $#lines )) && compadd $group -l -d shown -a lines
   (( code == 3 || ($#lines && CURRENT > 2) )) && return
   compset -P '--*='
   [[ ${{words[CURRENT]}} == (|--order=)file:* ]] && compset -P 'file:'
   (( code == 4 )) && {{ _files -/; return }}
-  _files -F lines
+  _files -J files -F lines
 }}
 compdef _{0} {0}
 # Behind a launcher's words the line is completed as if it began with {0}. A line of the launcher
@@ -160,11 +163,15 @@ function __{0}_offers
   end
   test $code -eq 3; or test (count $__{0}_lines) -gt 0
 end
+function __{0}_files
+  complete -C "'' "(commandline -ct)
+end
 function __{0}_is_first
   test (count (__{0}_words)) -eq 1; and not string match -q -- '-*' (commandline -ct)
 end
 for launcher in {0} srun mpirun mpiexec sudo
-  complete -c $launcher -n '__{0}_is_first; and __{0}_offers' -a '$__{0}_lines'
+  # Verbs, as in the help, before files: fish would sort its own files among them.
+  complete -c $launcher -k -n '__{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines (__{0}_files)'
   complete -c $launcher -n 'not __{0}_is_first; and __{0}_offers' -f -a '$__{0}_lines'
 end
 )",

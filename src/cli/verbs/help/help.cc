@@ -280,6 +280,37 @@ std::string short_help(options::Command command) {
   return out + fmt::format("\n{} --help shows all options.\n", text.name);
 }
 
+std::string option_help(std::string_view option, std::optional<Command> only) {
+  option = option.substr(0, option.find('='));
+  std::string bare(option.substr(std::min(option.find_first_not_of('-'), option.size())));
+  std::ranges::replace(bare, '_', '-');
+  const std::string name = (bare.size() == 1 ? "-" : "--") + bare;
+  // Commands whose help on the option is the same.
+  std::vector<std::pair<Row, std::vector<std::string>>> groups;
+  const auto add = [&](Command command) {
+    if (only && *only != command) return;
+    for (const auto& section : options_of(command)) {
+      for (const options::CommandText::Option& one : section.options) {
+        if (std::ranges::find(one.names, name) == one.names.end()) continue;
+        const Row row{options::left_side(one), one.text};
+        auto group = std::ranges::find_if(groups, [&](const auto& each) {
+          return each.first.left == row.left && each.first.text == row.text;
+        });
+        if (group == groups.end()) group = groups.insert(group, {row, {}});
+        group->second.push_back(command_text(command).name);
+      }
+    }
+  };
+  add(Command::run);
+  for (const Verb& verb : all_verbs()) add(verb.command);
+  std::string out;
+  for (const auto& [row, commands] : groups) {
+    if (!out.empty()) out += '\n';
+    out += options::paragraph(join(commands, ", ") + ":") + options::table(std::span(&row, 1));
+  }
+  return out;
+}
+
 std::string full_help(options::Command command) {
   return options::plain_text(command_text(command));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ std::span<const ExitCode> exit_codes(options::Command command);
 std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();
+
+// Returns the help of the option "--nnodes", which may be written without its dashes, for each
+// command that has it, or for one command. Empty: none has it.
+std::string option_help(std::string_view option,
+                        std::optional<options::Command> only = std::nullopt);
 
 inline constexpr std::string_view exit_codes_title = "Exit codes";
 std::vector<options::CommandText::Row> exit_code_rows(options::Command command);

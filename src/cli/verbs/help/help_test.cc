@@ -75,6 +75,19 @@ TEST(Help, ShortHelpHasExamplesAndVerbsAndFitsAScreen) {
   EXPECT_LE(std::ranges::count(text, '\n'), 48);
 }
 
+TEST(Help, OfOneOption) {
+  const std::string everywhere = option_help("nnodes");
+  EXPECT_TRUE(everywhere.starts_with("toprun, toprun ")) << everywhere;
+  EXPECT_NE(everywhere.find("  --nnodes N|MIN:MAX          Number of nodes; with"),
+            everywhere.npos);
+  EXPECT_NE(everywhere.find("toprun topo order"), everywhere.npos);
+  const std::string there = option_help("--nnodes=4", options::Command::topo_order);
+  EXPECT_TRUE(there.starts_with("toprun topo order:\n  --nnodes N  ")) << there;
+  EXPECT_TRUE(option_help("-J", options::Command::bench_pairs).starts_with("toprun bench pairs:"));
+  EXPECT_EQ(option_help("--xyzzy"), "");
+  EXPECT_EQ(option_help("--"), "");
+}
+
 TEST(Help, ALetterIsShownBesideOneOptionOnly) {
   const std::string text = full_help(options::Command::submit);
   EXPECT_NE(text.find("  -t, --time TIME"), text.npos);

@@ -160,6 +160,27 @@ Result<const Verb*> verb_called(std::string_view asking, const std::vector<std::
                meant ? fmt::format("did you mean {}?", *meant) : "see toprun -h");
 }
 
+// The words but the last name a verb, or none. Empty: the last word is not an option.
+std::string help_of_option(std::span<const std::string> names) {
+  const auto before = names.first(names.size() - 1);
+  if (before.empty() && find_verb(names) && !names.back().starts_with('-')) return {};
+  if (before.empty()) return option_help(names.back());
+  const bool is_run = before.size() == 1 && before[0] == "run";
+  if (is_run) return option_help(names.back(), Command::run);
+  const auto asked = find_verb(before);
+  if (!asked || !asked->arguments.empty()) return {};
+  return option_help(names.back(), asked->verb->command);
+}
+
+std::unexpected<Error> no_such_option(const std::vector<std::string>& names) {
+  const auto asked = find_verb(std::span(names).first(names.size() - 1));
+  const Command command = asked ? asked->verb->command : Command::run;
+  const auto meant = options::nearest_flag(names.back(), command);
+  return usage("help " + join(names, " "), "there is no such option",
+               meant ? fmt::format("did you mean {}?", *meant)
+                     : fmt::format("{} --help lists the options", command_text(command).name));
+}
+
 // Shows the page as man(1) shows its own. On success this function does not return, because the
 // process becomes man. Error: man is not installed.
 Result<void> become_man(std::string_view page, const Environment& environment) {
@@ -229,6 +250,8 @@ Result<int> run_man(const options::Call& call) {
 Result<int> run_help(const options::Call& call) {
   const std::vector<std::string>& names = call.split.arguments;
   if (names.empty()) return print(short_help(Command::run));
+  if (const std::string text = help_of_option(names); !text.empty()) return print(text);
+  if (names.back().starts_with('-')) return no_such_option(names);
   const Verb* const verb = TRY(verb_called("help", names));
   return print(full_help(verb == nullptr ? Command::run : verb->command));
 }

@@ -204,14 +204,21 @@ std::vector<std::string> running_tasks(const std::vector<Job>& jobs) {
   return tasks;
 }
 
+// "train (12)", as the title of a running job; "job 12" if the job has no name.
+std::string title_of(const Job& job) {
+  const std::string id = printable(job.id);
+  return job.name.empty() || job.name == job.id ? "job " + id
+                                                : fmt::format("{} ({})", printable(job.name), id);
+}
+
 // Why a job has not begun; empty: it is not going to.
 std::vector<std::string> waiting_lines(const engines::Queue& queue, const std::vector<Job>& jobs) {
   if (const auto job = first_in(JobState::starting, jobs)) {
-    return {fmt::format("job {}: {}", printable(job->id), queue.state_words(job->state_word))};
+    return {fmt::format("{}: {}", title_of(*job), queue.state_words(job->state_word))};
   }
   const auto job = first_in(JobState::pending, jobs);
   if (!job) return {};
-  std::vector<std::string> lines = {fmt::format("job {} waits", printable(job->id))};
+  std::vector<std::string> lines = {title_of(*job) + " waits"};
   for (std::string& line :
        jobs::lines_of(jobs::waiting(queue, *job), *job, std::chrono::system_clock::now())) {
     lines.push_back("  " + std::move(line));

@@ -91,15 +91,18 @@ struct Drawn {
   std::string words;
 };
 
-Result<Drawn> drawn_as_listed(const std::string& file, const PlacedJob& job) {
-  const auto text = read_file(file);
-  if (!text) {
-    return usage(fmt::format("--order {}", file),
-                 "this is neither the name of an order nor a readable file",
-                 fmt::format("choose one of: {}, or a file with host names", names_in(orders)));
+Result<Drawn> drawn_as_listed(const std::string& order, const PlacedJob& job) {
+  const auto listed = read_order_option(order);
+  if (!listed) {
+    return usage(
+        fmt::format("--order {}", order),
+        "this is neither the name of an order, nor a readable file, nor a list of hosts",
+        fmt::format("choose one of: {}, or a file with host names, or a list such as n1,n0",
+                    names_in(orders)));
   }
-  auto placed = TRY(placement::place_as_listed(job.hosts, job.map, *text, file));
-  return Drawn{std::move(placed), "the order of " + file};
+  auto placed = TRY(placement::place_as_listed(job.hosts, job.map, listed->text, listed->from));
+  return Drawn{std::move(placed),
+               listed->is_file ? "the order of " + listed->from : "the order given"};
 }
 
 // A launch's order from a file or a variable may coexist with another one.
@@ -132,7 +135,7 @@ Result<Drawn> draw_order(const Call& call, const PlacedJob& job,
   if (order == orders.front().name) return drawn_by_topology(call, job, plan);
   TRY(check_wishes(call, order));
   const auto row = std::ranges::find(orders, order, &DrawnOrder::name);
-  if (row == orders.end()) return drawn_as_listed(path_in_order(order), job);
+  if (row == orders.end()) return drawn_as_listed(order, job);
   auto placed = TRY(placement::place(job.hosts, job.map, {.order = row->order}));
   return Drawn{std::move(placed), std::string(row->words)};
 }

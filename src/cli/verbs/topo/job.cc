@@ -189,9 +189,15 @@ Result<PlacedJob> find_job(const options::Call& call) {
                "give --hosts LIST or --topology FILE");
 }
 
-std::string path_in_order(const std::string& order) {
-  constexpr std::string_view file = "file:";
-  return order.starts_with(file) ? order.substr(file.size()) : order;
+Result<OrderText> read_order_option(const std::string& order) {
+  constexpr std::string_view prefix = "file:";
+  const bool is_file = order.starts_with(prefix);
+  const std::string file = is_file ? order.substr(prefix.size()) : order;
+  auto text = read_file(file);
+  if (text) return OrderText{*std::move(text), file};
+  const bool is_list = order.find_first_of(",[") != order.npos && order.find('/') == order.npos;
+  if (is_list && !is_file) return OrderText{order, "--order", false};
+  return std::unexpected(text.error());
 }
 
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {

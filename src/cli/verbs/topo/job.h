@@ -24,8 +24,15 @@ struct PlacedJob {
 // topology. Outside of a job, `auto` queries this machine's Slurm.
 Result<PlacedJob> find_job(const options::Call& call);
 
-// Returns the path in a value of --order: "file:PATH", as for a launch, or only PATH.
-std::string path_in_order(const std::string& order);
+// The hosts in a value of --order.
+struct OrderText {
+  std::string text;  // as place_as_listed() takes it
+  std::string from;  // the file, or "--order" for a list on the command line
+  bool is_file = true;
+};
+// Reads the value of --order: "file:PATH", as for a launch, or only PATH, or a list such as
+// "n1,n0". Error: the file cannot be read.
+Result<OrderText> read_order_option(const std::string& order);
 
 // Reports missing topology data on stderr: the warnings, and whether no location is known at all.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);

@@ -6,6 +6,7 @@
 #include "cli/options/flags.h"
 #include "cli/options/plan_options.h"
 #include "cli/options/values.h"
+#include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "cli/verbs/topo/job.h"
 #include "decide/placement/groups.h"
@@ -76,13 +77,16 @@ Result<void> add_explanation(const Call& call, const PlacedJob& job, std::size_t
   return {};
 }
 
-// Below the table on stdout; JSON has it inside; the other forms' stdout is for programs.
-int print_explanation(std::string_view format, const placement::Placement& placement) {
+// Below the table; JSON has it inside; the other forms are for programs, so stderr gets it.
+std::string with_explanation(std::string table, const placement::Placement& placement) {
   const std::string text = report::explanation_text(placement);
-  if (format == "json" || text.empty()) return 0;
-  if (format == "table") return print("Why\n" + text);
+  return text.empty() ? table : table + "Why\n" + text;
+}
+
+void say_explanation(const placement::Placement& placement) {
+  const std::string text = report::explanation_text(placement);
+  if (text.empty()) return;
   for (const std::string_view line : split(trim(text), '\n')) say(std::string(line));
-  return 0;
 }
 
 // What a launch refuses too, with --topology-required.
@@ -117,11 +121,14 @@ Result<int> run_topo_order(const options::Call& call) {
   auto placed = TRY(placement::place(job.hosts, std::move(job.map), constraints));
   TRY(check_places(call, placed));
   TRY(add_explanation(call, job, constraints.segment, placed));
-  if (const int code = print_bytes(format->text(placed)); code != 0) return code;
-  if (const int code = print_explanation(format->name, placed); code != 0) return code;
+  const bool is_table = format->name == "table";
+  std::string text = format->text(placed);
+  if (is_table) text = with_explanation(std::move(text), placed);
+  if (const int code = TRY(put_out(call, text)); code != 0) return code;
+  if (!is_table && format->name != "json") say_explanation(placed);
   // The JSON output contains the same.
   if (format->name != "json") say_what_is_unknown(placed.source, placed.warnings);
-  if (format->name == "table") say_what_it_saves(placed);
+  if (is_table) say_what_it_saves(placed);
   if (format->name != "json" && !placed.spare.empty()) {
     say(fmt::format("the job does not use these hosts: {}",
                     hosts::compress_hostlist(placed.spare)));

@@ -25,10 +25,12 @@ Result<placement::Terms> terms_of(const Call& call, const PlacedJob& job) {
     terms.message_bytes = static_cast<double>(bytes);
   }
   if (const auto order = call.text(FlagId::scored_order)) {
-    const std::string file = path_in_order(*order);
-    auto text = read_file(file);
-    if (!text) return usage("--order: " + text.error()->what, text.error()->why);
-    terms.listed = {file, *std::move(text)};
+    auto listed = read_order_option(*order);
+    if (!listed) {
+      return usage("--order: " + listed.error()->what, listed.error()->why,
+                   "name a file with an order, or the hosts, as in --order n1,n0");
+    }
+    terms.listed = {listed->from, std::move(listed->text), listed->is_file ? "file" : "list"};
   }
   return terms;
 }

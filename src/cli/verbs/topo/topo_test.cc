@@ -155,6 +155,25 @@ TEST_F(Topo, KnowsNothingWithoutEvidence) {
   EXPECT_NE(outcome.err.find("nothing is known about the network"), std::string::npos);
 }
 
+TEST_F(Topo, AnOrderIsAlsoAList) {
+  const std::string racks = file("racks.txt", "n0 /c/a/0\nn1 /c/b/1\nn2 /c/a/2\n");
+  const auto scored = run({"score", "--topology", racks, "--order", "n2,n[0-1]"});
+  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_NE(scored.out.find("\nlist "), std::string::npos) << scored.out;
+  const auto drawn = run({"draw", "--topology", racks, "--order", "n2,n[0-1]"});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_NE(drawn.out.find("n2: rank 0"), std::string::npos);
+}
+
+TEST_F(Topo, AnOrderIsWrittenToAFile) {
+  const std::string racks = file("racks.txt", "n0 /c/a/0\nn1 /c/b/1\nn2 /c/a/2\n");
+  const std::string written = (folder_ / "written").string();
+  const auto outcome = run({"order", "--topology", racks, "--format", "hosts", "-o", written});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(read_file(written).value_or(""), "n0\nn2\nn1\n");
+}
+
 TEST_F(Topo, RefusesInOneLine) {
   const std::string good = file("good.txt", "n0 /c/a/0\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
@@ -189,6 +208,8 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"score", "--topology", good, "--size", "0"}, "--size 0: must be a number of bytes"},
       {{"score", "--topology", good, "--order", (folder_ / "none").string()},
        "--order: cannot read " + (folder_ / "none").string()},
+      {{"score", "--topology", good, "--order", "n0,n1"}, "--order:1: host n1 is not in the job"},
+      {{"--topology", good}, "toprun: topo --topology: topo needs a verb first; choose one of"},
       {{"score", "--topology", good, "--order", file("order", "n0\nn9\n")},
        "order:2: host n9 is not in the job"},
       {{"order", "--topology", good, "--link", "rack=4"}, "--link: it needs --parallel"},

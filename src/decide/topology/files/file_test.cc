@@ -174,8 +174,7 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t.py", "# a program\nfrom torch import nn\nlr = 0.1\n", "error: t.py is a Python program"},
       {"t", "import /r/import\nn1 /r/n1\n", "rack\nimport r t:1\nn1 r t:2\n"},
       {"t", "a = 1\nb\n",
-       "error: t:2:2: Error while parsing key-value pair: expected '=', saw '\\n'; the file was "
-       "read "
+       "error: t:2:2: expected = after the key, as in key = value; the file was read "
        "as TOML (see https://toml.io); if it is not TOML, give a description"},
       {"t", "\xff\xfen0", "error: cannot read t: the file is UTF-16; save the file as UTF-8"},
       {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},

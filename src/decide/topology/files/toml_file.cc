@@ -63,7 +63,7 @@ Result<Map> parse_toml_file(std::string_view text, const std::string& file) {
     toml::table table = parse_toml(text, file);
     return map_of_plain(data_of(table), file);
   } catch (const toml::parse_error& error) {
-    return usage(at(file, position(error.source())), std::string(error.description()), toml_advice);
+    return usage(at(file, position(error.source())), toml_fault(error.description()), toml_advice);
   }
 }
 
