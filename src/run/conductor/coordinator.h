@@ -143,44 +143,50 @@ class Coordinator {
   void happened(const PlacesAsked& asked);
   void advance();
 
-  // Between attempts (coordinator.cc).
+  // Gathering nodes before an attempt (gathering.cc).
   void make_way_for(const model::Join& join);
+  // Tells the user that an agent joins, waits or leaves. The number of such lines is limited,
+  // because agents may join and leave at any rate.
+  void tell_of_visitor(std::string text);
+  void gather();
+  bool no_other_can_come() const;
+  bool chooses_later();
+  void on_report_between_attempts(Node& node, const model::ToRoot& message);
+  void gathering_changed();
+  void report_missing();
+  std::string who_is_missing() const;
+  Verdict too_few_joined() const;
+  Verdict too_many_have_left() const;
+  std::string too_few_are_left(int left) const;
+  model::Until spare_waits_until(bool has_place) const;
+  void tell_to_wait(Node& node, bool has_place);
+  void tell_spares();
+  void keep_spares();
+  void lost_spare(const std::string& host, std::string why);
+  bool has_spare() const;
+
+  // From one attempt to the next, or to the end of the run (coordinator.cc).
   void begin_attempt();
   void forget_old_attempts();
+  void end_early(Verdict verdict);
+  void end_attempt(Verdict verdict);
+  std::string words_for_the_last_call() const;
   bool is_hopeless_without(const std::string& node);
   bool is_too_small();
   std::vector<std::string> gone_members() const;
   void tell_other_losses();
-  std::string words_for_the_last_call() const;
-  bool no_other_can_come() const;
-  std::string too_few_are_left(int left) const;
-  void gather();
-  void end_attempt(Verdict verdict);
   void end_run();
   void copy_verdict();
   void conclude();
-  void on_report_between_attempts(Node& node, const model::ToRoot& message);
-  void end_early(Verdict verdict);
-  Verdict too_few_joined() const;
-  Verdict too_many_have_left() const;
-  void gathering_changed();
-  void report_missing();
-  std::string who_is_missing() const;
+  bool others_may_still_come() const;
+  void dismiss_all();
   std::optional<SteadyTime> report_due() const;
   void report_waiting();
-  bool others_may_still_come() const;
-  bool has_spare() const;
-  void keep_spares();
-  void lost_spare(const std::string& host, std::string why);
-  bool chooses_later();
-  void dismiss_all();
 
   // Within an attempt (attempt.cc).
   void arrange();
   std::vector<std::string> candidates(Arrange& request);
   std::optional<std::string> seat_the_chosen(const std::vector<std::size_t>& spares);
-  void tell_to_wait(Node& node, bool has_place);
-  void tell_spares();
   void tell_of_arrivals();
   void assign();
   bool others_need_no_preparation() const;
@@ -220,8 +226,6 @@ class Coordinator {
   std::vector<std::string> awaited_members() const;
   void tell_phase(std::string_view what, SteadyTime end, const model::Spreads& spreads);
 
-  model::Until spare_waits_until(bool has_place) const;
-
   // Ranks that make no progress (hang_watch.cc).
   HangWatch new_watch() const;
   void alarmed(std::size_t part, hang::Alarm alarm);
@@ -240,9 +244,6 @@ class Coordinator {
   void send_members(const model::ToNode& message);
   void dismiss(Node& node, model::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
-  // Tells the user that an agent joins, waits or leaves. The number of such lines is limited,
-  // because agents may join and leave at any rate.
-  void tell_of_visitor(std::string text);
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
 
