@@ -530,6 +530,10 @@ class Words(Queue):
         run = self.start("ctl", TOPRUN, "logs", "-f", second)
         run.says(f"job {second}: no waiting job of its partition has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
         run.kill_all()
+        screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {second}", "/dev/null",
+                            env={"TERM": "xterm"})
+        screen.prints(rf"wrap \({second}\) waits")
+        screen.kill_all()
 
     def failed_job(self, folder):
         """A job of toprun whose rank fails, of which Slurm still knows."""
