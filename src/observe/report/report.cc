@@ -291,16 +291,6 @@ std::string advice_for_exception(const model::Cause& cause) {
         python.empty() ? "its Python" : python, printable(module));
   }
   if (std::string hidden = advice_for_hidden_module(cause); !hidden.empty()) return hidden;
-  // gloo/transport/tcp/device.cc
-  constexpr std::string_view of_gloo = "Unable to find address for: ";
-  if (const std::size_t at = text.find(of_gloo); at != text.npos) {
-    const std::string_view interface =
-        up_to(std::string_view(text).substr(at + of_gloo.size()), " \n");
-    return fmt::format(
-        "the interface {} has no address{}: correct or unset GLOO_SOCKET_IFNAME; `toprun net env` "
-        "there shows the settings that fit",
-        printable(interface), model::on(cause.node));
-  }
   if (type == "ImportError" && is_of_own_module(text)) {
     std::string place = advice_for_traceback(cause);
     if (!text.contains("partially initialized module")) return place;
@@ -332,21 +322,22 @@ std::string advice_for_exception(const model::Cause& cause) {
   return {};
 }
 
-// Of Gloo or NCCL that find no interface to use; empty: another error.
+// Of Gloo (gloo/transport/tcp/device.cc) or NCCL that find no interface to use; empty: another
+// error.
 std::string advice_for_interface(const model::Cause& cause) {
   constexpr std::string_view of_gloo = "Unable to find address for: ";
   const std::string_view text = cause.message.raw();
   if (const std::size_t at = text.find(of_gloo); at != text.npos) {
     const std::string_view rest = text.substr(at + of_gloo.size());
     return fmt::format(
-        "check GLOO_SOCKET_IFNAME: Gloo found no address for {}{}; leave the variable out, or name "
-        "an interface that has an address on each node (see `ip addr`)",
+        "check GLOO_SOCKET_IFNAME: Gloo found no address for {}{}; unset it, or name an interface "
+        "that has an address on each node (`toprun net env` shows what fits)",
         printable(trim(rest.substr(0, rest.find_first_of(" \n")))), model::on(cause.node));
   }
   if (message_contains(cause, "no socket interface found")) {
     return fmt::format(
-        "check NCCL_SOCKET_IFNAME: NCCL found no network interface{}; leave the variable out, or "
-        "name an interface that has an address on each node (see `ip addr`)",
+        "check NCCL_SOCKET_IFNAME: NCCL found no network interface{}; unset it, or name an "
+        "interface that has an address on each node (`toprun net env` shows what fits)",
         model::on(cause.node));
   }
   return {};

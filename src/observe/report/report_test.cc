@@ -88,17 +88,6 @@ TEST(Report, AnExceptionsAdviceIsTheInnermostLineOfTheUsersOwnCode) {
   EXPECT_FALSE(failure_report(model::cause_of(exit), {}, "", {}).contains("  next  "));
 }
 
-TEST(Report, AnInterfaceThatGlooDoesNotFindIsNamed) {
-  model::WorkerExit exit = failed_exit();
-  exit.exception =
-      "RuntimeError: [enforce fail at /third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != "
-      "nullptr. Unable to find address for: eth9";
-  EXPECT_TRUE(
-      failure_report(model::cause_of(exit), {}, "", {})
-          .contains("  next        the interface eth9 has no address on n4: correct or unset "
-                    "GLOO_SOCKET_IFNAME; "));
-}
-
 TEST(Report, AFileThatHidesAModuleIsNamed) {
   const auto next = [](std::string exception, std::vector<std::string> output) {
     model::WorkerExit exit = failed_exit();
