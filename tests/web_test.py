@@ -494,7 +494,7 @@ class Report(web_cases.Windows):
                     break
             said = finished.communicate()[1].decode()
             self.assertEqual(finished.returncode, code, said)
-            self.assertEqual(said, "toprun: standard output: a terminal does not show a page (HTML); "
+            self.assertEqual(said, "toprun: standard output: it is a terminal, which does not show HTML; "
                                    "give -o FILE, or -o - to print it anyway\n" if code else "")
 
     def test_a_failure(self):

@@ -248,6 +248,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates) {
+  // In so short a word one wrong letter can stand for any candidate.
+  constexpr std::size_t fewest_letters = 3;
+  if (word.size() < fewest_letters) return std::nullopt;
   // If a third of the letters is wrong, it is not a typing error.
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> nearest;

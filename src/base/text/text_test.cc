@@ -36,6 +36,7 @@ TEST(Text, SuggestsOnlyNearWords) {
   EXPECT_EQ(did_you_mean("--nnode", flags), "--nnodes");
   EXPECT_EQ(did_you_mean("--ordre", flags), "--order");
   EXPECT_EQ(did_you_mean("--zebra", flags), std::nullopt);
+  EXPECT_EQ(did_you_mean("v3", std::vector<std::string>{"v1", "v2"}), std::nullopt);
 }
 
 TEST(Text, LettersThatChangedPlacesAreOneSlip) {

@@ -184,7 +184,7 @@ worker::WorkerFacts common_facts(const WorkRequest& request) {
   facts.run_id = assignment.run_id;
   facts.node_name = job.place.node_name;
   facts.location = assignment.location;
-  facts.order = assignment.order;
+  if (assignment.group_world_size > 1) facts.order = assignment.order;
   facts.attempt = assignment.attempt;
   facts.network = network_variables(request);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
