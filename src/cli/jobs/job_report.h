@@ -33,8 +33,8 @@ bool has_ranks(const model::AttemptRecord& attempt);
 // Returns the stage that follows the attempt's last finished phase, in the words of
 // snapshot::words_of_stage(): "waiting for nodes".
 std::string phase_words(const model::AttemptRecord& attempt);
-// Returns when each phase ended, "nodes joined 210 ms, ordered 215 ms …"; empty: no phase has
-// ended.
+// Returns a text with the end time of each phase, "nodes joined 210 ms, ordered 215 ms …"; empty:
+// no phase has ended.
 std::string times_text(const model::Phases& phases);
 
 }  // namespace toprun::jobs

@@ -29,7 +29,7 @@ struct Waiting {
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
-// Whether other jobs determine why the job waits, so that the caller has to query `all`.
+// Whether the reason for which the job waits depends on other jobs: waiting() then needs `all`.
 bool needs_others(const engines::Job& job);
 
 // Like waiting() above, but queries the engine. If a query fails, the result lacks the query's

@@ -188,7 +188,8 @@ Result<void> check_launcher(Options& options) {
                  "let the engine requeue the job, or drop --launcher");
   }
   if (options.via.value.empty()) return {};
-  return usage("--via and --launcher", "both start the programs on the nodes",
+  return usage("--via and --launcher",
+               "they cannot be combined, because each starts the programs on the nodes",
                "give only one of them");
 }
 

@@ -12,9 +12,10 @@
 
 namespace toprun::engines {
 
-// The user names the hosts (--hosts, --hostfile), or a job with sleeping pods (--in). Each host or
-// pod gets an agent by a separate login: ssh, or the engine's `exec` into a pod. The launcher is a
-// starter that keeps running, because every agent lives only as long as its connection.
+// The engine of jobs for which the user names hosts (--hosts, --hostfile) or sleeping pods (--in).
+// Each host or pod gets an agent by a separate login: ssh, or the engine's `exec` into a pod. The
+// launcher is a starter that keeps running, because every agent lives only as long as its
+// connection.
 //
 //   | the environment or the user specifies    | stance  | engine        |
 //   |------------------------------------------|---------|---------------|

@@ -93,7 +93,7 @@ class Value {
   Content content_;
 };
 
-// Replies to one connection, in the order in which they will be sent.
+// The queue of replies that wait to be sent to one client, in the order of sending.
 class Output {
  public:
   explicit Output(Ledger& ledger) : charge_(ledger) {}

@@ -20,10 +20,10 @@ namespace toprun::worker {
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 
-// Returns the text of the launcher's own error file for a failed worker: `text`, the worker's error
-// file, with the worker's exit code (-N for signal N). torchrun's dump_error_file
-// (torch/distributed/elastic/multiprocessing/errors/error_handler.py) adds the exit code in the
-// same way. Error: the text is not a JSON object.
+// Returns the text of the launcher's own error file for a failed worker. It is the worker's error
+// file, `text`, to which the worker's exit code is added (-N for signal N), as torchrun does in
+// dump_error_file (torch/distributed/elastic/multiprocessing/errors/error_handler.py). Error: the
+// text is not a JSON object.
 Result<std::string> error_file_for_launcher(const std::string& text, const model::WorkerExit& exit);
 
 // Replaces the file `to` with error_file_for_launcher() of the file `from`.

@@ -39,8 +39,8 @@ struct State {
   Wish wish = Wish::none;  // what the caller has to do now
 };
 
-// Returns the state after a key, before the job begins. Only the keys for quit and help have an
-// effect.
+// Like after(), for a display that still waits for the job to begin: only the keys for quit and
+// help have an effect.
 State after_while_waiting(State state, Key key);
 // Returns the state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);

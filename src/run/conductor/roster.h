@@ -106,8 +106,8 @@ class Roster {
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // Returns the first `most` spares that have a link and could become members if seats were free,
-  // in the order of joining.
+  // Returns the spare nodes that are connected to the root and could become members, in the order
+  // in which they joined, at most `most` of them.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
   // The number of spares that open() would admit.
   int newcomers() const;

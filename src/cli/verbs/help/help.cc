@@ -44,7 +44,8 @@ constexpr std::array headings = {
     Heading{options::Group::of_verb, "Options"},
     Heading{options::Group::general, "General"},
     Heading{options::Group::without_effect, "Accepted without effect"},
-    Heading{options::Group::plugins, "Refused, because they name Python code for the launcher"},
+    Heading{options::Group::plugins,
+            "Refused, because torchrun's launcher would import Python code by them"},
 };
 
 options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
