@@ -852,7 +852,8 @@ class WithoutAnEngine(support.TestCase):
                     with self.subTest(verb, job=job, absent=absent):
                         finished = self.toprun(verb, job, env={"PATH": str(folder)}, cwd=folder)
                         self.assertEqual(finished.code, 1, finished)
-                        self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}")
+                        no_cluster = r"" if absent else r"; kubectl knows no cluster here \(set KUBECONFIG\)"
+                        self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}{no_cluster}")
         (folder / "kubectl").write_text(f"#!/bin/sh\n{programs['kubectl']}\n")
         (folder / "kubectl").chmod(0o755)
         finished = self.toprun("status", "wait1", env={"PATH": str(folder), "TOPRUN_ON": "kubernetes"}, cwd=folder)

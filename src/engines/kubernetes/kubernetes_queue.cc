@@ -63,7 +63,10 @@ Error not_found(const JobId& id, const Error& refusal, const Environment& enviro
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
   const bool is_chosen = environment.get("TOPRUN_ON") == name_of(QueueKind::kubernetes);
   if (!id.has_pods && !is_chosen) {
-    if (auto of_slurm = slurm_job_by_name(id.text, environment)) return *std::move(of_slurm);
+    if (auto of_slurm = slurm_job_by_name(id.text, environment)) {
+      (*of_slurm)->fix += "; kubectl knows no cluster here (set KUBECONFIG)";
+      return *std::move(of_slurm);
+    }
   }
   return {"job " + id.text, "kubectl knows no cluster here that could have a job with this name",
           "log in to the cluster or set KUBECONFIG", exit_failure};
