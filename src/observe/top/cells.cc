@@ -160,6 +160,14 @@ Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) 
   return facts;
 }
 
+bool is_silent(const Picture& picture, const Picture::Node& node, const Counts& counts) {
+  return node.age_s && *node.age_s > stale_intervals * picture.interval_s && counts.running > 0;
+}
+
+std::string silence_text(const Picture::Node& node) {
+  return fmt::format("silent for {}", age_text(node.age_s));
+}
+
 Facts facts_of_node(const Picture& picture, std::size_t number) {
   const Picture::Node& node = picture.nodes[number];
   Facts facts;
@@ -169,9 +177,8 @@ Facts facts_of_node(const Picture& picture, std::size_t number) {
   count(counts, picture, ranks);
   facts.state = states_text(counts);
   colour(facts, counts);
-  const bool is_stale = node.age_s && *node.age_s > stale_intervals * picture.interval_s;
-  if (is_stale && counts.running > 0) {
-    facts.state = fmt::format("no message for {}", age_text(node.age_s));
+  if (is_silent(picture, node, counts)) {
+    facts.state = silence_text(node);
     facts.is_plain = false;
     facts.colour = Colour::waiting;
   }
@@ -272,9 +279,14 @@ std::size_t widest_states(const Picture& picture) {
     Counts counts;
     for (const std::size_t node : nodes) count(counts, picture, ranks_of(picture, node));
     widest = std::max(widest, states_text(counts).size());
+    return counts;
   };
   for (const Rack& rack : tree.racks) counted_in(rack.nodes);
-  for (std::size_t node = 0; node < picture.nodes.size(); ++node) counted_in({&node, 1});
+  for (std::size_t i = 0; i < picture.nodes.size(); ++i) {
+    const Picture::Node& node = picture.nodes[i];
+    const Counts counts = counted_in({&i, 1});
+    if (is_silent(picture, node, counts)) widest = std::max(widest, silence_text(node).size());
+  }
   for (const Picture::Rank& rank : picture.ranks) {
     if (rank.code) widest = std::max(widest, state_text(rank).size());
   }

@@ -199,6 +199,22 @@ TEST(Columns, AStateIsNeverCut) {
   }
 }
 
+TEST(Columns, HowLongANodeIsSilentIsNeverCut) {
+  Picture picture = job(2, 4);
+  picture.interval_s = 1;
+  for (Picture::Rank& rank : picture.ranks) rank.line = std::string(200, 'x');
+  for (const auto& [age_s, words] :
+       {std::pair(9.0, "silent for 9s "), std::pair(7'199.0, "silent for 1h "),
+        std::pair(360'000.0, "silent for 4d ")}) {
+    picture.nodes[1].age_s = age_s;
+    for (const std::size_t width : {60u, 80u, 120u}) {
+      const std::string text =
+          text_of(frame(picture, {}, {.columns = width, .rows = 40}, no_colours));
+      EXPECT_TRUE(text.contains(words)) << width << '\n' << text;
+    }
+  }
+}
+
 TEST(Tree, NodesOfUnknownLocationAreInNoRack) {
   Picture picture = job(2, 1);
   picture.nodes[1].location = "";
