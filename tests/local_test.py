@@ -285,7 +285,7 @@ class Logs(support.TestCase):
                 (["--redirects", "1"], 1, r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
                 (["--tee", "0:3"], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
                 ([], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
-                ([], 1, r"next +the program ended by itself with 5: look in it for what prints the last line above")):
+                ([], 1, r"next +the program ended by itself with 5: look for the code that ends it with 5, such as sys\.exit\(5\), or for what prints the last line above")):
             with self.subTest(options, lines=lines):
                 finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
                                        f"[ $RANK = 1 ] && {{ seq {lines} >&2; exit 5; }}; exec sleep 60")
@@ -296,7 +296,7 @@ class Logs(support.TestCase):
                 self.assertRegex(rows[0], "^" + row.replace("%s", re.escape(str(folder))) + "$")
                 if has_file:
                     self.assertTrue(os.path.exists(rows[0].split()[1]), rows)
-                    self.assertRegex(rows[1], "^next +the program ended by itself with 5: look in it for what")
+                    self.assertRegex(rows[1], "^next +the program ended by itself with 5: look for the code")
 
     def test_two_runs_keep_their_logs_apart(self):
         folder = self.folder()

@@ -369,7 +369,7 @@ std::string advice_for_mismatch(const model::Cause& cause) {
          "before it runs, and shows the shapes and types of both calls";
 }
 
-// "3 were stopped (rank 2: KeyError: 'label')".
+// "1 failed with another error (rank 2: KeyError: 'label')".
 std::string with_exceptions(std::string text, const std::vector<std::string>& say) {
   return say.empty() ? text : fmt::format("{} ({})", text, join(say, "; "));
 }
@@ -576,20 +576,23 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
   Others others;
   std::size_t more_others = 0;
   std::size_t more_stopped = 0;
-  const auto say = [](const model::WorkerExit& exit, std::vector<std::string>& lines,
-                      std::size_t& more) {
+  const auto say = [](const model::WorkerExit& exit, std::string_view verb,
+                      std::vector<std::string>& lines, std::size_t& more) {
     if (lines.size() == most_exceptions_shown) {
       ++more;
     } else {
-      lines.push_back(fmt::format("rank {}: {}", exit.rank, printable(first_line(exit.exception))));
+      lines.push_back(
+          fmt::format("rank {}{} {}", exit.rank, verb, printable(first_line(exit.exception))));
     }
   };
   for (const model::WorkerExit& exit : exits) {
     if (&exit == cause) continue;
     const auto fate = fate_of(exit);
     ++(others.*fate);
-    if (fate == &Others::other) say(exit, others.others_say, more_others);
-    if (fate == &Others::stopped && has_another(exit)) say(exit, others.stopped_say, more_stopped);
+    if (fate == &Others::other) say(exit, ":", others.others_say, more_others);
+    if (fate == &Others::stopped && has_another(exit)) {
+      say(exit, " had printed", others.stopped_say, more_stopped);
+    }
   }
   if (more_others > 0) others.others_say.push_back(fmt::format("{} more", more_others));
   if (more_stopped > 0) others.stopped_say.push_back(fmt::format("{} more", more_stopped));
@@ -663,8 +666,8 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   }
   if (printed > 0) {
     return fmt::format(
-        "the program ended by itself with {}: look in it for what prints the last "
-        "line above",
+        "the program ended by itself with {0}: look for the code that ends it with {0}, such as "
+        "sys.exit({0}), or for what prints the last line above",
         code);
   }
   if (has_logs) {  // its output may be in a file only

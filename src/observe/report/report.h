@@ -22,8 +22,9 @@ struct Others {
                     // does not report a lost peer
   int victims = 0;  // failed by themselves after the cause, because they had lost a peer
   // The exceptions of the ranks in `other`, first line only: "rank 2: KeyError: 'label'".
-  // `stopped_say` has such exceptions of stopped ranks. Each list has at most most_exceptions_shown
-  // exceptions, then a count.
+  // `stopped_say` has such exceptions of stopped ranks, which are not why these stopped: "rank 2
+  // had printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, then a
+  // count.
   std::vector<std::string> others_say = {};
   std::vector<std::string> stopped_say = {};
 };

@@ -293,8 +293,14 @@ TEST(Report, WhereAProgramThatEndedByItselfIsLookedAt) {
     const char* advice;
   };
   const Case cases[] = {
-      {{"bad step"}, "", "the program ended by itself with 7: look in it for what prints the last"},
-      {{"bad step"}, "/logs", "the program ended by itself with 7: look in it for what prints the"},
+      {{"bad step"},
+       "",
+       "the program ended by itself with 7: look for the code that ends it with 7, such as "
+       "sys.exit(7), or for what prints the last line above"},
+      {{"bad step"},
+       "/logs",
+       "the program ended by itself with 7: look for the code that ends it with 7, such as "
+       "sys.exit(7), or for what prints the last line above"},
       {{}, "/logs", "the program ended by itself with 7: look for the code that ends it with 7"},
       {{}, "", "the rank printed nothing: look for the code that ends the rank with 7"},
   };
@@ -572,12 +578,13 @@ TEST(Report, WhatHasAnotherErrorIsNotCalledAConsequence) {
   exits[4].ours = true;
   EXPECT_EQ(others_of(exits),
             "1 failed as a consequence, 1 failed with another error (rank 1: FileNotFoundError: "
-            "/data/1), 2 were stopped (rank 3: FileNotFoundError: /data/3)");
+            "/data/1), 2 were stopped (rank 3 had printed FileNotFoundError: /data/3)");
   exits.erase(exits.begin() + 1, exits.begin() + 3);
-  EXPECT_EQ(others_of({exits[0], exits[1]}), "1 was stopped (rank 3: FileNotFoundError: /data/3)");
-  EXPECT_EQ(
-      others_of({exits[0], exits[1], exits[1]}),
-      "2 were stopped (rank 3: FileNotFoundError: /data/3; rank 3: FileNotFoundError: /data/3)");
+  EXPECT_EQ(others_of({exits[0], exits[1]}),
+            "1 was stopped (rank 3 had printed FileNotFoundError: /data/3)");
+  EXPECT_EQ(others_of({exits[0], exits[1], exits[1]}),
+            "2 were stopped (rank 3 had printed FileNotFoundError: /data/3; rank 3 had printed "
+            "FileNotFoundError: /data/3)");
   EXPECT_EQ(others_of({exits[0], exits[2]}), "1 was stopped");
 }
 
