@@ -48,6 +48,18 @@ std::string_view nodes_word(const plan::Job& job) {
   return job.place.engine == engines::EngineKind::exec ? "pods" : "nodes";
 }
 
+// "-N 4", as Slurm's commands and `toprun submit` take it.
+std::string one_node_more(const plan::Job& job) {
+  switch (job.place.engine) {
+    case engines::EngineKind::slurm:
+      return fmt::format("-N {}", job.nnodes + 1);
+    case engines::EngineKind::ssh:
+      return "One more host in --hosts";
+    default:
+      return fmt::format("A job of {} {}", job.nnodes + 1, nodes_word(job));
+  }
+}
+
 // "n4 of the Slurm job has no part: …"; empty if each of its nodes has one.
 std::string advice_on_idle_nodes(const plan::Job& job) {
   std::vector<std::string> nodes;
@@ -90,10 +102,10 @@ std::string advice_on_loss(const plan::Job& job, int attempt) {
         "{}; or give more than {} {}: {} already in use or lost", fewer, all, nodes_word(job),
         spares == 1 ? std::string("the only spare is") : fmt::format("the {} spares are", spares));
   }
-  return fmt::format(
-      "{}; or give more {} than --nnodes {}{}: the additional ones wait as spares, and replace a "
-      "lost node",
-      fewer, nodes_word(job), job.nnodes, lacks_restarts ? ", and --max-restarts N" : "");
+  const std::string_view word = nodes_word(job);
+  return fmt::format("{}. {} with --nnodes {}{} keeps a spare {}, which replaces a lost one", fewer,
+                     one_node_more(job), job.nnodes, lacks_restarts ? " and --max-restarts 1" : "",
+                     word.substr(0, word.size() - 1));
 }
 
 // Of a loss, which report::failure_report() has no advice for.
