@@ -235,6 +235,20 @@ std::string idle_note(const JobRequest& request, const plan::Options& run) {
       run.nnodes.source, *run.nnodes.value, *most_nodes(request));
 }
 
+// Slurm chooses from a range once, before the start; with pods a range is elastic. Empty: no note.
+std::string range_note(const JobRequest& request, const plan::Options& run) {
+  const JobOption* nodes = request.find("--nodes");
+  if (nodes == nullptr || run.nnodes.value || run.max_restarts == 0) return {};
+  const std::size_t dash = nodes->value->find('-');
+  const auto least = parse_int(std::string_view(*nodes->value).substr(0, dash));
+  const auto most = most_nodes(request);
+  if (!least || !most || *least >= *most) return {};
+  return fmt::format(
+      "--nodes {0}-{1}: Slurm chooses {0} to {1} nodes before the start; --nnodes {0}:{1} lets the "
+      "job go on with fewer nodes later",
+      *least, *most);
+}
+
 void choose_nodes(JobRequest& request, const plan::Options& run) {
   if (request.find("--nodes") != nullptr || request.has_raw("--nodes")) return;
   const auto most = run.standalone ? std::optional(1) : run.nnodes.value;
@@ -413,6 +427,9 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.survives_a_node = run.options.min_nodes || has_spares(request, run.options);
   if (!request.survives_a_node && has_idle_nodes(request, run.options)) {
     run.notes.push_back(idle_note(request, run.options));
+  }
+  if (std::string note = range_note(request, run.options); !note.empty()) {
+    run.notes.push_back(std::move(note));
   }
   request.program = {run.options.script};
   request.program.insert(request.program.end(), run.options.arguments.begin(),

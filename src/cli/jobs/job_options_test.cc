@@ -242,6 +242,14 @@ TEST(SubmitOptions, NodesThatCannotTakeATurnAreNoted) {
           "the events that --mail-type lists, as in --mail-type END,FAIL"});
   EXPECT_TRUE(notes({"--mail-user", "ada@x.org", "--mail-type", "END", "a.py"}).empty());
   EXPECT_TRUE(notes({"--nodes", "3", "a.py"}).empty());
+  EXPECT_EQ(notes({"--nodes", "2-3", "--max-restarts", "2", "a.py"}),
+            std::vector<std::string>{
+                "--nodes 2-3: Slurm chooses 2 to 3 nodes before the start; --nnodes 2:3 lets the "
+                "job go on with fewer nodes later"});
+  EXPECT_TRUE(notes({"--nodes", "2-3", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "3-3", "--max-restarts", "2", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nodes", "2-3", "--nnodes", "2:3", "--max-restarts", "2", "a.py"}).empty());
+  EXPECT_TRUE(notes({"--nnodes", "2:3", "--max-restarts", "2", "a.py"}).empty());
 }
 
 // The command that toprun suggests for a script of sbatch's is one that submit accepts.
