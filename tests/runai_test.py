@@ -315,6 +315,9 @@ class Refusals(RunaiCase):
                 finished = self.toprun("submit", "--on", "runai", *image, *words, "a.py", env={"PATH": "/nowhere"})
                 self.assertEqual(finished.code, 2, finished)
                 self.assert_one_line(finished, said)
+        without = self.toprun("submit", "--on", "runai", *WITHOUT_GPUS, "--dry-run", "a.py", env={"PATH": "/nowhere"})
+        self.assertEqual(without.code, 2, without)
+        self.assert_one_line(without, "--on runai: a pod needs an image; use --container IMAGE")
 
     def test_a_runai_that_does_not_work(self):
         for version in VERSIONS:

@@ -42,10 +42,11 @@ bool is_given(const options::Split& split, FlagId id) {
   return std::ranges::any_of(split.options, [&](const auto& one) { return one.flag->id == id; });
 }
 
-Result<std::string> image_of(const plan::Options& run) {
+Result<std::string> image_of(const plan::Options& run, bool on_runai) {
   const auto image = container::parse_image(run.container.image);
   if (run.container.empty()) {
-    return usage("--on kubernetes", "a pod needs an image", "use --container IMAGE");
+    return usage(on_runai ? "--on runai" : "--on kubernetes", "a pod needs an image",
+                 "use --container IMAGE");
   }
   if (!image) return std::unexpected(image.error());
   if (!image->is_path()) {
@@ -628,7 +629,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   out.notes = std::move(run.notes);
   out.notes.insert(out.notes.end(), notes.begin(), notes.end());
   Workload& job = out.job;
-  job.image = TRY(image_of(run.options));
+  job.image = TRY(image_of(run.options, out.on_runai));
   job.restarts = run.options.max_restarts;
   TRY(set_nodes(job, run.options, reader));
   TRY(set_share_of_a_node(job, reader));
