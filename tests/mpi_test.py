@@ -365,6 +365,7 @@ class ViaMpirun(MpiCase):
                 (["--hosts", "n0,nowhere"], 1, "a host's name is unknown: mpirun printed \"ssh: Could not resolve hostname nowhere"),
                 (["--hosts", "nokey"], 1, "ssh would have asked for a password"),
                 (["--hosts", "unknown"], 1, "ssh does not know the key of a host"),
+                (["--hosts", "n0,10.77.0.99"], 1, "ssh cannot reach a host: mpirun printed \"ssh: connect to host 10.77.0.99 port "),
                 (["--hosts", "root@n0"], 2, "mpirun takes the user name only from ssh's configuration"),
                 (["--hosts", "n0", "--rdzv-endpoint", "n0"], 2, "the agents find each other")]:
             with self.subTest(words):

@@ -70,6 +70,58 @@ std::string_view line_with(std::string_view words, std::string_view said) {
   return words;
 }
 
+struct Trouble {
+  std::string_view words;
+  const char* what;
+  const char* fix;
+  bool is_before_ranks = false;  // mpirun starts no rank before all its daemons have answered
+};
+// Messages of Open MPI 4.1 and 5.0, and of ssh.
+constexpr Trouble troubles[] = {
+    {"not enough slots available", "mpirun has fewer slots than ranks",
+     "request fewer ranks with --ranks-per-node, or more tasks per node in the job's header", true},
+    {"Host key verification failed", "ssh does not know the key of a host",
+     "log in to each host once, or add their keys to known_hosts", true},
+    {"Permission denied (", "ssh would have asked for a password",
+     "give the hosts your public key: ssh-copy-id HOST", true},
+    {"Could not resolve hostname", "a host's name is unknown",
+     "check --hosts, or the Host lines of ssh's configuration", true},
+    {"unable to find the specified executable file", "a host lacks a program",
+     "install the program on every host at the same path, or on a file system that all hosts "
+     "share"},
+    {"could not access or execute an executable", "a host lacks a program",
+     "install the program on every host at the same path, or on a file system that all hosts "
+     "share"},
+    {"orted: command not found", "a host lacks Open MPI's orted",
+     "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN", true},
+    {"prted: command not found", "a host lacks Open MPI's prted",
+     "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN", true},
+    // ssh's own line names the host; mpirun's text about its daemon follows.
+    {"ssh: connect to host ", "ssh cannot reach a host",
+     "check that the host is up and that no firewall blocks its port, or leave it out of "
+     "--hosts",
+     true},
+    {"PMIX ERROR: TIMEOUT", "PMIx gave up waiting for a rank",
+     "look for the rank that did not start; its node may hang"},
+    {"unable to reliably start one or more daemons", "mpirun could not start its daemon on a host",
+     "log in to each host by ssh without a password, and look for a firewall between them", true},
+    {"has unexpectedly failed after launch and before",
+     "mpirun's daemon on a host ended before it reached mpirun",
+     "look for a network that all hosts share and a firewall between them, and install the same "
+     "Open MPI on every host",
+     true},
+    {"was unable to start on", "mpirun could not start its daemon on a host",
+     "log in to each host by ssh without a password, and look for a firewall between them"},
+};
+
+// nullptr: no known one.
+const Trouble* trouble_in(std::string_view said) {
+  const std::string text = on_one_line(said);
+  const auto known = std::ranges::find_if(
+      troubles, [&](const Trouble& trouble) { return text.contains(trouble.words); });
+  return known == std::end(troubles) ? nullptr : known;
+}
+
 constexpr std::size_t longest_tag_bytes = 40;
 
 struct Tag {
@@ -163,46 +215,15 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
 }
 
 std::optional<Error> mpirun_trouble(std::string_view said) {
-  struct Trouble {
-    std::string_view words;
-    const char* what;
-    const char* fix;
-  };
-  // Messages of Open MPI 4.1 and 5.0, and of ssh.
-  constexpr Trouble known[] = {
-      {"not enough slots available", "mpirun has fewer slots than ranks",
-       "request fewer ranks with --ranks-per-node, or more tasks per node in the job's header"},
-      {"Host key verification failed", "ssh does not know the key of a host",
-       "log in to each host once, or add their keys to known_hosts"},
-      {"Permission denied (", "ssh would have asked for a password",
-       "give the hosts your public key: ssh-copy-id HOST"},
-      {"Could not resolve hostname", "a host's name is unknown",
-       "check --hosts, or the Host lines of ssh's configuration"},
-      {"unable to find the specified executable file", "a host lacks a program",
-       "install the program on every host at the same path, or on a file system that all hosts "
-       "share"},
-      {"could not access or execute an executable", "a host lacks a program",
-       "install the program on every host at the same path, or on a file system that all hosts "
-       "share"},
-      {"orted: command not found", "a host lacks Open MPI's orted",
-       "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN"},
-      {"prted: command not found", "a host lacks Open MPI's prted",
-       "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN"},
-      {"PMIX ERROR: TIMEOUT", "PMIx gave up waiting for a rank",
-       "look for the rank that did not start; its node may hang"},
-      {"unable to reliably start one or more daemons",
-       "mpirun could not start its daemon on a host",
-       "log in to each host by ssh without a password, and look for a firewall between them"},
-      {"was unable to start on", "mpirun could not start its daemon on a host",
-       "log in to each host by ssh without a password, and look for a firewall between them"},
-  };
-  const std::string text = on_one_line(said);
-  for (const Trouble& trouble : known) {
-    if (text.find(trouble.words) == std::string::npos) continue;
-    return Error{trouble.what, fmt::format("mpirun printed \"{}\"", line_with(trouble.words, said)),
-                 trouble.fix, exit_failure};
-  }
-  return std::nullopt;
+  const Trouble* const trouble = trouble_in(said);
+  if (trouble == nullptr) return std::nullopt;
+  return Error{trouble->what, fmt::format("mpirun printed \"{}\"", line_with(trouble->words, said)),
+               trouble->fix, exit_failure};
+}
+
+bool no_rank_began(std::string_view said) {
+  const Trouble* const trouble = trouble_in(said);
+  return trouble != nullptr && trouble->is_before_ranks;
 }
 
 bool mpirun_is_ending(std::string_view said) {

@@ -52,6 +52,10 @@ bool tags_output(const MpirunCommand& command);
 // stderr. nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
+// Whether this trouble comes before mpirun starts a rank. `said` must be mpirun's own text: ranks
+// may print the same words. False if toprun does not know the message.
+bool no_rank_began(std::string_view said);
+
 // Whether mpirun reported that one of its processes ended with a code other than 0. In this case,
 // mpirun ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);

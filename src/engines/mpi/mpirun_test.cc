@@ -93,6 +93,20 @@ TEST(Mpirun, TroubleIsExplained) {
       "system to satisfy the 2\"; request fewer ranks with --ranks-per-node, or more tasks per "
       "node "
       "in the job's header");
+  EXPECT_EQ(
+      mpirun_trouble("ssh: connect to host n3 port 22: No route to host\r\n---\nORTE was unable "
+                     "to reliably start one or more daemons.\n")
+          ->line(),
+      "ssh cannot reach a host: mpirun printed \"ssh: connect to host n3 port 22: No route to "
+      "host\"; check that the host is up and that no firewall blocks its port, or leave it out "
+      "of --hosts");
+  // Open MPI 4.1's help-errmgr-base.txt
+  EXPECT_EQ(mpirun_trouble("An ORTE daemon has unexpectedly failed after launch and before\n"
+                           "communicating back to mpirun. This could be caused by a number\n")
+                ->line(),
+            "mpirun's daemon on a host ended before it reached mpirun: mpirun printed \"An ORTE "
+            "daemon has unexpectedly failed after launch and before\"; look for a network that all "
+            "hosts share and a firewall between them, and install the same Open MPI on every host");
   EXPECT_EQ((*mpirun_trouble("root@n1: Permission denied (publickey).\nORTE was unable to reliably "
                              "start one or more daemons.\n"))
                 ->what,
@@ -103,6 +117,15 @@ TEST(Mpirun, TroubleIsExplained) {
       "a host lacks a program");
   EXPECT_FALSE(mpirun_trouble("Primary job  terminated normally, but 1 process returned\n"));
   EXPECT_FALSE(mpirun_trouble(""));
+}
+
+TEST(Mpirun, SomeTroubleComesBeforeTheRanks) {
+  EXPECT_TRUE(no_rank_began("ssh: Could not resolve hostname nosuch: Name or service not known\n"));
+  EXPECT_TRUE(no_rank_began("ORTE was unable to reliably start one or more daemons.\n"));
+  EXPECT_FALSE(
+      no_rank_began("as it could not access\nor execute an executable:\n"));  // some may run
+  EXPECT_FALSE(no_rank_began("PMIX ERROR: TIMEOUT in file x\n"));
+  EXPECT_FALSE(no_rank_began(""));
 }
 
 TEST(Mpirun, NamesTheRankThatFailedFirst) {
