@@ -281,6 +281,9 @@ class ViaMpirun(MpiCase):
         self.assertEqual((cause["kind"], cause["exit_code"], cause["message"]),
                          ("exit", 1, "RuntimeError: no login with HF_TOKEN=<secret>"))
         self.assertEqual(cause["rank"], 2 if "Process name:" in finished.err else None, finished)
+        finished, cause = self.failed_ranks("import nosuchmodule\n")
+        self.assertRegex(cause["next"], r"^\S*python\S* does not find the module nosuchmodule: install the module there")
+        self.assertRegex(finished.err, r"(?m)^toprun: .*: No module named 'nosuchmodule'; \S+ does not find the module nosuchmodule: ")
         finished, cause = self.failed_ranks("import sys\nprint('Error: no data', file=sys.stderr)\nsys.exit(1)\n")
         if "Process name:" not in finished.err:  # Open MPI 4.1.4 does not always name it
             return self.assertIsNone(cause, finished)
@@ -316,8 +319,11 @@ class ViaMpirun(MpiCase):
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["what"]), ("launcher", "toprun failed"))
         self.assertIn("a host's name is unknown", cause["message"])
+        self.assertEqual(json.loads(report.read_text())["program"], "true")
         said = finished.err.count("toprun: ") - finished.err.count("toprun: warning")
         self.assertEqual(said, 2, f"the cause and the last line: {finished}")
+        if re.search(r"\(Open MPI\) [34]\.", subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout):
+            self.assertRegex(finished.err, r"\ntoprun: 20.*: no rank started, toprun failed, exit code 1\n")
         self.assertIn("a host's name is unknown", finished.err)
 
     def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):

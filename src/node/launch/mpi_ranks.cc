@@ -248,7 +248,8 @@ std::string line_on(const std::optional<model::Cause>& cause, int exit_code) {
   if (cause) {
     const bool is_said = !cause->message.empty() || cause->last_output.empty();
     return model::short_text(*cause) +
-           (is_said ? std::string() : fmt::format("; it said: {}", cause->last_output.back()));
+           (is_said ? std::string() : fmt::format("; it said: {}", cause->last_output.back())) +
+           (cause->next.empty() ? std::string() : fmt::format("; {}", cause->next));
   }
   return fmt::format("mpirun ended with exit code {}; see mpirun's messages above for the reason",
                      exit_code);
@@ -260,6 +261,8 @@ class MpiReport {
   MpiReport(const plan::Job& job, const std::vector<std::string>& hosts)
       : file_(pool_, job.options.report, engines::requeues(job.environment) > 0) {
     record_.job = job.name;
+    record_.title = publish::title_of(job);
+    record_.program = job.options.script;
     record_.root_host = hosts::host_name();
     record_.root_pid = ::getpid();
     record_.started = std::chrono::system_clock::now();
@@ -270,6 +273,8 @@ class MpiReport {
     record_.attempts.push_back(std::move(attempt));
     file_.keep(record_);
   }
+
+  void has_no_ranks() { record_.attempts.back().nodes.clear(); }
 
   // `cause`: unset on success, and where nothing shows it.
   void finish(int exit_code, std::optional<model::Cause> cause) {
@@ -366,10 +371,22 @@ int run_mpi_ranks(const plan::Job& job) {
   const bool failed = end.exit_code != 0;
   const MpiFailure failure = failed ? mpi_failure(end.said) : MpiFailure{};
   auto cause = cause_of(failure, end.exit_code, ranks->hosts);
+  if (cause && cause->message.raw().contains("No module named ")) {
+    cause->program = job.program.front();
+    cause->next = report::advice(*cause, false);
+  }
   const auto trouble = failed ? engines::mpirun_trouble(end.said) : std::nullopt;
   // run_command() has already reported a trouble of mpirun itself.
   if (failed && (cause || !trouble)) say(line_on(cause, end.exit_code));
-  if (!cause && trouble) cause = cause_of(*trouble);
+  if (!cause && trouble) {
+    cause = cause_of(*trouble);
+    const bool is_tagged = ranks->written == Written::tagged;
+    const auto texts = engines::texts_by_rank(end.said);
+    const auto own = texts.find(engines::by_mpirun);
+    if (is_tagged && own != texts.end() && engines::no_rank_began(own->second)) {
+      report.has_no_ranks();
+    }
+  }
   report.finish(end.exit_code, std::move(cause));
   return end.exit_code;
 }

@@ -81,11 +81,6 @@ model::AttemptRecord record_of(const run::AttemptCourse& course) {
   return attempt;
 }
 
-std::string title_of(const plan::Job& job) {
-  if (const auto name = engines::slurm::own_job_name(job.environment)) return *name;
-  return job.options.rdzv_id.is_set() ? job.options.rdzv_id.value : "";
-}
-
 // A file system that takes longer for a version while the run goes on gets no other.
 constexpr std::chrono::minutes version_limit{10};
 
@@ -112,6 +107,11 @@ std::optional<model::Cause> cause_in(const run::Verdict& verdict) {
   cause.meanwhile = verdict.meanwhile;
   cause.message = verdict.message;
   return cause;
+}
+
+std::string title_of(const plan::Job& job) {
+  if (const auto name = engines::slurm::own_job_name(job.environment)) return *name;
+  return job.options.rdzv_id.is_set() ? job.options.rdzv_id.value : "";
 }
 
 model::RunRecord record_of(const plan::Job& job, const run::Course& course) {

@@ -16,6 +16,9 @@ namespace toprun::publish {
 // Returns why the attempt with this verdict failed; nullopt if the attempt did not fail.
 std::optional<model::Cause> cause_in(const run::Verdict& verdict);
 
+// Returns the name that the job's user chose; empty: none.
+std::string title_of(const plan::Job& job);
+
 // Returns the content of the --report file, for a run that is over or still running.
 model::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
