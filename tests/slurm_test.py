@@ -387,6 +387,8 @@ class Slurm(cluster.SlurmCase):
                 advice = (r"\n  next        n\d of the Slurm job has no ranks: with --max-restarts N such nodes wait as "
                           r"spares, and replace a lost node\n")
                 (self.assertRegex if advised else self.assertNotRegex)(finished.err, advice)
+                if not advised:
+                    self.assertIn("-N 5 with --nnodes 4 and --max-restarts 1 keeps a spare node, which replaces a lost one\n", finished.err)
                 for path in folder.iterdir():
                     path.unlink()
 
