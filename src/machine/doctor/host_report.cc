@@ -277,7 +277,8 @@ Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::st
   return {{std::move(silent),
            {"no-answer", Severity::error,
             "`toprun doctor` could not run on this host, or gave no answer",
-            "see the message on stderr; log in to this host and run `toprun doctor`"}}};
+            "read what ssh, srun or toprun says about this host on stderr, or log in to it and run "
+            "`toprun doctor`"}}};
 }
 
 }  // namespace
