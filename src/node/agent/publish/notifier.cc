@@ -30,8 +30,8 @@ struct Notifier::State {
   const Environment environment;
   std::deque<std::string> waiting;
   bool tells = false;
-  // The target that is told now, for a message about one that takes too long.
-  std::shared_ptr<std::atomic<std::size_t>> told = std::make_shared<std::atomic<std::size_t>>(0);
+  // The index of the target in work, which a message names if it takes too long.
+  std::shared_ptr<std::atomic<std::size_t>> current = std::make_shared<std::atomic<std::size_t>>(0);
   Timer rests;  // cancelled when all have it
 };
 
@@ -87,10 +87,10 @@ std::string failure_of(const process::Finished& finished) {
 // What went wrong, a line for each target.
 std::vector<std::string> tell_all(const std::vector<std::string>& targets,
                                   const Environment& environment, const std::string& notice,
-                                  std::atomic<std::size_t>& told) {
+                                  std::atomic<std::size_t>& current) {
   std::vector<std::string> complaints;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    told = i;
+    current = i;
     const std::string& target = targets[i];
     const auto done = is_url(target) ? post(target, environment, notice)
                                      : process::tell({"sh", "-c", target}, environment,
@@ -132,7 +132,7 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
   state->pool.run<Complaints>(
       limit,
       [targets = state->targets, environment = state->environment, notice = std::move(notice),
-       told = state->told] { return tell_all(targets, environment, notice, *told); },
+       current = state->current] { return tell_all(targets, environment, notice, *current); },
       [state, limit](const Pool::Answer<Complaints>& reported) {
         Complaints complaints;
         if (reported) {
@@ -155,7 +155,7 @@ asio::awaitable<void> Notifier::finish() {
   if (state_->tells)
     say(fmt::format(
         "--notify {}: the notification is not finished after {} s: toprun stops waiting for it",
-        shown(state_->targets[*state_->told]), notify_limit.count()));
+        shown(state_->targets[*state_->current]), notify_limit.count()));
 }
 
 }  // namespace toprun::publish
