@@ -138,8 +138,9 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
         if (reported) {
           complaints = *reported;
         } else {
-          complaints.push_back(
-              fmt::format("--notify: {}; left behind", Pool::words_for(reported.error(), limit)));
+          complaints.push_back(fmt::format("--notify {}: {}; left behind",
+                                           shown(state->targets[*state->current]),
+                                           Pool::words_for(reported.error(), limit)));
         }
         for (const std::string& complaint : complaints) say(complaint);
         tell_next(state);
