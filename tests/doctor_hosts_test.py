@@ -98,6 +98,11 @@ class Hosts(cluster.TestCase):
             shown = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-1]", *words, limit=90)
             self.assertEqual(bool(re.search(r"(?m)^ok +\S+ +n\[0-1\]: ", shown.out)), bool(words), shown)
             self.assertRegex(shown.out, r"(?m)^2 hosts examined and compared")
+            as_json = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-1]", "--json", *words, limit=90)
+            found = {one["id"]: one for one in json.loads(as_json.out)["findings"]}
+            self.assertEqual("addresses" in found, bool(words), as_json)
+            if words:
+                self.assertEqual(found["addresses"]["hosts"], ["n0", "n1"], as_json)
 
     def test_another_mtu(self):
         self.inside("n3", "ip link set dev eth0 mtu 1400")

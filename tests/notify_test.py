@@ -94,6 +94,11 @@ class Notify(support.TestCase):
         self.assert_ok(self.job("--notify", f"{url}/[1-9]/{{a,b}}", script="exit 0"))
         self.assertEqual([notice["event"] for _, notice in server.received], ["ended"])
 
+    def test_a_slow_command_is_named(self):
+        finished = self.job("--notify", "true", "--notify", "sleep 20", script="exit 0")
+        self.assert_ok(finished)
+        self.assertIn("--notify sleep 20: the notification is not finished after 10 s", finished.err)
+
     def test_a_command_leaves_something_behind(self):
         """That holds its output open, and is not waited for."""
         told = self.folder() / "told"

@@ -83,8 +83,8 @@ class StoreTest(support.TestCase):
 
     def test_bad_options_are_named(self):
         for words, said in {
-            ("--port", "65536"): "--port 65536: must be a number from 0 to 65535",
-            ("--port", "x"): "--port x: must be a number from 0 to 65535",
+            ("--port", "65536"): "--port 65536: must be a whole number from 0 to 65535",
+            ("--port", "x"): "--port x: must be a whole number from 0 to 65535",
             ("--max-key", "0"): "--max-key 0: must be a number of bytes",
             ("--max-memory", "4T"): "--max-memory 4T: must be a number of bytes",
             ("--max-backlog", "99999999999G"): "--max-backlog 99999999999G: must be a number of bytes",

@@ -584,6 +584,11 @@ class Report(web_cases.Windows):
              "started": "2026-11-28T05:38:00Z", "ended": "2026-11-28T05:39:00Z", "updated": None, "restarts": 1, "max_restarts": 3,
              "attempts": [{"attempt": 0, "cause": cause, **both}, {"attempt": 1, "cause": None, **both}]}))
         self.assert_ok(self.toprun("report", folder / "report.json", "-o", folder / "page.html"))  # a page by its ending
+        for name, why in (("page.pdf", "a report is a page (.html) or JSON (.json)"), ("sub/", "it is not a file's name")):
+            refused = self.toprun("report", folder / "report.json", "-o", f"{folder}/{name}")
+            self.assertNotEqual(refused.code, 0, refused)
+            self.assertIn(why, refused.err)
+            self.assertFalse(os.path.exists(f"{folder}/{name}".rstrip("/")), refused)
         page = self.shown(folder / "page.html")
         self.assertEqual(page.text("stage"), "ended, all well")
         self.assertEqual(page.text("alert-title"), "Attempt 0, then restarted: the job hung: rank 1 on n0 sleeps")

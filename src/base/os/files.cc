@@ -31,6 +31,10 @@ bool is_special(const fs::path& path) {
 }
 
 Result<void> write_named_file(const fs::path& path, std::string_view content) {
+  if (!path.has_filename()) {
+    return fail("cannot write " + path.string(), "it is not a file's name",
+                "leave out the / at the end, or add a name");
+  }
   if (is_special(path)) return write_through(path, content);
   auto replaced = replace_file(path, content);
   std::error_code error;

@@ -77,6 +77,8 @@ TEST(Files, ThatTheUserNamedAreReplacedOrWrittenTo) {
   EXPECT_STREQ(read_back, "new");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_FALSE(write_named_file(folder.path(), "new"));
+  EXPECT_FALSE(write_named_file(folder.path() / "sub/", "new"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "sub"));
   const auto absent = write_named_file(folder.path() / "missing" / "ring.svg", "new");
   ASSERT_FALSE(absent);
   EXPECT_TRUE(absent.error()->what.ends_with("missing/ring.svg")) << absent.error()->what;

@@ -246,6 +246,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+static std::string without_digits(std::string_view name) {
+  std::string rest(name);
+  std::erase_if(rest, [](char c) { return c >= '0' && c <= '9'; });
+  return rest;
+}
+
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates) {
   // In so short a word one wrong letter can stand for any candidate.
@@ -254,14 +260,18 @@ std::optional<std::string> did_you_mean(std::string_view word,
   // If a third of the letters is wrong, it is not a typing error.
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> nearest;
+  bool is_tie = false;  // of names that differ in their digits alone, none is more likely
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;
       nearest = candidate;
+      is_tie = false;
+    } else if (distance == best && nearest && candidate != *nearest) {
+      is_tie = is_tie || without_digits(candidate) == without_digits(*nearest);
     }
   }
-  return nearest;
+  return is_tie ? std::nullopt : nearest;
 }
 
 bool is_printable(std::string_view text) {

@@ -39,6 +39,13 @@ TEST(Text, SuggestsOnlyNearWords) {
   EXPECT_EQ(did_you_mean("v3", std::vector<std::string>{"v1", "v2"}), std::nullopt);
 }
 
+TEST(Text, GuessesNoNumber) {
+  const std::vector<std::string> hosts = {"node0", "node1", "node12"};
+  EXPECT_EQ(did_you_mean("node9", hosts), std::nullopt);
+  EXPECT_EQ(did_you_mean("nodde0", hosts), "node0");
+  EXPECT_EQ(did_you_mean("node9", std::vector<std::string>{"node0"}), "node0");
+}
+
 TEST(Text, LettersThatChangedPlacesAreOneSlip) {
   const std::vector<std::string> keys = {"env", "mem", "qos", "link"};
   EXPECT_EQ(did_you_mean("evn", keys), "env");

@@ -170,26 +170,40 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   return static_cast<std::size_t>(found - ranks.begin());
 }
 
+// A launch without --order takes these two orders only if it has no topology.
+std::string_view why_not_topology(std::string_view job_order) {
+  constexpr std::string_view no_topology =
+      "unless --order asks for it, no topology is known (--topology FILE gives one)";
+  if (job_order == "name") return no_topology;
+  if (job_order != "scheduler") return "-v says why";
+  return "this is the order of --hosts or of the scheduler; unless --order asks for it, no "
+         "topology is known (--topology FILE gives one)";
+}
+
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,
                           std::string_view job_order) {
   const auto sets = TRY(subsets(request, peers));
   // All orders of one node are the same.
   const bool is_one_node = peers.empty() || peers.front().node == peers.back().node;
   const std::string own_order(is_one_node ? "" : job_order);
+  Compared found;
   std::vector<std::string> orders = request.orders;
+  if (is_one_node && !orders.empty()) {
+    found.dropped.emplace_back("--orders has no effect: all ranks are on one node");
+    orders.clear();
+  }
   if (orders.empty()) orders.push_back(own_order);
   std::vector<std::string> backends = request.backends;
   if (backends.empty()) backends.emplace_back("tcp");
   std::vector<std::string> fabrics = request.fabrics;
   if (fabrics.empty()) fabrics.emplace_back();
   const std::vector<std::string> first_fabric = {fabrics.front()};
-  Compared found;
   if (const auto named = std::ranges::find(orders, "topology");
       named != orders.end() && !own_order.empty() && own_order != "topology") {
     found.dropped.push_back(
         fmt::format("order topology is not measured: this job has order {}, which is measured "
-                    "instead; -v says why",
-                    own_order));
+                    "instead; {}",
+                    own_order, why_not_topology(own_order)));
     std::ranges::replace(orders, "topology", own_order);
   }
   for (const Ranks& set : sets) {

@@ -189,13 +189,20 @@ std::string_view change_text(Change change) {
 // size, kinds, busbw before and after, ratio, interval, change
 constexpr auto change_columns = "{:>9}{}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
 
-std::string row_text(const Compared& row, const Kinds& kinds) {
+// What decides with --fail-below: the ratio alone.
+std::string judged_text(const Compared& row, std::optional<double> fail_below) {
+  if (!fail_below) return std::string(change_text(row.change));
+  if (!row.ratio) return "cannot tell";
+  return fmt::format("{} {:g}", *row.ratio >= *fail_below ? "not below" : "below", *fail_below);
+}
+
+std::string row_text(const Compared& row, const Kinds& kinds, std::optional<double> fail_below) {
   const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
   const std::string interval =
       row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
   return fmt::format(change_columns, size_text(row.row.bytes), kind_columns(row.row, kinds),
                      busbw_text(row.before), busbw_text(row.after), ratio, interval,
-                     change_text(row.change));
+                     judged_text(row, fail_below));
 }
 
 // The row with the smallest ratio among those; null: none has one.
@@ -291,7 +298,7 @@ Comparison compare(const Report& before, const Report& after) {
   return out;
 }
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_text(const Comparison& comparison, std::optional<double> fail_below) {
   std::string out;
   std::string series;
   for (const Compared& row : comparison.rows) {
@@ -301,7 +308,7 @@ std::string comparison_text(const Comparison& comparison) {
       out += fmt::format(change_columns, "size", kind_heading(comparison.kinds), "before", "after",
                          "ratio", "95 %", "change");
     }
-    out += row_text(row, comparison.kinds);
+    out += row_text(row, comparison.kinds, fail_below);
   }
   for (const std::string& name : comparison.only_before) out += "only before: " + name + "\n";
   for (const std::string& name : comparison.only_after) out += "only after: " + name + "\n";

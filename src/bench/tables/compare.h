@@ -52,8 +52,9 @@ struct Comparison {
 Comparison compare(const Report& before, const Report& after);
 
 // Returns one line per matched row (busbw in GB/s), and then the rows that only one report
-// contains.
-std::string comparison_text(const Comparison& comparison);
+// contains. With `fail_below`, the column "change" shows the rule of gate().
+std::string comparison_text(const Comparison& comparison,
+                            std::optional<double> fail_below = std::nullopt);
 
 // Returns a remark on rows that could not be judged, because their spread is unknown. nullopt if
 // there are no such rows.

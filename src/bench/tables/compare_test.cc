@@ -244,6 +244,9 @@ TEST(Gate, OfAComparison) {
             "speed, below 90 %");
   EXPECT_TRUE(gate(compare(before, after), 0.8).is_passed);
   EXPECT_FALSE(gate(compare(before, {}), 0.1).is_passed);
+  const std::string text = comparison_text(compare(before, after), 0.9);
+  EXPECT_TRUE(text.contains("  not below 0.9\n")) << text;
+  EXPECT_TRUE(text.contains("  below 0.9\n")) << text;
 }
 
 TEST(Gate, SlowestSeriesDecides) {

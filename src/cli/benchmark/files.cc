@@ -94,7 +94,7 @@ Result<int> run_bench_compare(const Call& call) {
   const auto after = TRY(read_report(call, 1));
   const auto share = TRY(share_to_reach(call));
   const bench::Comparison comparison = bench::compare(before, after);
-  const int code = print(bench::comparison_text(comparison));
+  const int code = print(bench::comparison_text(comparison, share));
   if (comparison.rows.empty())
     return usage(call.operand(0) + " and " + call.operand(1),
                  "the two files have no measurement in common",

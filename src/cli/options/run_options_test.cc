@@ -409,8 +409,9 @@ TEST(RunOptions, OlderVariablesComeLast) {
   EXPECT_EQ(good_options("toprun s", both).shutdown_timeout, std::chrono::seconds(6));
   EXPECT_EQ(good_options("toprun --shutdown-timeout 0 s", both).shutdown_timeout,
             std::chrono::seconds(0));
-  EXPECT_EQ(error_of("toprun s", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "soon"}}),
-            "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a number of seconds from 0 to 604800");
+  EXPECT_EQ(
+      error_of("toprun s", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "soon"}}),
+      "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a whole number of seconds from 0 to 604800");
   // They are PyTorch's: what the workers start may read them.
   EXPECT_EQ(good_options("toprun s", both).option_variables,
             std::vector<std::string>{"PET_SHUTDOWN_TIMEOUT"});

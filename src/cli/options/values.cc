@@ -109,9 +109,7 @@ std::string Argument::label() const {
 
 Result<int> parse_number(const Argument& argument, int least, int most, std::string_view unit) {
   if (const auto number = number_in(argument.value, least, most)) return *number;
-  const bool is_fraction = !parse_int(argument.value) && parse_double(argument.value);
-  return refuse(argument, fmt::format("must be a {}{} from {} to {}",
-                                      is_fraction ? "whole number" : "number", unit, least, most));
+  return refuse(argument, fmt::format("must be a whole number{} from {} to {}", unit, least, most));
 }
 
 Result<bool> parse_switch(const Argument& argument) {

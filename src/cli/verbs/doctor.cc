@@ -97,11 +97,10 @@ void tell_of_the_comparison(const OwnPlace& own) {
                   own.all.size(), own.all.size()));
 }
 
-// JSON and commands of several hosts have only what was found.
+// Commands come from problems alone.
 doctor::Checks checks_reported(const options::Call& call) {
-  const bool is_text =
-      call.has(FlagId::json_lines) || (!call.has(FlagId::json) && !call.has(FlagId::fix));
-  return call.has(FlagId::all) && is_text ? doctor::Checks::all : doctor::Checks::with_findings;
+  const bool is_fix = call.has(FlagId::fix) && !call.has(FlagId::json_lines);
+  return call.has(FlagId::all) && !is_fix ? doctor::Checks::all : doctor::Checks::with_findings;
 }
 
 int print_report(const options::Call& call, const doctor::HostReport& report) {

@@ -79,8 +79,37 @@ TEST(Compare, TellsEveryComparisonWhereAllAreWanted) {
             "n2 note kernel: the kernel is 5.10, and 6.1 on 2 hosts\n"
             "n0 n1 n2 ok memory: the cgroup has memory left\n"
             "n0 n1 n2 ok mtu: the MTU: 1500\n"
-            "n0 n1 n2 ok addresses: the address of 2 names: the same on each host\n"
+            "n0 n1 n2 ok addresses: each name resolves to the same address on every other host (2 "
+            "names)\n"
             "n0 n1 n2 ok clock-difference: each clock is within 2.0 s of the middle one\n");
+}
+
+// No host looks its own name up.
+TEST(Compare, EachNameIsSeenFromTheOtherHosts) {
+  const auto seen = [](int count, std::string_view value) {
+    auto all = hosts(count);
+    for (HostReport& report : all) {
+      report.traits.clear();
+      for (const std::string& name : names(count)) {
+        if (name != report.host) report.traits.push_back({"addresses", name, "10.0.0." + name});
+      }
+    }
+    all[1].traits[0].value = value;
+    all[count == 2 ? 0 : 2].traits[0].value = value;  // of two hosts: n1 is what n0 sees
+    std::string text;
+    for (const auto& [on, finding] : compare(all, names(count), Checks::all)) {
+      if (finding.id != "addresses") continue;
+      text +=
+          fmt::format("{} {}: {}\n", join(on, " "), name_of(finding.severity), finding.evidence);
+    }
+    return text;
+  };
+  EXPECT_EQ(seen(3, "10.0.0.n0"),
+            "n0 n1 n2 ok: each name resolves to the same address on every other host (3 names)\n");
+  EXPECT_EQ(seen(3, "unknown"),
+            "n0 n1 n2 ok: 2 of 3 names resolve to the same address on every other host\n");
+  EXPECT_EQ(seen(2, "10.0.0.1"), "n0 n1 ok: each name resolves on the other host (2 names)\n");
+  EXPECT_EQ(seen(2, "unknown"), "");
 }
 
 TEST(Compare, NamesTheOddOneOut) {

@@ -141,13 +141,38 @@ std::string place_of(const std::vector<std::string>& hosts, const PlaceOfHost& p
   return std::ranges::all_of(hosts, is_same) ? first : "";
 }
 
+// The names on which all hosts agree, in one line.
+SharedFinding agreed_names(const Shared& same, std::size_t names,
+                           std::span<const HostReport> reports) {
+  std::set<std::string_view> seen;
+  bool is_compared = false;
+  for (const SharedFinding& name : same) {
+    seen.insert(name.hosts.begin(), name.hosts.end());
+    if (name.hosts.size() > 1) is_compared = true;
+  }
+  std::vector<std::string> hosts;
+  for (const HostReport& report : reports) {
+    if (seen.contains(report.host)) hosts.push_back(report.host);
+  }
+  const std::string_view where =
+      is_compared ? " to the same address on every other host" : " on the other host";
+  std::string evidence =
+      same.size() == names
+          ? fmt::format("each name resolves{} ({} name{})", where, names, names == 1 ? "" : "s")
+          : fmt::format("{} of {} names resolve{}", same.size(), names, where);
+  return {std::move(hosts), {same[0].finding.id, Severity::ok, std::move(evidence), {}}};
+}
+
 // How the hosts of a trait disagree in `all`, or in `same` the value that they share.
 void add_differences(const TraitRow& row, const std::string& subject, ValuesOfTrait trait,
                      Shared& all, Shared& same) {
   const auto groups = groups_by_value(std::move(trait.values));
   const std::string what = fmt::format(fmt::runtime(row.what), subject);
   if (groups.size() < 2) {
-    if (groups.empty() || groups[0].hosts.size() < 2) return;
+    if (groups.empty()) return;
+    // No host looks its own name up, so of two hosts one knows each name: nothing to compare.
+    const bool is_name = !subject.empty();
+    if (is_name ? groups[0].value == unknown_address : groups[0].hosts.size() < 2) return;
     same.push_back(
         {groups[0].hosts,
          {std::string(row.id), Severity::ok, fmt::format("{}: {}", what, groups[0].value), {}}});
@@ -196,17 +221,15 @@ Shared odd_ones(std::span<const HostReport> reports, Checks checks) {
   Shared all;
   for (const TraitRow& row : trait_rows()) {
     Shared same;
+    std::size_t names = 0;
     for (auto& [trait, values] : by_trait) {
       if (trait.first == row.id) {
+        if (!trait.second.empty()) ++names;
         add_differences(row, trait.second, std::move(values), all, same);
       }
     }
     if (checks != Checks::all || same.empty()) continue;
-    if (same.size() > 1) {  // one line for the addresses of all names
-      const std::string subjects = fmt::format("{} names", same.size());
-      same[0].finding.evidence =
-          fmt::format(fmt::runtime(row.what), subjects) + ": the same on each host";
-    }
+    if (names > 0) same[0] = agreed_names(same, names, reports);
     all.push_back(std::move(same[0]));
   }
   return all;
@@ -254,7 +277,8 @@ Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::st
   return {{std::move(silent),
            {"no-answer", Severity::error,
             "`toprun doctor` could not run on this host, or gave no answer",
-            "see the message on stderr; log in to this host and run `toprun doctor`"}}};
+            "read what ssh, srun or toprun says about this host on stderr, or log in to it and run "
+            "`toprun doctor`"}}};
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ std::vector<Trait> traits_of(const Facts& facts) {
   }
   for (const Peer& peer : facts.peers) {
     const bool is_known = !peer.addresses.empty();
-    traits.push_back(
-        {std::string(addresses), peer.name, is_known ? join(peer.addresses, ", ") : "unknown"});
+    traits.push_back({std::string(addresses), peer.name,
+                      is_known ? join(peer.addresses, ", ") : std::string(unknown_address)});
   }
   return traits;
 }

@@ -20,6 +20,9 @@ struct Trait {
                            // empty
 };
 
+// The value of a name that does not resolve.
+constexpr std::string_view unknown_address = "unknown";
+
 // How `toprun doctor` and a launch compare one trait, and what they report if hosts differ in it.
 struct TraitRow {
   std::string_view id;

@@ -264,15 +264,20 @@ void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said
                   threads->value, sockets->value, most_sockets));
 }
 
-// A shell strips quotes, `docker --env-file` and Kubernetes do not.
-void add_quoted(const NodeFabric& node, std::vector<std::string>& said) {
+// A shell strips quotes, `docker --env-file` and Kubernetes do not. Returns the node without these
+// variables: their other faults follow from the quotes.
+NodeFabric add_quoted(const NodeFabric& node, std::vector<std::string>& said) {
+  NodeFabric rest = node;
   for (const auto& [name, value] : node.environment.variables()) {
     const bool is_quoted =
         value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'');
     if (!name.starts_with("NCCL_") || !is_quoted) continue;
     said.push_back(
         fmt::format("{}={} (set by you): the quotes are part of the value", name, value));
+    rest.environment.unset(name);
+    std::erase_if(rest.nccl_conf, [&](const FileSetting& one) { return one.name == name; });
   }
+  return rest;
 }
 
 void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
@@ -285,6 +290,22 @@ void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
     said.push_back(fmt::format("{}: NCCL does not have this variable{}", name,
                                meant ? fmt::format("; did you mean {}?", *meant) : ""));
   }
+}
+
+void add_mistakes(const NodeFabric& node, std::vector<std::string>& said) {
+  add_absent_profile(node, said);
+  add_disabled_rdma(node, said);
+  add_unwanted_port(node, said);
+  add_wrong_gid(node, said);
+  add_absent_devices(node, said);
+  add_gid_of_no_device(node, said);
+  add_net_of_no_device(node, said);
+  add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  add_loopback(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_loopback(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  add_too_many_sockets(node, said);
+  add_mistyped(node, said);
 }
 
 }  // namespace
@@ -310,20 +331,7 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node) {
 
 std::vector<std::string> mistakes(const NodeFabric& node) {
   std::vector<std::string> said;
-  add_absent_profile(node, said);
-  add_disabled_rdma(node, said);
-  add_unwanted_port(node, said);
-  add_wrong_gid(node, said);
-  add_absent_devices(node, said);
-  add_gid_of_no_device(node, said);
-  add_net_of_no_device(node, said);
-  add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
-  add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
-  add_loopback(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
-  add_loopback(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
-  add_too_many_sockets(node, said);
-  add_quoted(node, said);
-  add_mistyped(node, said);
+  add_mistakes(add_quoted(node, said), said);
   return said;
 }
 
@@ -335,8 +343,10 @@ std::vector<std::string> absent_interfaces(const NodeFabric& node) {
 }
 
 std::vector<std::string> contradictions(const NodeFabric& node) {
-  std::vector<std::string> said = mistakes(node);
-  add_other_values(node, said);
+  std::vector<std::string> said;
+  const NodeFabric rest = add_quoted(node, said);
+  add_mistakes(rest, said);
+  add_other_values(rest, said);
   return said;
 }
 

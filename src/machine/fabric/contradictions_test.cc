@@ -97,6 +97,8 @@ TEST(Mistakes, Table) {
        "NCCL_IB_HCA=mlx5_7:1,=mlx5_8 (set by you): this machine has no RDMA device =mlx5_8"},
       {"NCCL_IB_HCA", "=mlx5_0:2",
        "NCCL_IB_HCA==mlx5_0:2 (set by you): this machine has no RDMA port mlx5_0:2"},
+      {"NCCL_IB_HCA", "\"mlx5\"",
+       "NCCL_IB_HCA=\"mlx5\" (set by you): the quotes are part of the value"},
       {"NCCL_SOCKET_NTHREADS", "8", ""},
   };
   for (const auto& [name, value, said] : rows) {

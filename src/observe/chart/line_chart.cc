@@ -21,7 +21,9 @@ constexpr double gap_px = 8;
 constexpr double bar_end_px = 8;       // of a spread
 constexpr double between_bars_px = 3;  // of series with points at the same place
 constexpr double between_entries = 26;
-constexpr std::size_t most_name = 48;  // characters
+constexpr std::size_t most_name = 48;         // characters
+constexpr std::size_t most_series_name = 90;  // a whole line of the legend
+constexpr std::size_t most_limit_name = 66;   // with its figure behind it
 constexpr std::size_t most_chart_note = 120;
 constexpr std::size_t x_ticks = 9;
 constexpr std::size_t y_ticks = 6;
@@ -94,11 +96,11 @@ std::vector<Entry> legend_of(const LineChart& chart, double top) {
     out.push_back({std::move(name), x, y});
     x += width + between_entries;
   };
-  for (const Series& series : chart.series) place(both_ends(series.name, most_name));
+  for (const Series& series : chart.series) place(both_ends(series.name, most_series_name));
   for (const Limit& limit : chart.limits) {
     const std::string unit = chart.y.unit.empty() || chart.y.unit == "B" ? "" : " " + chart.y.unit;
-    place(fmt::format("{}: {}{}", both_ends(limit.name, most_name), figure(limit.y, chart.y.unit),
-                      unit));
+    place(fmt::format("{}: {}{}", both_ends(limit.name, most_limit_name),
+                      figure(limit.y, chart.y.unit), unit));
   }
   return out;
 }
@@ -201,23 +203,34 @@ class LineChartDrawing {
 
   void draw_series(std::size_t i) {
     const std::vector<Point>& points = chart_.series[i].points;
+    const double aside = aside_px(i);
     std::string path;
     for (const auto& [x, y, spread] : points) {
-      path += fmt::format("{}{} {}", path.empty() ? 'M' : 'L', coordinate(x_of(x)),
+      path += fmt::format("{}{} {}", path.empty() ? 'M' : 'L', coordinate(x_of(x) + aside),
                           coordinate(y_of(y)));
     }
     if (points.size() > 1) page_.series_line(i, path);
     const std::size_t step = (points.size() + most_markers - 1) / most_markers;
     for (std::size_t p = 0; p < points.size(); p += step) {
       if (points[p].spread) draw_spread(i, points[p]);
-      page_.marker(i, x_of(points[p].x), y_of(points[p].y));
+      page_.marker(i, x_of(points[p].x) + aside, y_of(points[p].y));
     }
   }
 
-  // A bar with ends, which stands beside those of other series at the same place.
-  void draw_spread(std::size_t i, const Point& point) {
+  // Bars of several series at the same place stand side by side, each with its marker.
+  double aside_px(std::size_t i) const {
+    const bool has_bars = std::ranges::any_of(chart_.series, [](const Series& series) {
+      return std::ranges::any_of(series.points,
+                                 [](const Point& point) { return point.spread.has_value(); });
+    });
+    if (!has_bars) return 0;
     const double middle = static_cast<double>(chart_.series.size() - 1) / 2;
-    const double x = x_of(point.x) + (static_cast<double>(i) - middle) * between_bars_px;
+    return (static_cast<double>(i) - middle) * between_bars_px;
+  }
+
+  // A bar with ends.
+  void draw_spread(std::size_t i, const Point& point) {
+    const double x = x_of(point.x) + aside_px(i);
     const double low = y_of(point.spread->low);
     const double high = y_of(point.spread->high);
     page_.series_bar(

@@ -49,6 +49,24 @@ TEST(LineChart, ShowsTheSpreadOfAFigure) {
   EXPECT_FALSE(svg(chart));
 }
 
+TEST(LineChart, ABarStandsAtItsMarker) {
+  LineChart chart = sample();
+  chart.series[0].points[1].spread = {30, 90};
+  const auto picture = svg(chart);
+  ASSERT_TRUE(picture);
+  // The right end of the plot, less half of the distance between the bars of two series.
+  EXPECT_EQ(count(*picture, "translate(870.5 "), 1u) << *picture;
+  EXPECT_EQ(count(*picture, "M866.5 "), 1u) << "the bar, 8 wide";
+}
+
+TEST(LineChart, ANameMayFillALineOfTheLegend) {
+  LineChart chart = sample();
+  chart.series[0].name = "all_reduce over nccl, fabric rdma, 16 ranks on 2 nodes, order topology";
+  const auto picture = svg(chart);
+  ASSERT_TRUE(picture);
+  EXPECT_EQ(count(*picture, ">" + chart.series[0].name + "</text>"), 1u);
+}
+
 TEST(LineChart, TellsSeriesApartWithoutColour) {
   LineChart chart = sample();
   chart.series.assign(most_series, chart.series[0]);

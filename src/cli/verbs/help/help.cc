@@ -64,6 +64,12 @@ options::CommandText::Option option_of(const options::Flag& flag, options::Comma
 std::string with_default_and_variable(const options::Flag& flag, options::Command command) {
   std::string out(flag.group == options::Group::without_effect ? "Ignored: " : "");
   out += flag.help;
+  // The page that another one refers to does not refer to itself.
+  const std::string other_page =
+      fmt::format("`toprun help {}` lists the names", options::line_of(command).name);
+  if (const auto found = out.find(other_page); found != out.npos) {
+    out.replace(found, other_page.size(), "listed below");
+  }
   std::string_view default_value = flag.default_value;
   if (command == options::Command::torchrun && flag.id == options::FlagId::nproc_per_node)
     default_value = "1";

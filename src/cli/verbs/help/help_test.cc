@@ -88,6 +88,11 @@ TEST(Help, OfOneOption) {
   EXPECT_EQ(option_help("--"), "");
 }
 
+TEST(Help, APageDoesNotReferToItself) {
+  EXPECT_TRUE(full_help(options::Command::net_env).contains("(listed below)"));
+  EXPECT_FALSE(full_help(options::Command::run).contains("(listed below)"));
+}
+
 TEST(Help, ALetterIsShownBesideOneOptionOnly) {
   const std::string text = full_help(options::Command::submit);
   EXPECT_NE(text.find("  -t, --time TIME"), text.npos);

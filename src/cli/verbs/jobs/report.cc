@@ -114,6 +114,13 @@ bool names_a_page(std::string_view file) {
   return file.ends_with(".html") || file.ends_with(".htm");
 }
 
+Result<void> check_ending(const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension();
+  if (ending.empty() || ending == ".json" || names_a_page(file)) return {};
+  return usage("-o " + file, "a report is a page (.html) or JSON (.json)",
+               "name a file with one of these endings");
+}
+
 std::string dumped(const json& report, int indent) {
   return json_text(report, indent);
 }
@@ -126,6 +133,7 @@ Result<int> run_report(const options::Call& call) {
     return usage("standard output", "it is a terminal, which does not show HTML",
                  "give -o FILE, or -o - to print it anyway");
   }
+  if (!call.has(FlagId::html)) TRY(check_ending(output_file(call).value_or("")));
   const auto report = TRY(find_report(call.operand(), call.environment));
   const std::string text =
       is_page ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';

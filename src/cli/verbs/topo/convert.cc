@@ -31,7 +31,7 @@ Result<const report::NetworkForm*> chosen_form(const Call& call) {
   for (const report::NetworkForm& form : forms) names.emplace_back(form.name);
   const auto meant = did_you_mean(name, names);
   const std::string choices = fmt::format("choose one of: {}", join(names, ", "));
-  if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM; " + choices);
+  if (!call.has(FlagId::form)) return usage("no format given", {}, "give --to FORM; " + choices);
   return usage(fmt::format("--to {}", name), "no format has this name",
                meant ? fmt::format("did you mean {}?", *meant) : choices);
 }

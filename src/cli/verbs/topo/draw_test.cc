@@ -30,7 +30,7 @@ TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
        "--format jpg: jpg is not a picture format; choose one of: svg, png, dot"},
       {{"--order", "best"}, "choose one of: topology, given, name, torchrun"},
       {{"--order", "name", "--segment", "2"}, "only the topology order uses this option"},
-      {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a number from 1"},
+      {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a whole number from 1"},
   };
   for (const auto& [options, text] : rows) {
     std::vector<std::string> arguments = {"draw", "--topology", path};

@@ -292,7 +292,7 @@ TEST_F(Topo, TakesWhatALaunchWouldTake) {
   EXPECT_EQ(run({"order", "--no-config"}, configured).code, exit_usage);
   const auto wrong = run({"order"}, {{"TOPRUN_TOPOLOGY", racks}, {"TOPRUN_SEGMENT", "0"}});
   EXPECT_EQ(wrong.code, exit_usage);
-  EXPECT_TRUE(wrong.err.contains("TOPRUN_SEGMENT=0: must be a number from 1")) << wrong.err;
+  EXPECT_TRUE(wrong.err.contains("TOPRUN_SEGMENT=0: must be a whole number from 1")) << wrong.err;
 }
 
 TEST_F(Topo, HelpsOnStdout) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <utility>
 
@@ -29,6 +30,8 @@ struct Notifier::State {
   const Environment environment;
   std::deque<std::string> waiting;
   bool tells = false;
+  // The index of the target in work, which a message names if it takes too long.
+  std::shared_ptr<std::atomic<std::size_t>> current = std::make_shared<std::atomic<std::size_t>>(0);
   Timer rests;  // cancelled when all have it
 };
 
@@ -83,9 +86,12 @@ std::string failure_of(const process::Finished& finished) {
 
 // What went wrong, a line for each target.
 std::vector<std::string> tell_all(const std::vector<std::string>& targets,
-                                  const Environment& environment, const std::string& notice) {
+                                  const Environment& environment, const std::string& notice,
+                                  std::atomic<std::size_t>& current) {
   std::vector<std::string> complaints;
-  for (const std::string& target : targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    current = i;
+    const std::string& target = targets[i];
     const auto done = is_url(target) ? post(target, environment, notice)
                                      : process::tell({"sh", "-c", target}, environment,
                                                      notify_limit, notice + '\n');
@@ -125,16 +131,16 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
   const auto limit = notify_limit * (state->targets.size() + 1);
   state->pool.run<Complaints>(
       limit,
-      [targets = state->targets, environment = state->environment, notice = std::move(notice)] {
-        return tell_all(targets, environment, notice);
-      },
+      [targets = state->targets, environment = state->environment, notice = std::move(notice),
+       current = state->current] { return tell_all(targets, environment, notice, *current); },
       [state, limit](const Pool::Answer<Complaints>& reported) {
         Complaints complaints;
         if (reported) {
           complaints = *reported;
         } else {
-          complaints.push_back(
-              fmt::format("--notify: {}; left behind", Pool::words_for(reported.error(), limit)));
+          complaints.push_back(fmt::format("--notify {}: {}; left behind",
+                                           shown(state->targets[*state->current]),
+                                           Pool::words_for(reported.error(), limit)));
         }
         for (const std::string& complaint : complaints) say(complaint);
         tell_next(state);
@@ -149,8 +155,8 @@ asio::awaitable<void> Notifier::finish() {
   }
   if (state_->tells)
     say(fmt::format(
-        "--notify: the notification is not finished after {} s: toprun stops waiting for it",
-        notify_limit.count()));
+        "--notify {}: the notification is not finished after {} s: toprun stops waiting for it",
+        shown(state_->targets[*state_->current]), notify_limit.count()));
 }
 
 }  // namespace toprun::publish
