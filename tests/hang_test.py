@@ -437,7 +437,7 @@ class InSlurm(cluster.SlurmCase):
         forgotten.mkdir(parents=True)
         (forgotten / "report.json").write_text(json.dumps({"schema": "toprun.report/1", "exit_code": 3, "attempts": []}))
         self.assert_one_line(self.login(TOPRUN, "stacks", "999997", cwd=folder),
-                             r".*job 999997 are: job 999997.*: failed, exit code 3 .*has forgotten it\)")
+                             r".*job 999997 are: failed, exit code 3 .*has forgotten it\)")
         self.assertRegex(self.login(TOPRUN, "top", "999997", cwd=folder).out,
                          r"\Ajob 999997 \| ended with 3\nthe job has ended: failed, exit code 3; ")
         self.assert_ok(self.login("scancel", array, plain))

@@ -308,6 +308,12 @@ class Logs(Queue):
                                 rf"mpirun starts this job's ranks \(--launcher mpirun\), and toprun {verb} sees only ranks "
                                 rf"that toprun starts; toprun logs -f {job} shows their output$")
 
+    def test_a_signal_is_not_for_a_job_that_waits(self):
+        """scancel would repeat it until the job runs."""
+        waits = self.submit("-H")
+        refused = self.toprun("cancel", "--signal", "USR1", waits)
+        self.assert_refused(refused, 1, f"toprun: job {waits} waits: only a running job can get a signal")
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "

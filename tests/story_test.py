@@ -194,6 +194,42 @@ class Story(submitting.SubmitCase):
         self.assertEqual(refused.code, 1, refused)
         self.assertIn(f"job {id}_[7-8] is unknown: ", refused.err)
 
+    def test_an_array_of_which_all_waiting_tasks_were_cancelled(self):
+        """Slurm keeps a record without tasks of such an array, and the running tasks."""
+        folder = self.folder()
+        id = self.submitted("--array", "0-3%2", "-N", "1", "--nproc-per-node", "1", "-J", "half", "--no-python",
+                            "sh", "-c", UNTIL_GO, cwd=folder)
+        for task in 0, 1:
+            self.wait_for_ranks(folder, f"{id}_{task}")
+        self.told("cancel", f"{id}_[2-3]", cwd=folder)
+        how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
+        status = self.told("status", id, cwd=folder)
+        self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", status), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+        self.assertRegex(status, rf"(?m)^job {id}_\[2-3\] \(half\): {how}, before it started")
+        self.assertNotIn("administrator", status)
+        self.assertNotIn("cancelled", self.told("eta", id, cwd=folder))
+        self.assertEqual(re.findall(rf"(?m)^ *({id}\S*)", self.told("jobs", "--recent", cwd=folder)), [f"{id}_[2-3]"])
+        (folder / "go").touch()
+        followed = self.toprun("logs", "-f", id, cwd=folder)
+        self.assertEqual(re.findall(r"(?m)^toprun: job ([^\s:]+): ", followed.err), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+
+    def test_the_rest_of_an_array_is_cancelled_after_some_of_its_tasks(self):
+        """No task is in two rows, and Slurm's limit of the array is not told of tasks that have ended."""
+        folder = self.folder()
+        id = self.submitted("--array", "0-5%2", "-N", "1", "--nproc-per-node", "1", "-J", "rest", "--no-python",
+                            "sh", "-c", UNTIL_GO, cwd=folder)
+        for task in 0, 1:
+            self.wait_for_ranks(folder, f"{id}_{task}")
+        self.told("cancel", f"{id}_[3-5]", cwd=folder)
+        self.told("cancel", id, cwd=folder)
+        self.wait_for_state(f"{id}_0", "CANCELLED")
+        self.wait_for_state(f"{id}_1", "CANCELLED")
+        rows = re.findall(rf"(?m)^ *({id}\S*) .* (cancelled by \S+)", self.told("jobs", "--recent", cwd=folder))
+        self.assertEqual(sorted(rows), [(f"{id}_{tasks}", f"cancelled by {getpass.getuser()}")
+                                        for tasks in ("0", "1", "2", "[3-5]")])
+        self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", self.told("status", id, cwd=folder)),
+                         [f"{id}_{tasks}" for tasks in ("0", "1", "2", "[3-5]")])
+
     def test_a_forgotten_job_that_waited_for_another(self):
         folder = self.folder()
         first = self.submitted("-N", "1", "--nproc-per-node", "1", "--no-python", "sh", "-c", UNTIL_GO, cwd=folder)

@@ -137,6 +137,25 @@ class Waiting(submitting.SubmitCase):
         shown = screen.expect("code 0")
         self.assertRegex(shown.replace("\n", " "), "the job has ended: failed.*rank 0 on n0 ended with exit code 7")
 
+    def test_an_array_that_has_ended(self):
+        """It has a last state of each task that ran."""
+        folder = self.folder()
+        array = self.submitted("--array", "0-3%2", "-N", "1", "--nproc-per-node", "1", "--no-python", "sh", "-c",
+                               "until test -e go; do sleep 0.1; done", cwd=folder)
+        for task in "01":
+            self.wait_for_state(f"{array}_{task}", "RUNNING")
+        self.assert_ok(self.login(TOPRUN, "cancel", f"{array}_[2-3]", cwd=folder))
+        (folder / "go").touch()
+        for task in "01":
+            self.wait_for_state(f"{array}_{task}", "COMPLETED")
+        refused = self.login(TOPRUN, "top", array, cwd=folder)
+        self.assertEqual(refused.code, 2, refused)
+        self.assert_one_line(refused, rf"cannot look at job {array}: 2 of its tasks ran; name one task: {array}_0, {array}_1")
+        self.assertIn("exit code 0; this is its last state", self.login(TOPRUN, "top", f"{array}_1", cwd=folder).out)
+        for words, told in ((["stacks", array], f"job {array} are: the job is not running: none of its tasks runs; .*"),
+                            (["cancel", array], f"job {array} has already ended: none of its tasks runs or waits")):
+            self.assert_one_line(self.login(TOPRUN, *words, cwd=folder), rf".*{told}")
+
     def test_without_a_terminal_it_is_refused(self):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)

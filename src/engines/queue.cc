@@ -136,6 +136,10 @@ bool has_several_tasks(const Job& job) {
   return job.task.find_first_not_of("0123456789") != std::string::npos;
 }
 
+bool is_without_tasks(const Job& job) {
+  return !job.array.empty() && job.task.empty();
+}
+
 std::optional<int> exit_code_of(const Job& job) {
   if (!has_ended(job.state)) return std::nullopt;
   if (job.state == JobState::completed) return 0;

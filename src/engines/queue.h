@@ -116,6 +116,10 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
+// Whether the record remains of an array whose tasks all have records of their own, or were
+// cancelled: no task is its own.
+bool is_without_tasks(const Job& job);
+
 // Returns the exit code that represents a job's result. The job's JobEnd takes precedence over its
 // own exit code. A cancelled job without its own exit code has the code 143. A failed job without
 // its own exit code has 128+n if signal n ended it, else 1. nullopt: the job has not ended.

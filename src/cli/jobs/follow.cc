@@ -148,7 +148,9 @@ int tell_the_ends(const engines::Queue& queue, const JobsById& jobs,
                   const std::vector<FoundFiles>& forgotten, const Setups& setups,
                   const Style& style) {
   std::map<std::string, JobEnding, NaturalOrder> endings;
-  for (const auto& [id, job] : jobs) endings[id] = ending_of(queue, job, setups);
+  for (const auto& [id, job] : jobs) {
+    if (forgotten.empty() || !is_without_tasks(job)) endings[id] = ending_of(queue, job, setups);
+  }
   for (const FoundFiles& task : forgotten) {
     endings[task.id] = ending_by_files(queue, forgotten_job(task));
   }

@@ -345,22 +345,29 @@ std::vector<FoundFiles> files_beside(const std::string& folder, const std::strin
   return found_in(fs::path(folder).parent_path(), id);
 }
 
+std::optional<FoundFiles> without_tasks(FoundFiles found, const std::string& array,
+                                        const TaskNumbers& known) {
+  const auto tasks =
+      parse_tasks(std::string_view(found.id)
+                      .substr(array.size())
+                      .substr(std::min<std::size_t>(1, found.id.size() - array.size())));
+  if (!tasks) return std::nullopt;  // the array's own folder
+  const TaskNumbers rest = tasks_without(*tasks, known);
+  if (rest.empty()) return std::nullopt;
+  if (rest != *tasks) {
+    found.id = id_of_tasks(array, rest);
+    found.files.folder = (fs::path(found.files.folder).parent_path() / found.id).string();
+  }
+  return found;
+}
+
 std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::string& array,
                                     const TaskNumbers& known) {
   std::vector<FoundFiles> others;
   for (FoundFiles& found : found_in(log_dir, array)) {
-    const auto tasks =
-        parse_tasks(std::string_view(found.id)
-                        .substr(array.size())
-                        .substr(std::min<std::size_t>(1, found.id.size() - array.size())));
-    if (!tasks) continue;  // the array's own folder
-    const TaskNumbers rest = tasks_without(*tasks, known);
-    if (rest.empty()) continue;
-    if (rest != *tasks) {
-      found.id = id_of_tasks(array, rest);
-      found.files.folder = (fs::path(log_dir) / found.id).string();
+    if (auto rest = without_tasks(std::move(found), array, known)) {
+      others.push_back(*std::move(rest));
     }
-    others.push_back(std::move(found));
   }
   return others;
 }

@@ -70,6 +70,10 @@ bool has_mpirun_ranks(const JobFiles& files);
 // Returns the files of jobs with this id whose folders are beside the job folder `folder`.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
+// Returns these files of the array's tasks without the tasks in `known`. nullopt: none is left.
+std::optional<FoundFiles> without_tasks(FoundFiles found, const std::string& array,
+                                        const std::vector<std::int64_t>& known);
+
 // Returns the files of this array's tasks in the folder of log files, without the tasks in `known`,
 // in natural order.
 std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::string& array,

@@ -390,17 +390,19 @@ std::string span_text(const std::optional<WallTime>& started,
   return fmt::format("{} → {}", time_text(*started), moment_text(*ended, *started));
 }
 
-std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
+std::string forgotten_words(const KnownJob& known, const engines::Queue* queue) {
   const JobSummary what = summary_of(known);
-  std::string text = "job " + printable(known.id);
-  if (!what.name.empty()) text += fmt::format(" ({})", what.name);
-  text += ": " + what.words;
   const std::string span = span_text(what.started, what.ended);
-  if (!span.empty()) text += ", " + span;
-  return text + fmt::format(" (from its files; {})",
-                            queue == nullptr
-                                ? "no engine can be asked here"
-                                : fmt::format("{} has forgotten it", queue->engine_in_words()));
+  return fmt::format("{}{}{} (from its files; {})", what.words, span.empty() ? "" : ", ", span,
+                     queue == nullptr
+                         ? "no engine can be asked here"
+                         : fmt::format("{} has forgotten it", queue->engine_in_words()));
+}
+
+std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
+  const std::string name = summary_of(known).name;
+  return fmt::format("job {}{}: {}", printable(known.id),
+                     name.empty() ? "" : fmt::format(" ({})", name), forgotten_words(known, queue));
 }
 
 JobSummary summary_of(const KnownJob& known) {

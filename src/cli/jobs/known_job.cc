@@ -207,9 +207,11 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& q
     all.push_back(std::move(known));
   }
   if (!all.empty()) {
-    for (const FoundFiles& task : forgotten_tasks(**queue, id, jobs)) {
-      all.push_back(forgotten_job(task));
+    const std::vector<FoundFiles> others = forgotten_tasks(**queue, id, jobs);
+    if (!others.empty()) {
+      std::erase_if(all, [](const KnownJob& known) { return is_without_tasks(*known.job); });
     }
+    for (const FoundFiles& task : others) all.push_back(forgotten_job(task));
     std::ranges::stable_sort(all, natural_less, &KnownJob::id);
     return all;
   }

@@ -158,12 +158,14 @@ Outside last_line_in(const JobFiles& files) {
 }
 
 Outside own_line_at_end(std::string_view end_of_file) {
-  std::string_view last;
+  std::string_view last, last_of_all;
   for (const std::string_view line : split(end_of_file, '\n')) {
-    if (!trim(line).empty() && !is_about_a_step(line)) last = line;
+    if (trim(line).empty()) continue;
+    last_of_all = line;
+    if (!is_about_a_step(line)) last = line;
   }
-  if (!last.starts_with(own_mark)) return {};
-  return std::string(trim(last.substr(own_mark.size())));
+  if (last.starts_with(own_mark)) return std::string(trim(last.substr(own_mark.size())));
+  return last_of_all.starts_with("srun: error: ") ? std::string(trim(last_of_all)) : std::string();
 }
 
 Outside own_line_at_end(const JobFiles& files) {

@@ -49,7 +49,12 @@ TEST(LiveStatus, ToprunsLineAtTheEnd) {
       {"toprun: the job failed\n  next        see train.py\n", ""},
       {"toprun: ended\nsrun: error: n0: task 0: Exited with exit code 2\n", "ended"},
       {"toprun: ended\nslurmstepd: error: *** STEP 9.0 ON n0 CANCELLED ***\n\n", "ended"},
-      {"toprun: ended\nnext\nsrun: error: n0: task 0: Exited with exit code 2\n", ""},
+      {"toprun: ended\nnext\nsrun: error: n0: task 0: Exited with exit code 2\n",
+       "srun: error: n0: task 0: Exited with exit code 2"},
+      {"step 1\nsrun: error: Task launch for StepId=48.0 failed on node n3: Communication "
+       "failure\n",
+       "srun: error: Task launch for StepId=48.0 failed on node n3: Communication failure"},
+      {"step 1\nsrun: Job step aborted\n", ""},
   };
   for (const auto& [text, line] : cases) EXPECT_EQ(own_line_at_end(text).raw(), line) << text;
 }

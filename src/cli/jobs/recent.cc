@@ -76,17 +76,38 @@ std::optional<EndedJob> by_its_files(const FoundFiles& found, bool is_asked, std
   return job;
 }
 
-// Whether one of these jobs is the job with this id, has it as a task, or is a component of it.
+// Whether one of these jobs is the job with this id, or is a component of it.
 bool are_with(const std::vector<Job>& jobs, const std::string& id) {
-  const std::string array = id.substr(0, id.find('_'));
-  const auto tasks =
-      array == id ? std::nullopt : parse_tasks(std::string_view(id).substr(array.size() + 1));
-  return std::ranges::any_of(jobs, [&](const Job& job) {
-    if (job.id == id || job.het_leader == id) return true;
-    if (!tasks || job.array != array) return false;
-    const auto own = parse_tasks(job.task);
-    return !own || !common_tasks(*own, *tasks).empty();
-  });
+  return std::ranges::any_of(jobs,
+                             [&](const Job& job) { return job.id == id || job.het_leader == id; });
+}
+
+// Without the tasks of its array that the engine knows. nullopt: the engine knows all of them, or
+// perhaps.
+std::optional<FoundFiles> rest_of(const FoundFiles& found, const std::vector<Job>& active,
+                                  const std::vector<Job>& ended) {
+  if (are_with(active, found.id) || are_with(ended, found.id)) return std::nullopt;
+  const std::string array = found.id.substr(0, found.id.find('_'));
+  if (array == found.id) return found;
+  TaskNumbers known;
+  for (const std::vector<Job>* jobs : {&active, &ended}) {
+    for (const Job& job : *jobs) {
+      if (job.array != array || job.task.empty()) continue;
+      const auto tasks = parse_tasks(job.task);
+      if (!tasks) return std::nullopt;  // Slurm has shortened the list
+      known = all_tasks(known, *tasks);
+    }
+  }
+  return without_tasks(found, array, known);
+}
+
+// Beside the tasks of its array, a record without tasks is not a job of its own.
+bool is_remainder(const Job& job, const std::vector<Job>& active,
+                  const std::vector<FoundFiles>& left) {
+  if (!is_without_tasks(job)) return false;
+  return std::ranges::find(active, job.array, &Job::array) != active.end() ||
+         std::ranges::any_of(
+             left, [&](const FoundFiles& found) { return found.id.starts_with(job.array + "_"); });
 }
 
 }  // namespace
@@ -104,12 +125,14 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
     for (const std::string& line : answer.untold) say(line);
   }
   const auto left = all_files(likely_folders({}));
-  for (const Job& job : ended) all.push_back(known_to_engine(*queue, job, left));
+  for (const Job& job : ended) {
+    if (!is_remainder(job, active, left)) all.push_back(known_to_engine(*queue, job, left));
+  }
   for (const FoundFiles& found : left) {
-    if (std::ranges::find(all, found.id, &EndedJob::id) != all.end()) continue;
-    if (are_with(active, found.id)) continue;
+    const auto rest = rest_of(found, active, ended);
+    if (!rest || std::ranges::find(all, rest->id, &EndedJob::id) != all.end()) continue;
     const bool is_asked = queue != nullptr && queue->kind() == engines::QueueKind::slurm;
-    if (auto job = by_its_files(found, is_asked, uid)) all.push_back(*std::move(job));
+    if (auto job = by_its_files(*rest, is_asked, uid)) all.push_back(*std::move(job));
   }
   std::ranges::stable_sort(all, [](const EndedJob& a, const EndedJob& b) {
     return a.latest != b.latest ? a.latest > b.latest : natural_less(b.id, a.id);

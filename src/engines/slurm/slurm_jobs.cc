@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text/text.h"
 #include "engines/slurm/patterns.h"
@@ -167,6 +168,30 @@ void split_id(Job& job) {
   drop_no_task(job);
 }
 
+// "12_3", "12_[4-9%2]".
+std::string id_of_tasks(const Job& job) {
+  return fmt::format("{}_{}", job.array, has_several_tasks(job) ? "[" + job.task + "]" : job.task);
+}
+
+// "2%2" is task 2 of an array that runs at most 2 tasks at a time. That limit says nothing about
+// tasks that have ended.
+void drop_throttle(Job& job) {
+  const std::size_t limit = job.task.find('%');
+  if (limit == std::string::npos || !has_ended(job.state)) return;
+  job.task.erase(limit);
+  job.id = id_of_tasks(job);
+}
+
+// Beside the tasks of its array, a record without tasks is not a job of its own.
+void drop_remainders(std::vector<Job>& jobs) {
+  std::set<std::string> arrays;
+  for (const Job& job : jobs) {
+    if (!job.task.empty()) arrays.insert(job.array);
+  }
+  std::erase_if(
+      jobs, [&](const Job& job) { return is_without_tasks(job) && arrays.contains(job.array); });
+}
+
 // Slurm dates the start of a job that ended while it waited by its end, or by 1970.
 void normalise_end(Job& job) {
   if (job.node_list.empty()) {
@@ -177,6 +202,7 @@ void normalise_end(Job& job) {
       job.used.reset();
     }
   }
+  drop_throttle(job);
   if (has_ended(job.state) && job.end != JobEnd::refused) return;
   job.exit_code.reset();
   job.signal.reset();
@@ -236,8 +262,7 @@ void read_ids(const Record& record, Job& job) {
     job.id =
         leader.empty() || component.empty() ? job.number : fmt::format("{}+{}", leader, component);
   } else {
-    job.id =
-        fmt::format("{}_{}", job.array, has_several_tasks(job) ? "[" + job.task + "]" : job.task);
+    job.id = id_of_tasks(job);
     drop_no_task(job);
   }
 }
@@ -322,6 +347,7 @@ std::vector<Job> parse_squeue(std::string_view text) {
   for (const std::string_view record : pieces(text, record_end)) {
     if (auto job = job_of(squeue_columns, record, "squeue")) jobs.push_back(std::move(*job));
   }
+  drop_remainders(jobs);
   return jobs;
 }
 
@@ -346,6 +372,7 @@ std::vector<Job> parse_show_job(std::string_view text) {
   for (const std::string_view line : record_lines(text, "JobId")) {
     jobs.push_back(job_of(Record(line)));
   }
+  drop_remainders(jobs);
   return jobs;
 }
 
@@ -362,7 +389,11 @@ std::string missing_part(const JobId& id, const std::vector<Job>& records) {
                        id.text.substr(id.number.size() + 1));
   }
   const std::vector<std::string> tasks = tasks_of(records);
-  if (tasks.empty()) return fmt::format("job {} is not an array, and has no tasks", id.number);
+  if (tasks.empty()) {
+    return std::ranges::any_of(records, is_without_tasks)
+               ? fmt::format("Slurm has forgotten the tasks of job {}", id.number)
+               : fmt::format("job {} is not an array, and has no tasks", id.number);
+  }
   return fmt::format("Slurm knows task{} {} of job {}, but the job has no task {}",
                      tasks.size() == 1 && is_one_task(tasks.front()) ? "" : "s", join(tasks, ","),
                      id.number, id.task);
@@ -380,6 +411,7 @@ std::vector<Job> parse_sacct(std::string_view text) {
   for (const std::string_view line : pieces(text, "\n")) {
     if (auto job = job_of(sacct_columns, line, "sacct")) jobs.push_back(std::move(*job));
   }
+  drop_remainders(jobs);
   return jobs;
 }
 

@@ -57,6 +57,10 @@ TEST(SlurmJobs, ReadsSqueue) {
 }
 
 TEST(SlurmJobs, AMissingTaskIsToldFromAMissingJob) {
+  Job remainder;
+  remainder.array = "1";
+  EXPECT_EQ(missing_part(*parse_job_id("1_7"), {remainder}),
+            "Slurm has forgotten the tasks of job 1");
   EXPECT_TRUE(says_not_found("Job 1_7 not found\n"));
   EXPECT_FALSE(says_not_found(""));
   EXPECT_FALSE(says_not_found("JobId=1 JobName=Job 1 not found\n"));
@@ -137,6 +141,36 @@ TEST(SlurmJobs, ReadsShowJob) {
   EXPECT_EQ(jobs[0].batch_host, "n0");
   EXPECT_EQ(jobs[1].exit_code, std::nullopt);  // it has not ended
   EXPECT_EQ(jobs[1].uid, 1000u);
+}
+
+TEST(SlurmJobs, ARecordWithoutTasksIsNoJobBesideTheTasksOfItsArray) {
+  // As 22.05 prints them after `scancel '1_[2-3]'`.
+  constexpr std::string_view remainder =
+      "JobId=1 ArrayJobId=1 ArrayTaskId=4294967294 ArrayTaskThrottle=2 JobName=w UserId=root(0) "
+      "JobState=CANCELLED Reason=JobArrayTaskLimit Partition=main NodeList= NumNodes=1\n";
+  constexpr std::string_view task =
+      "JobId=3 ArrayJobId=1 ArrayTaskId=1 ArrayTaskThrottle=2 JobName=w UserId=root(0) "
+      "JobState=RUNNING Reason=None Partition=main NodeList=n0 NumNodes=1\n";
+  constexpr std::string_view other = "JobId=4 JobName=w UserId=root(0) JobState=RUNNING\n";
+  const auto ids = [](const std::vector<Job>& jobs) {
+    std::string text;
+    for (const Job& job : jobs) text += job.id + " ";
+    return text;
+  };
+  EXPECT_EQ(ids(parse_show_job(fmt::format("{}{}{}", remainder, other, task))), "4 1_1 ");
+  EXPECT_EQ(ids(parse_show_job(fmt::format("{}{}", remainder, other))), "1 4 ");
+}
+
+TEST(SlurmJobs, TasksThatHaveEndedHaveNoLimit) {
+  const auto id = [](std::string_view tasks, std::string_view state) {
+    return parse_show_job(
+               fmt::format("JobId=16 ArrayJobId=16 ArrayTaskId={} JobState={}\n", tasks, state))
+        .at(0)
+        .id;
+  };
+  EXPECT_EQ(id("2%2", "CANCELLED"), "16_2");
+  EXPECT_EQ(id("2,4-5%2", "CANCELLED"), "16_[2,4-5]");
+  EXPECT_EQ(id("2%2", "PENDING"), "16_[2%2]");
 }
 
 TEST(SlurmJobs, WhatAJobEndedForGoesBeforeItsCode) {

@@ -79,6 +79,10 @@ std::string target_name(const std::vector<Job>& jobs, const engines::JobId& id) 
              : id.text;
 }
 
+bool may_get_signal(const Job& job) {
+  return !has_ended(job.state) && job.state != engines::JobState::pending;
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -88,16 +92,26 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   if (!jobs) {
     const auto forgotten = jobs::forgotten_jobs(queue, text);
     if (forgotten.empty()) return std::unexpected(jobs.error());
-    return fail(fmt::format("nothing to {}: {}", signal.empty() ? "cancel" : "signal",
-                            jobs::forgotten_text(forgotten.back(), &queue)));
+    return fail(fmt::format(
+        "nothing to {}: {}", signal.empty() ? "cancel" : "signal",
+        forgotten.size() > 1
+            ? fmt::format("{} has forgotten the tasks of job {}", queue.engine_in_words(), text)
+            : jobs::forgotten_text(forgotten.back(), &queue)));
   }
   std::erase_if(*jobs, [&](const Job& job) { return !is_meant(job, *id); });
   if (jobs->empty()) return fail(fmt::format("job {} is unknown", text), queue.forgets(*id));
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
   if (!std::ranges::all_of(*jobs, is_over)) {
+    // scancel would repeat the signal until the job runs.
+    if (!signal.empty() && !std::ranges::any_of(*jobs, may_get_signal)) {
+      return fail(fmt::format("job {} waits", text), "only a running job can get a signal");
+    }
     return Target{text, target_name(*jobs, *id), Left::running, story_places(queue, *jobs, *id)};
   }
   if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, text, Left::remains, {}};
+  if (jobs->size() > 1 && !jobs->front().array.empty()) {
+    return fail(fmt::format("job {} has already ended", text), "none of its tasks runs or waits");
+  }
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),
               jobs::summary_of(jobs::known_job(queue, last)).words +

@@ -31,8 +31,14 @@ std::string text_of(const engines::Queue& queue, const Job& job,
                     const std::vector<std::string>& lines) {
   std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
   if (lines.empty()) {
-    text += jobs::summary_of(jobs::known_job(queue, job)).words;
-    if (job.started) text += ", started at " + time_text(*job.started);
+    const std::string words = jobs::summary_of(jobs::known_job(queue, job)).words;
+    if (!job.started) {
+      text += words;
+    } else if (words.starts_with("hangs ")) {
+      text += fmt::format("runs since {}; {}", time_text(*job.started), words);
+    } else {
+      text += fmt::format("{}, started at {}", words, time_text(*job.started));
+    }
     const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
     if (!progress.empty()) text += "; " + progress;
     return text + '\n';

@@ -65,6 +65,9 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, jobs::FoundQueue
   }
   const auto left = found.empty() ? jobs::search_files(id.text, jobs::likely_folders(jobs))
                                   : jobs::forgotten_tasks(**queue, id, jobs);
+  if (!left.empty()) {
+    std::erase_if(found, [](const Found& one) { return is_without_tasks(*one.job); });
+  }
   for (const jobs::FoundFiles& job : left) {
     found.push_back(
         {job.id, std::nullopt, job.files, std::string(), jobs::has_several_nodes(job.files)});

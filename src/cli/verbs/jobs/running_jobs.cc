@@ -35,6 +35,7 @@ using engines::Job;
 using engines::JobState;
 
 constexpr std::size_t most_tasks_named = 8;
+constexpr std::string_view no_task_runs = "none of its tasks runs";
 constexpr std::chrono::seconds root_listens_by{30};  // after its job's start
 constexpr std::chrono::seconds name_limit{3};        // for a job to say its name
 
@@ -246,20 +247,22 @@ Result<std::vector<Job>> jobs_to_ask(const engines::Queue& queue, const std::str
   if (found) return found;
   const auto forgotten = jobs::forgotten_jobs(queue, id);
   if (forgotten.empty()) return found_nowhere(id, asking, found.error());
-  return fail(asking.what, jobs::forgotten_text(forgotten.back(), &queue));
+  if (forgotten.size() > 1) return does_not_run(asking, std::string(no_task_runs), id);
+  return fail(asking.what, jobs::forgotten_words(forgotten.back(), &queue));
 }
 
 }  // namespace
 
 // One line: of the other tasks their number.
-std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks) {
+std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks,
+                                     std::string_view verb) {
   std::ranges::sort(tasks, natural_less);
   const std::size_t all = tasks.size();
   if (all > most_tasks_named) {
     tasks.resize(most_tasks_named);
     tasks.push_back(fmt::format("… ({} more)", all - most_tasks_named));
   }
-  return usage(what, fmt::format("{} of its tasks run", all),
+  return usage(what, fmt::format("{} of its tasks {}", all, verb),
                "name one task: " + join(tasks, ", "));
 }
 
@@ -332,7 +335,10 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
   const auto job = first_in(JobState::running, found);
   if (!job) {
     auto waits = waiting_lines(**queue, found);
-    std::string state = jobs::summary_of(jobs::known_job(**queue, found.back())).words;
+    const bool is_array = found.size() > 1 && !found.front().array.empty();
+    std::string state = is_array && waits.empty()
+                            ? std::string(no_task_runs)
+                            : jobs::summary_of(jobs::known_job(**queue, found.back())).words;
     if (waits.empty()) return does_not_run(asking, state, id);
     if (waits.size() > 1) state += fmt::format(": {}", trim(waits[1]));
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};

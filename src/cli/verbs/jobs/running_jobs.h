@@ -45,8 +45,9 @@ struct RootLook {
 // Finds out whether the root agent that a --report file names still runs on its host. For mpirun,
 // checks mpirun's toprun. Uses ssh if the host is another host. Blocks for at most some seconds.
 RootLook look_at_root(const std::string& path, const Environment& environment);
-// Returns the error if an array has several running tasks and the user named only the array.
-std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks);
+// Returns the error if the user named only an array, and several of its tasks run, or ran (`verb`).
+std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks,
+                                     std::string_view verb = "run");
 // The maximum number of the command's error lines that are shown.
 inline constexpr std::size_t most_complaints = 2;
 // Returns the command that runs toprun with `words` and the job's name on the root agent's host.

@@ -397,17 +397,35 @@ std::optional<jobs::KnownJob> ended_job_of(const std::string& file) {
   return known;
 }
 
+bool has_ended(const jobs::KnownJob& known) {
+  return !known.job || engines::has_ended(known.job->state);
+}
+
+// Of an array that has ended, the tasks with a last state.
+std::vector<std::string> tasks_with_report(const std::vector<jobs::KnownJob>& all) {
+  std::vector<std::string> tasks;
+  if (!std::ranges::all_of(all, has_ended)) return tasks;
+  for (const jobs::KnownJob& known : all) {
+    if (known.report) tasks.push_back(known.id);
+  }
+  return tasks;
+}
+
 // Of a job that has ended: its last state by its report, and how it ended. Else why `top` failed.
 Result<int> show_last_state(const std::string& id, const Environment& environment, Error why) {
   const auto parsed = jobs::job_id_in(id);
   if (!parsed) return std::unexpected(std::move(why));
   jobs::FoundQueue queue = engines::find_queue_of(*parsed, environment);
   const auto all = jobs::find_known(*parsed, queue);
-  if (!all || all->size() != 1 || !all->front().report) return std::unexpected(std::move(why));
+  if (!all) return std::unexpected(std::move(why));
+  if (all->size() > 1) {
+    auto tasks = tasks_with_report(*all);
+    if (!tasks.empty()) return several_tasks(asking_for(id).what, std::move(tasks), "ran");
+  }
+  if (all->size() != 1 || !all->front().report) return std::unexpected(std::move(why));
   const jobs::KnownJob& known = all->front();
   const model::RunRecord& run = known.report->run;
-  const bool has_ended = !known.job || engines::has_ended(known.job->state);
-  if (!has_ended || !model::reported_code(run)) return std::unexpected(std::move(why));
+  if (!has_ended(known) || !model::reported_code(run)) return std::unexpected(std::move(why));
   return print_last_state(known, id, environment);
 }
 
