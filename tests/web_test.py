@@ -451,11 +451,16 @@ class Chromium(web_cases.Windows):
 
     def test_a_wrong_token_is_said(self):
         player = self.player(web_pictures.Picture(8))
-        page = self.browser.page()
-        page.open(f"{player.address}/#token=wrong")
-        page.until("document.getElementById('link')?.dataset.link === 'lost'")
-        self.assertIn("token is missing or wrong", page.text("link"))
-        self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
+        for width in 320, 400, 1000, 1400:
+            page = self.browser.page(width=width, height=900)
+            page.open(f"{player.address}/#token=wrong")
+            page.until("document.getElementById('link')?.dataset.link === 'refused'")
+            self.assertIn("token is missing or wrong", page.text("link"))
+            self.assertIn("`toprun status JOB` shows the address of a job of `toprun submit --web`", page.text("link"))
+            self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
+            self.assertLess(page.run("$('name').getBoundingClientRect().height"), 40, f"the title is one line at {width} px")
+            self.assertEqual(page.run("document.body.innerText").split(), f"toprun {page.text('link')}".split(), "nothing else")
+            page.close()
 
 
 class Report(web_cases.Windows):

@@ -174,6 +174,8 @@ $('picture').addEventListener('wheel', (event) => {
 function tellLink(kind, words) {
   $('link').dataset.link = kind;
   setText($('link'), words);
+  const knowsNothing = kind === 'refused' && !model.job;
+  for (const part of document.querySelectorAll('main, #table, .skip')) part.hidden = knowsNothing;
 }
 
 const stream = new Stream('', (name, value) => {
