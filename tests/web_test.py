@@ -154,6 +154,23 @@ class Chromium(web_cases.Windows):
                          "return Array.from(picture.context.getImageData(9, 9, 1, 1).data).join(); })()")
         self.assertEqual(pixel, "0,0,0,0", "what is behind it shows")
 
+    def test_a_rank_that_does_next_to_nothing_is_not_dark(self):
+        picture = web_pictures.Picture(1)
+        figures = picture.figures()
+        for part, names in (("ranks", ("cpu", "memory", "gpu_memory", "output_age")), ("nodes", ("received", "sent"))):
+            for name in names:
+                figures[part][name] = [0.04] * len(figures[part][name])
+        player = self.player()
+        player.show(job=picture.job, nodes=picture.node_part(), figures=figures)
+        page = self.opened(player)
+        for figure, most in (("cpu", "1 CPU"), ("memory", "1 GiB"), ("gpu_memory", "1 GiB"), ("silence", "1 min 00 s"),
+                             ("received", "1 MB/s"), ("sent", "1 MB/s")):
+            page.run(f"picture.show(FIGURES.find(({{id}}) => id === '{figure}'))")
+            page.until(f"$('legend').textContent.startsWith('0 {most}')")
+            self.assertTrue(page.run("picture.shades.indexOf(picture.colourOf(0, 0)) < picture.shades.length / 5"), figure)
+        page.run("choose(0)")
+        self.assertIn("CPU" + "0.04 CPUs", page.text("details-list"))
+
     def test_a_small_job_fills_the_picture(self):
         page = self.opened(self.player(web_pictures.Picture(1)))
         share = page.run("Math.max(picture.layout.width * picture.scale / picture.canvas.width, "

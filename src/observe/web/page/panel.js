@@ -319,7 +319,7 @@ class Panel {
     const most = model.nodes.nproc[node] - 1;
     facts.push(['Local rank', `${rank - model.nodes.first_rank[node]}${most > 0 ? ` (of 0 to ${most})` : ''}`]);
     if (model.nodes.location[node]) facts.push(['Place', model.nodes.location[node]]);
-    add('CPU', model.figureOf('cpu', rank), (v) => `${rounded(v, 1)} CPUs`);
+    add('CPU', model.figureOf('cpu', rank), cpus);
     add('Memory', model.figureOf('memory', rank), mebibytes);
     add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
     add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);

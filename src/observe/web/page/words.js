@@ -81,6 +81,15 @@ function rounded(value, digits) {
   return value.toLocaleString('en', {maximumFractionDigits: digits});
 }
 
+// Below 1 with two decimals: "0.04", "0.5", "1.3".
+function fewDigits(value) {
+  return rounded(value, value < 1 ? 2 : 1);
+}
+
+function cpus(value) {
+  return `${fewDigits(value)} CPU${value === 1 ? '' : 's'}`;
+}
+
 // "310 ms", "32.4 s", "4 min 10 s", "2 h 05 min": as duration_text() of base/text/clock.cc, but for
 // whole seconds, as of a clock, which have no ".0".
 function duration(seconds) {
