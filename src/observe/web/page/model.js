@@ -122,6 +122,12 @@ class Model {
     return Object.entries(counts).map(([state, count]) => `${count} ${this.wordsOf(state)}`).join(', ');
   }
 
+  // "3", "rank 3": that rank; -1: the text names none of this job.
+  rankCalled(text) {
+    const number = /^(?:rank\s*)?(\d+)$/i.exec(text.trim());
+    return number && Number(number[1]) < this.ranks ? Number(number[1]) : -1;
+  }
+
   // For each node whether it fits what is searched: a part of its name or place, one of its ranks,
   // or the state of one. null: nothing is searched.
   matches(text) {
