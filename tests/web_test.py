@@ -88,6 +88,7 @@ class Chromium(web_cases.Windows):
         player.show(job=picture.job, figures=picture.figures())
         page.until("!document.getElementById('alert').hidden")
         self.assertEqual(page.text("alert-title"), "rank 1234 on node00154 ended with exit code 1")
+        self.assertTrue(page.run("$('said').hidden"), "a victim may have printed last")
         self.assertIn("illegal memory access", page.text("alert-text"))
         self.assertTrue(page.text("alert-output").startswith("step 1200 loss 2.31\nTraceback"), page.text("alert-output"))
         self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step")
@@ -133,7 +134,7 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("said"), f"rank {newest}: {picture.lines[newest]}")
         page.run("choose(9)")
         self.assertIn("Last line" + "step 230 loss 0.4", page.text("details-list"))
-        self.assertIn("Local rank" + "1 (of 0 to 7)", page.text("details-list"))
+        self.assertIn("Local rank" + "1 of 8", page.text("details-list"))
         page.run("document.getElementById('table').open = true")
         page.until("document.getElementById('table-body').textContent.includes('rank 5: step 229')")
         self.assert_clean(page, player)
@@ -147,12 +148,33 @@ class Chromium(web_cases.Windows):
                              ("run", "1 node"), ("waiting", "8 nodes"), ("lost", "nothing found")):
             page.run(f"document.getElementById('search').value = '{words}'; search()")
             self.assertEqual(page.text("found"), found, words)
+        page.run("$('search').value = '13'; search()")
+        self.assertEqual(page.text("found"), "rank 13 on node00001")
+        page.run("$('search').value = ''; search(); $('table').open = true")
+        page.until("$('pages').textContent === '8 nodes'")
 
     def test_nothing_black_before_the_first_drawing(self):
         page = self.opened(self.player(web_pictures.Picture(1)))
         pixel = page.run("(() => { picture.canvas.width = 99; "
                          "return Array.from(picture.context.getImageData(9, 9, 1, 1).data).join(); })()")
         self.assertEqual(pixel, "0,0,0,0", "what is behind it shows")
+
+    def test_a_rank_that_does_next_to_nothing_is_not_dark(self):
+        picture = web_pictures.Picture(1)
+        figures = picture.figures()
+        for part, names in (("ranks", ("cpu", "memory", "gpu_memory", "output_age")), ("nodes", ("received", "sent"))):
+            for name in names:
+                figures[part][name] = [0.04] * len(figures[part][name])
+        player = self.player()
+        player.show(job=picture.job, nodes=picture.node_part(), figures=figures)
+        page = self.opened(player)
+        for figure, most in (("cpu", "1 CPU"), ("memory", "1 GiB"), ("gpu_memory", "1 GiB"), ("silence", "1 min 00 s"),
+                             ("received", "1 MB/s"), ("sent", "1 MB/s")):
+            page.run(f"picture.show(FIGURES.find(({{id}}) => id === '{figure}'))")
+            page.until(f"$('legend').textContent.startsWith('0 {most}')")
+            self.assertTrue(page.run("picture.shades.indexOf(picture.colourOf(0, 0)) < picture.shades.length / 5"), figure)
+        page.run("choose(0)")
+        self.assertIn("CPU" + "0.04 CPUs", page.text("details-list"))
 
     def test_a_small_job_fills_the_picture(self):
         page = self.opened(self.player(web_pictures.Picture(1)))
@@ -238,6 +260,12 @@ class Chromium(web_cases.Windows):
             self.assertEqual(wide, [])
             out = page.run(f"[...document.querySelectorAll('button')].filter((e) => e.getBoundingClientRect().right > {width}).map((e) => e.outerHTML)")
             self.assertEqual(out, [])
+            picture = web_pictures.Picture(1)
+            picture.name = lambda i: "vm"
+            page = self.opened(self.player(picture), width=width, height=900)
+            page.run("$('table').open = true")
+            page.until("$('table-body').rows.length === 1")
+            self.assertLess(page.run("document.querySelector('#table-body button').getBoundingClientRect().height"), 30, "one line")
 
     def test_by_keyboard_alone(self):
         picture = web_pictures.Picture(512)
@@ -451,11 +479,16 @@ class Chromium(web_cases.Windows):
 
     def test_a_wrong_token_is_said(self):
         player = self.player(web_pictures.Picture(8))
-        page = self.browser.page()
-        page.open(f"{player.address}/#token=wrong")
-        page.until("document.getElementById('link')?.dataset.link === 'lost'")
-        self.assertIn("token is missing or wrong", page.text("link"))
-        self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
+        for width in 320, 400, 1000, 1400:
+            page = self.browser.page(width=width, height=900)
+            page.open(f"{player.address}/#token=wrong")
+            page.until("document.getElementById('link')?.dataset.link === 'refused'")
+            self.assertIn("token is missing or wrong", page.text("link"))
+            self.assertIn("`toprun status JOB` shows the address of a job of `toprun submit --web`", page.text("link"))
+            self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
+            self.assertLess(page.run("$('name').getBoundingClientRect().height"), 40, f"the title is one line at {width} px")
+            self.assertEqual(page.run("document.body.innerText").split(), f"toprun {page.text('link')}".split(), "nothing else")
+            page.close()
 
 
 class Report(web_cases.Windows):
@@ -572,6 +605,14 @@ class Report(web_cases.Windows):
             self.assertTrue(page.run("$('figure').parentElement.hidden"))
         page = self.shown_attempt("over", 2, cause=cause, hang={**hang, "over": "2026-11-28T05:38:50Z"})
         self.assertEqual(page.text("alert-title"), "interrupted by SIGTERM")
+
+    def test_the_headline_of_a_hang_that_ended_the_job_names_its_rank(self):
+        cause = {"kind": "hang", "what": "the job hung", "rank": None, "node": "n0", "message": "no rank has made progress for 30 s: rank 1 on n0 sleeps", "last_output": []}
+        hang = {"noticed": "2026-11-28T05:38:30Z", "over": None, "after_ms": 30000, "alarm": None, "what": "rank 1 on n0 sleeps",
+                "suspects": [], "groups": [], "evidence": None, "unseen": None}
+        page = self.shown_attempt("aborted", 2, cause=cause, hang=hang)
+        self.assertEqual(page.text("alert-title"), "the job hung: rank 1 on n0 sleeps")
+        self.assertEqual(page.text("alert-text"), "no rank has made progress for 30 s")
 
     def test_a_hang_before_a_restart_that_went_well_is_past(self):
         folder = self.folder()

@@ -521,7 +521,10 @@ void Coordinator::exited(std::size_t part, model::WorkerExit exit) {
 
 void Coordinator::gone(Node& node, const Gone& gone) {
   Phases& phases = course_now().phases;
-  if (gone.first_connect_age) phases.first_connect = now_.steady - *gone.first_connect_age;
+  // A message later than arrived() tells the same moment by some milliseconds later.
+  if (gone.first_connect_age && !phases.first_connect) {
+    phases.first_connect = now_.steady - *gone.first_connect_age;
+  }
   if (gone.network) course_now().networks.emplace_back(node.join.host, *gone.network);
   node.state = NodeState::gone;
   attempt_.conductor->gone(*node.part);

@@ -339,6 +339,10 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   EXPECT_EQ(course.phases.first_connect, course.phases.began + 4500ms);
   EXPECT_EQ(course.phases.met, course.phases.began + 51500ms);
   EXPECT_EQ(course.spreads.import->node, "n1");
+  Gone gone;
+  gone.first_connect_age = 1s;
+  run.say(0, gone);
+  EXPECT_EQ(course.phases.first_connect, course.phases.began + 4500ms) << "not after the last";
 }
 
 TEST(Coordinator, NamesWhoImportedLongestForAWarmStart) {

@@ -45,16 +45,16 @@ function search() {
   picture.matching = matching;
   table.filter(matching);
   const found = matching ? matching.filter(Boolean).length : 0;
-  setText($('found'), matching ? (found ? counted(found, 'node') : 'nothing found') : '');
+  const rank = model.rankCalled($('search').value);
+  setText($('found'), !matching ? '' : found === 0 ? 'nothing found'
+    : rank >= 0 && found === 1 ? rankText({rank, node: model.nodes.name[model.nodeOfRank[rank]]}) : counted(found, 'node'));
   picture.ask();
 }
 
 // The searched rank itself, or the first rank of the next node that fits.
 function goToFound() {
-  const number = /(\d+)$/.exec($('search').value.trim());
-  if (number && /^(rank\s*)?\d+$/i.test($('search').value.trim()) && Number(number[1]) < model.ranks) {
-    return choose(Number(number[1]), true);
-  }
+  const rank = model.rankCalled($('search').value);
+  if (rank >= 0) return choose(rank, true);
   if (!picture.matching) return;
   const from = picture.chosen < 0 ? -1 : model.nodeOfRank[picture.chosen];
   const count = model.nodes.name.length;
@@ -174,6 +174,8 @@ $('picture').addEventListener('wheel', (event) => {
 function tellLink(kind, words) {
   $('link').dataset.link = kind;
   setText($('link'), words);
+  const knowsNothing = kind === 'refused' && !model.job;
+  for (const part of document.querySelectorAll('main, #table, .skip')) part.hidden = knowsNothing;
 }
 
 const stream = new Stream('', (name, value) => {

@@ -122,6 +122,12 @@ class Model {
     return Object.entries(counts).map(([state, count]) => `${count} ${this.wordsOf(state)}`).join(', ');
   }
 
+  // "3", "rank 3": that rank; -1: the text names none of this job.
+  rankCalled(text) {
+    const number = /^(?:rank\s*)?(\d+)$/i.exec(text.trim());
+    return number && Number(number[1]) < this.ranks ? Number(number[1]) : -1;
+  }
+
   // For each node whether it fits what is searched: a part of its name or place, one of its ranks,
   // or the state of one. null: nothing is searched.
   matches(text) {
@@ -209,28 +215,29 @@ function wasEnded(state, cause) {
   return state === 'cancelled' || ['interrupted', 'preempted', 'requeued'].includes(cause?.kind);
 }
 
-// What ranks can be coloured by. `of` gives a number or null, `most` the value of the darkest colour,
-// `from` where the figures are.
+// What ranks can be coloured by. `of` gives a number or null, `from` is where the figures are. `most` is
+// the value of the darkest colour; without it, the highest value is, and at least `least`: a rank that
+// does next to nothing is not dark.
 const FIGURES = [
   {id: 'state', label: 'State'},
   {id: 'cpu', from: ['ranks', 'cpu'], label: 'CPU of the rank', of: (m, rank) => m.figureOf('cpu', rank),
-    text: (v) => `${rounded(v, 1)} CPUs`},
+    least: 1, text: cpus},
   {id: 'memory', from: ['ranks', 'memory'], label: 'Memory of the rank', of: (m, rank) => m.figureOf('memory', rank),
-    text: mebibytes},
+    least: 1024, text: mebibytes},
   {id: 'gpu', from: ['ranks', 'gpu'], label: 'GPU', of: (m, rank) => m.figureOf('gpu', rank), most: 100,
     text: (v) => `${rounded(v, 0)} %`},
   {id: 'gpu_memory', from: ['ranks', 'gpu_memory'], label: 'Memory of the GPU',
-    of: (m, rank) => m.figureOf('gpu_memory', rank), text: mebibytes},
+    of: (m, rank) => m.figureOf('gpu_memory', rank), least: 1024, text: mebibytes},
   {id: 'silence', from: ['ranks', 'output_age'], label: 'Time without output',
-    of: (m, rank) => m.figureOf('output_age', rank), text: age},
+    of: (m, rank) => m.figureOf('output_age', rank), least: 60, text: age},
   {id: 'node_cpu', from: ['nodes', 'cpu'], label: 'Host CPU', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
     text: (v) => `${rounded(v, 0)} %`},
   {id: 'node_memory', from: ['nodes', 'memory'], label: 'Host memory', most: 100, text: (v) => `${rounded(v, 0)} %`,
     of: (m, rank, node) => percent(m, 'memory', 'memory_total', node)},
   {id: 'received', from: ['nodes', 'received'], label: 'Network in', of: (m, rank, node) => m.nodeFigure('received', node),
-    text: (v) => `${rounded(v, 1)} MB/s`},
+    least: 1, text: (v) => `${fewDigits(v)} MB/s`},
   {id: 'sent', from: ['nodes', 'sent'], label: 'Network out', of: (m, rank, node) => m.nodeFigure('sent', node),
-    text: (v) => `${rounded(v, 1)} MB/s`},
+    least: 1, text: (v) => `${fewDigits(v)} MB/s`},
 ];
 
 function percent(model, part, whole, node) {

@@ -35,7 +35,7 @@ class Panel {
     if (!job) return;
     this.showTitle(job);
     this.showTime();
-    this.showSaid();
+    this.showSaid(job);
     this.showAlert(job);
     this.showLaunch(job);
     this.showHang(job.hang, job.hangs || this.hasEnded());
@@ -89,10 +89,13 @@ class Panel {
     setText($('facts'), facts.join(' · '));
   }
 
-  // What the job said last: that of the rank that printed last.
-  showSaid() {
+  // What the job said last: that of the rank that printed last. After a failure that rank is mostly one
+  // that the failure of another let fail.
+  showSaid(job) {
     const {model} = this;
-    const rank = model.newest(0, model.ranks);
+    const cause = job.attempts?.at(-1)?.cause;
+    const hasFailed = Boolean(cause) && cause.kind !== 'grown';
+    const rank = hasFailed ? -1 : model.newest(0, model.ranks);
     $('said').hidden = rank < 0;
     setText($('said'), rank < 0 ? '' : `rank ${rank}: ${model.lineOf(rank)}`);
   }
@@ -142,7 +145,7 @@ class Panel {
     const isOver = last.attempt === job.attempt || (this.hasEnded() && job.exit_code !== 0);
     $('alert').dataset.kind = isOver ? 'bad' : 'past';
     const hang = hangBeforeEnd(last, job);
-    const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : cause.what;
+    const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : causeText(last, job);
     const attempt = `Attempt ${last.attempt}${this.hasEnded() ? ', then restarted' : ''}: `;
     setText($('alert-title'), `${isOver ? '' : attempt}${what}`);
     // One line: the rest is among the attempts.
@@ -151,7 +154,7 @@ class Panel {
       this.hideFailure();
       return;
     }
-    setText($('alert-text'), [hang && hangSince(hang), cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
+    setText($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const kept = this.outputOf(cause.node);
     const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
@@ -243,7 +246,7 @@ class Panel {
   // other ranks failed too.
   isAttemptTold([only, ...others]) {
     return this.hasEnded() && others.length === 0 && !(only?.failed_too?.length > 0) &&
-      (!only?.cause || this.isInAlert(only.cause.what));
+      (!only?.cause || this.isInAlert(causeText(only, this.model.job)));
   }
 
   showAttempts(job) {
@@ -262,14 +265,17 @@ class Panel {
     }));
   }
 
-  causeLines({cause}) {
-    if (cause.kind === 'hang' && this.isInAlert(cause.what) && this.isInAlert(cause.message)) {
+  causeLines(attempt) {
+    const {cause} = attempt;
+    const {job} = this.model;
+    if (cause.kind === 'hang' && cause.message && this.isInAlert(causeText(attempt, job))) {
       return [element('p', 'the job hung, as above', {className: 'cause'})];
     }
     // Somebody ended it on purpose, as the grey box above says.
     const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
-    const lines = [element('p', cause.what, {className: wasEnded ? 'end' : 'cause'})];
-    if (cause.message) lines.push(element('p', cause.message, {className: 'message'}));
+    const lines = [element('p', causeText(attempt, job), {className: wasEnded ? 'end' : 'cause'})];
+    const message = messageBelow(attempt, job);
+    if (message) lines.push(element('p', message, {className: 'message'}));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
       const more = element('details');
@@ -316,10 +322,10 @@ class Panel {
     const node = model.nodeOfRank[rank];
     const facts = [['State', this.stateText(rank)], ['Node', model.nodes.name[node]]];
     const add = (word, value, write) => { if (isNumber(value)) facts.push([word, write(value)]); };
-    const most = model.nodes.nproc[node] - 1;
-    facts.push(['Local rank', `${rank - model.nodes.first_rank[node]}${most > 0 ? ` (of 0 to ${most})` : ''}`]);
+    const nproc = model.nodes.nproc[node];
+    facts.push(['Local rank', `${rank - model.nodes.first_rank[node]}${nproc > 1 ? ` of ${nproc}` : ''}`]);
     if (model.nodes.location[node]) facts.push(['Place', model.nodes.location[node]]);
-    add('CPU', model.figureOf('cpu', rank), (v) => `${rounded(v, 1)} CPUs`);
+    add('CPU', model.figureOf('cpu', rank), cpus);
     add('Memory', model.figureOf('memory', rank), mebibytes);
     add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
     add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);
@@ -333,7 +339,7 @@ class Panel {
       (v) => `${mebibytes(v)} of ${mebibytes(model.nodeFigure('memory_total', node))}`);
     add('Network', model.nodeFigure('received', node),
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
-    add('Figures', model.nodeFigure('age', node), (v) => `${age(v)} old`);
+    add('Measured', model.nodeFigure('age', node), (v) => `${age(v)} ago`);
     if (model.nodes.logs[node]) facts.push(['Logs', `${model.nodes.logs[node]} on ${model.nodes.name[node]}`]);
     if (model.nodes.output?.[node]) facts.push(['Output of its node', model.nodes.output[node]]);
     const standing = model.standingOf(rank);

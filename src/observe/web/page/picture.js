@@ -267,14 +267,14 @@ class Picture {
   // The value of the darkest colour.
   measure() {
     if (this.figure.id === 'state') return;
-    let most = this.figure.most ?? 0;
+    let most = this.figure.most ?? this.figure.least;
     if (!this.figure.most) {
       for (let rank = 0; rank < this.model.ranks; ++rank) {
         const value = this.figure.of(this.model, rank, this.model.nodeOfRank[rank]);
         if (value > most) most = value;
       }
     }
-    this.most = most || 1;
+    this.most = most;
   }
 
   draw() {

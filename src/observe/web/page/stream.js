@@ -54,7 +54,7 @@ class Stream {
         failures = -1;
         continue;
       }
-      if (result === 'refused') return this.tell('lost', 'The token is missing or wrong. Open the whole address that toprun printed, with #token=… at its end; `toprun status JOB` shows it again. If TOPRUN_WEB_TOKEN was set, write #token= and that token behind the address.');
+      if (result === 'refused') return this.tell('refused', 'The token is missing or wrong. Open the whole address that toprun printed when the job started, with #token=… at its end. `toprun status JOB` shows the address of a job of `toprun submit --web`. If TOPRUN_WEB_TOKEN was set, write #token= and that token behind the address.');
       if (result === 'came') failures = 0;
       let wait = result === 'busy' ? BUSY_WAIT_S : Math.min(LONGEST_WAIT_S, 2 ** failures);
       for (; wait > 0 && !this.isOver; --wait) {

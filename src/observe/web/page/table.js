@@ -57,9 +57,9 @@ class Table {
     this.model.nodes.name.forEach((_, node) => { if (!this.matching || this.matching[node]) rows.push(node); });
     this.first = Math.max(0, Math.min(this.first, Math.floor((rows.length - 1) / ROWS) * ROWS));
     const shown = rows.slice(this.first, this.first + ROWS);
-    setText($('pages'), rows.length === 0 ? 'no node'
-      : `nodes ${this.first + 1} to ${this.first + shown.length} of ${rows.length.toLocaleString('en')}`);
     const fits = rows.length <= ROWS;
+    setText($('pages'), rows.length === 0 ? 'no node' : fits ? counted(rows.length, 'node')
+      : `nodes ${this.first + 1} to ${this.first + shown.length} of ${rows.length.toLocaleString('en')}`);
     $('before').hidden = fits;
     $('after').hidden = fits;
     $('before').disabled = this.first === 0;

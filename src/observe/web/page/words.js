@@ -81,6 +81,15 @@ function rounded(value, digits) {
   return value.toLocaleString('en', {maximumFractionDigits: digits});
 }
 
+// Below 1 with two decimals: "0.04", "0.5", "1.3".
+function fewDigits(value) {
+  return rounded(value, value < 1 ? 2 : 1);
+}
+
+function cpus(value) {
+  return `${fewDigits(value)} CPU${value === 1 ? '' : 's'}`;
+}
+
 // "310 ms", "32.4 s", "4 min 10 s", "2 h 05 min": as duration_text() of base/text/clock.cc, but for
 // whole seconds, as of a clock, which have no ".0".
 function duration(seconds) {
@@ -182,6 +191,29 @@ function failedTooText({ranks, exit_code, signal, message, lost_peer, stopped}) 
   return `${who} ${how}${message ? `: ${message}` : ''}`;
 }
 
+// The last hang of an attempt, or null. The job's is that of the attempt that runs.
+function hangOf(attempt, job) {
+  return attempt.hang ?? (attempt.attempt === job.attempt ? job.hang : null) ?? null;
+}
+
+// "the job hung" alone names no rank: the hang does.
+function hangOfCause(attempt, job) {
+  const {kind, what} = attempt.cause;
+  return kind === 'hang' && what === 'the job hung' ? hangOf(attempt, job) : null;
+}
+
+function causeText(attempt, job) {
+  const hang = hangOfCause(attempt, job);
+  return hang?.what ? `${attempt.cause.what}: ${hang.what}` : attempt.cause.what;
+}
+
+// The message without what causeText() has said: "no rank has made progress for 30 s".
+function messageBelow(attempt, job) {
+  const hang = hangOfCause(attempt, job);
+  const message = attempt.cause.message ?? '';
+  return hang?.what ? message.replace(`: ${hang.what}`, '') : message;
+}
+
 // When ranks stopped making progress.
 function hangSince(hang) {
   const noticed = hang.noticed ? `, at ${clock(hang.noticed)}` : '';
@@ -195,7 +227,7 @@ function hangSince(hang) {
 // The hang in which an attempt was when a signal or the engine ended it, or null.
 function hangBeforeEnd(attempt, job) {
   const isFromOutside = ['interrupted', 'preempted', 'requeued', 'time_limit'].includes(attempt.cause.kind);
-  const hang = attempt.hang ?? (attempt.attempt === job.attempt ? job.hang : null);
+  const hang = hangOf(attempt, job);
   return isFromOutside && hang && !hang.over ? hang : null;
 }
 
