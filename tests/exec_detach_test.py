@@ -93,7 +93,7 @@ class Detached(SleepingJob):
         status = self.verb("status", run)
         self.assert_ok(status)
         self.assertRegex(status.out, rf"\Arun {run}\n  run +attempt 0: .*2 ranks on 2 nodes\n(  (phases|slowest)? .*\n)*"
-                                     r" +job-master-0 +rank 0\s+job-worker-0 +rank 1")
+                                     r"  ranks +job-master-0 +rank 0\s+job-worker-0 +rank 1")
         report = self.verb("status", "--json", run)
         self.assertEqual(json.loads(report.out)["schema"], "toprun.report/1")
         self.assert_ok(self.verb("cancel", run))

@@ -217,7 +217,7 @@ class Refused(SleepingJob):
                 (("--in", JOB, "--standalone"), 2, "--standalone with --in: .*"),
                 (("--in", JOB, "--hosts", "n0"), 2, "--in with --hosts: .*"),
                 (("--in", JOB, "--nnodes", "3"), 2, "--nnodes 3: --in names 2 pods"),
-                (("--detach",), 2, "--detach: without --in .*")]:
+                (("--detach",), 2, "--detach: without --in, .*")]:
             with self.subTest(words):
                 finished = self.launch(*words, "--no-python", "true")
                 self.assertEqual(finished.code, code, finished)

@@ -62,6 +62,9 @@ class Help(support.TestCase):
                     if flag == "--help" and words[:1] not in (["topo"], ["net"], ["config"]):
                         self.assertIn("\nExit codes:\n", told.out)
 
+    def test_a_verb_that_is_called_as_an_option_has_its_page(self):
+        self.assertTrue(self.toprun("help", "bench", "history").out.startswith("usage: toprun bench history"))
+
     def test_logs_names_the_exit_code_of_the_job(self):
         codes = self.toprun("help", "logs").out.partition("\nExit codes:\n")[2]
         self.assertRegex(codes, r"^  N  +with -f: the exit code of the job's toprun")

@@ -297,6 +297,18 @@ class Logs(Queue):
             self.assertEqual((finished.code, finished.out), (0, ""), finished)
             self.assertRegex(finished.err, rf"^toprun: job {job} has printed nothing yet: waiting; its output will be in ")
 
+    def test_one_node_of_a_job_that_writes_its_report_elsewhere(self):
+        """Its folder has no report.json from which one could see that it has begun."""
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        (folder / job).mkdir()
+        act = {"act": "submitted", "at": "2026-11-28T05:21:30.000Z", "by": "ada", "name": "a", "report": f"{folder}/r.json"}
+        (folder / job / "story.jsonl").write_text(json.dumps(act) + "\n")
+        (folder / job / "n1.out").write_text("hello\n")
+        finished = self.toprun("logs", job, "--node", "n1")
+        self.assertEqual((finished.code, finished.out), (0, "hello\n"), finished)
+
     def test_ranks_of_mpirun_cannot_be_looked_at(self):
         folder = self.folder()
         job = self.submit("-N1", folder=folder)

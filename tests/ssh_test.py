@@ -404,10 +404,10 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         """Each host has one login, which has ended: without a spare the job ends, or goes on with fewer, at once."""
         for options, end, advice in [
             (["--nnodes", "3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that the job needs are left",
-             "--nnodes 2:3 lets the job go on with fewer hosts. One more host in --hosts with --nnodes "
+             "--nnodes 2:3 lets the job go on with fewer hosts. One more host in --hosts or --hostfile with --nnodes "
              "3 keeps a spare host, which replaces a lost one"),
             (["--nnodes", "3:3", "--max-restarts", "1"], "without n2, 2 of the 3 nodes that the job needs are left",
-             "--nnodes 2:3 lets the job go on with fewer hosts. One more host in --hosts with --nnodes "
+             "--nnodes 2:3 lets the job go on with fewer hosts. One more host in --hosts or --hostfile with --nnodes "
              "3 keeps a spare host, which replaces a lost one"),
             (["--nnodes", "2:3"], "without n1, 1 of the 2 nodes that the job needs at least is left",
              "a smaller MIN than 2 in --nnodes lets the job go on with fewer hosts"),

@@ -185,8 +185,11 @@ class Environment(Workload):
             if name not in self.ELSEWHERE and not name.startswith("TOPRUN_")}
         self.assertEqual(shape(ours), shape(theirs))
         self.assertLessEqual(self.ELSEWHERE, ours.keys() & theirs.keys())
+        # Without --log-dir, toprun's ranks share one temporary folder; torchrun makes one for each.
+        rank = ours["LOCAL_RANK"]
         tail = lambda environment: environment["TORCHELASTIC_ERROR_FILE"].split("/")[-3:]
-        self.assertEqual(tail(ours), tail(theirs))
+        self.assertEqual(tail(theirs), ["attempt_0", rank, "error.json"])
+        self.assertEqual(tail(ours)[1:], ["attempt_0", f"{rank}_error.json"])
         self.assertIn(ours["MASTER_ADDR"], {"127.0.0.1", theirs["MASTER_ADDR"]})
 
 

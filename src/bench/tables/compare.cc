@@ -272,8 +272,8 @@ std::string comparison_row(const Series& series, const Row& row,
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
   return fmt::format(comparison_columns, size_text(row.bytes), printable(over_text(series)),
-                     printable(series.order), series.nodes, series.ranks,
-                     time_text(side->times.mean_us), busbw_text(*side),
+                     series.order.empty() ? "-" : printable(series.order), series.nodes,
+                     series.ranks, time_text(side->times.mean_us), busbw_text(*side),
                      share_of_limit(series, *side), ratio_text(ratio));
 }
 

@@ -173,7 +173,8 @@ std::string instead_of_others(std::string_view name, Command command) {
     return "toprun starts one rank for each GPU: give --nproc-per-node";
   }
   if (word == "--json") {
-    if (find_flag("--format", command) != nullptr) return "--format json prints JSON";
+    const Flag* const format = find_flag("--format", command);
+    if (format != nullptr && format->value.contains("json")) return "--format json prints JSON";
     if (command == Command::bench_compare) {
       return "toprun bench import FILE --format json prints the results of one file";
     }

@@ -367,6 +367,9 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        {"--json"},
        "unknown option --json; its file, bench.jsonl, has a line of JSON for each recorded "
        "measurement"},
+      {Command::topo_draw,
+       {"--json"},
+       "unknown option --json; toprun topo draw --help lists the options"},
       {Command::bench_pairs,
        {"--format=json"},
        "unknown option --format; --save FILE writes the results as JSON"},

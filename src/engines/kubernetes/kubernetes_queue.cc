@@ -61,7 +61,8 @@ std::string in_words(const std::vector<const Kind*>& kinds) {
 Error not_found(const JobId& id, const Error& refusal, const Environment& environment) {
   const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
   if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
-  const bool is_chosen = environment.get("TOPRUN_ON") == name_of(QueueKind::kubernetes);
+  const bool is_chosen =
+      queue_kind(environment.get("TOPRUN_ON").value_or("")) == QueueKind::kubernetes;
   if (!id.has_pods && !is_chosen) {
     if (auto of_slurm = slurm_job_by_name(id.text, environment)) {
       (*of_slurm)->fix += "; kubectl knows no cluster here (set KUBECONFIG)";

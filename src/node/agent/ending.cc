@@ -54,7 +54,7 @@ std::string one_node_more(const plan::Job& job) {
     case engines::EngineKind::slurm:
       return fmt::format("-N {}", job.nnodes + 1);
     case engines::EngineKind::ssh:
-      return "One more host in --hosts";
+      return "One more host in --hosts or --hostfile";
     default:
       return fmt::format("A job of {} {}", job.nnodes + 1, nodes_word(job));
   }
@@ -101,6 +101,11 @@ std::string advice_on_loss(const plan::Job& job, int attempt) {
     return fmt::format(
         "{}; or give more than {} {}: {} already in use or lost", fewer, all, nodes_word(job),
         spares == 1 ? std::string("the only spare is") : fmt::format("the {} spares are", spares));
+  }
+  if (job.has_spares()) {
+    return fmt::format(
+        "{}; a larger --max-restarts (now {}) lets a spare that is left replace a lost one", fewer,
+        job.options.max_restarts);
   }
   const std::string_view word = nodes_word(job);
   return fmt::format("{}. {} with --nnodes {}{} keeps a spare {}, which replaces a lost one", fewer,

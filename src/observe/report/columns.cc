@@ -35,7 +35,10 @@ std::string ends_of(std::string_view text, std::size_t width) {
   constexpr std::size_t longest_cut = 12;
   constexpr std::string_view gap = "…";
   const std::string both = both_ends(text, width);
-  const std::size_t middle = both.find(gap);
+  std::size_t middle = both.find(gap);
+  while (middle != both.npos && text.substr(middle).starts_with(gap)) {
+    middle = both.find(gap, middle + gap.size());  // the text's own
+  }
   if (columns_of(text) <= width || middle == both.npos) return both;
   std::string_view front = std::string_view(both).substr(0, middle);
   std::string_view back = std::string_view(both).substr(middle + gap.size());

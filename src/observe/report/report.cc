@@ -239,7 +239,8 @@ std::string advice_for_hidden_module(const model::Cause& cause) {
                        printable(hiding));
   }
   const std::string_view itself = own_module(last.file);
-  if (itself.empty() || !names(itself)) return {};
+  const bool names_another_file = file.ends_with(".py") && file != last.file;
+  if (itself.empty() || names_another_file || !names(itself)) return {};
   return fmt::format("{} imports itself instead of another module {}: rename the file",
                      printable(last.file), printable(itself));
 }

@@ -113,6 +113,12 @@ TEST(Report, AFileThatHidesAModuleIsNamed) {
                  {train, "    import torch", "  File \"/job/torch.py\", line 2, in <module>",
                   "    torch.nn"}),
             "/job/torch.py imports itself instead of another module torch: rename the file\n");
+  // A submodule has the base name of the module that it imports.
+  EXPECT_EQ(
+      next("ImportError: cannot import name 'X' from 'config' (/job/config.py)",
+           {train, "    import model.config",
+            "  File \"/job/model/config.py\", line 1, in <module>", "    from config import X"}),
+      "see /job/model/config.py, line 1\n");
   // The user's own modules import each other; a package's code imports the user's.
   EXPECT_TRUE(
       next("ImportError: cannot import name 'f' from partially initialized module 'a' (most "

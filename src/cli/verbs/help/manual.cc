@@ -163,7 +163,8 @@ Result<const Verb*> verb_called(std::string_view asking, const std::vector<std::
 // The words but the last name a verb, or none. Empty: the last word is not an option.
 std::string help_of_option(std::span<const std::string> names) {
   const auto before = names.first(names.size() - 1);
-  if (before.empty() && find_verb(names) && !names.back().starts_with('-')) return {};
+  const auto verb = names.back().starts_with('-') ? std::nullopt : find_verb(names);
+  if (verb && verb->arguments.empty()) return {};
   if (before.empty()) return option_help(names.back());
   const bool is_run = before.size() == 1 && before[0] == "run";
   if (is_run) return option_help(names.back(), Command::run);

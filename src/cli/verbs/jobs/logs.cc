@@ -147,7 +147,9 @@ bool is_too_early(const std::vector<Found>& all, const jobs::LogChoice& choice) 
   return !choice.takes_all() && std::ranges::all_of(all, [](const Found& found) {
     if (!found.job || has_ended(found.job->state) || found.job->restarts > 0) return false;
     if (found.job->state == engines::JobState::pending) return true;
-    return jobs::read_story(found.files.folder).submitted && !jobs::is_there(found.files.report());
+    // With a --report of the user's own, the folder never has a report.
+    const jobs::JobStory story = jobs::read_story(found.files.folder);
+    return story.submitted && story.report.empty() && !jobs::is_there(found.files.report());
   });
 }
 

@@ -50,8 +50,9 @@ json outputs_of(const jobs::KnownJob& known) {
 
 // Of a job whose folder, or the report in it, is named.
 Result<json> by_files(const jobs::FoundFiles& job) {
-  json document = TRY(by_file(job.files.report()));
-  const jobs::KnownJob known = jobs::forgotten_job(job);
+  jobs::KnownJob known = jobs::forgotten_job(job);
+  json document =
+      known.report ? std::move(known.report->document) : TRY(by_file(job.files.report()));
   document["id"] = known.id;
   document["node_output"] = outputs_of(known);
   return document;

@@ -517,8 +517,11 @@ std::string cancellation_text(const std::string& path, const model::RunRecord& r
   if (!job) return {};
   const jobs::JobStory story = jobs::read_story(job->files.folder);
   const auto* const cancel = jobs::cancel_since(story, run.started);
-  return cancel == nullptr ? std::string()
-                           : fmt::format("by {}, {}", cancel->by, time_text(cancel->at));
+  const auto ended = model::if_known(run.ended);
+  const bool ended_before = cancel != nullptr && ended && *ended < cancel->at;
+  return cancel == nullptr || ended_before
+             ? std::string()
+             : fmt::format("by {}, {}", cancel->by, time_text(cancel->at));
 }
 
 // Of the file of --report: that run may have no engine.

@@ -31,7 +31,7 @@ struct Notifier::State {
   std::deque<std::string> waiting;
   bool tells = false;
   // The index of the target in work, which a message names if it takes too long.
-  std::shared_ptr<std::atomic<std::size_t>> current = std::make_shared<std::atomic<std::size_t>>(0);
+  std::shared_ptr<std::atomic<std::size_t>> current = {};
   Timer rests;  // cancelled when all have it
 };
 
@@ -127,6 +127,8 @@ void Notifier::tell_next(const std::shared_ptr<State>& state) {
   state->waiting.pop_front();
   using Complaints = std::vector<std::string>;
   state->tells = true;
+  // One that was left behind keeps its own.
+  state->current = std::make_shared<std::atomic<std::size_t>>(0);
   // Each target has its own limit; its process may survive it.
   const auto limit = notify_limit * (state->targets.size() + 1);
   state->pool.run<Complaints>(

@@ -30,7 +30,8 @@ struct Versions {
 
   // Creates the file's folder if it is missing, as for --log-dir and --node-log.
   Result<void> make_folder() {
-    if (has_folder) return {};
+    const bool names_a_file = std::filesystem::path(path).has_filename();
+    if (has_folder || !names_a_file) return {};
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::error_code failed;
     if (!folder.empty()) std::filesystem::create_directories(folder, failed);
