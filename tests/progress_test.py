@@ -53,6 +53,15 @@ class Screen:
         return "\n".join(row.rstrip() for row in self.rows).rstrip("\n")
 
 
+def stop_and_resume(test, terminal):
+    """Ctrl-Z leaves no progress line on the terminal, and fg brings it back."""
+    terminal.press(b"\x1a")
+    terminal.expect(rb"Stopped")
+    test.assertNotIn("started, none", left_on(terminal))
+    terminal.press(b"fg\n")
+    terminal.expect(rb"(?s)Stopped.*toprun: \d+ s, ")
+
+
 def left_on(terminal):
     """What stays on the screen, without the run's last line. What goes through a pipe may come after that."""
     text = Screen().feed(terminal.seen.decode()).text()
@@ -150,11 +159,7 @@ class Progress(support.TestCase):
         terminal = self.start(script="import time; time.sleep(60)", argv=["bash", "--norc", "--noprofile", "-i"])
         terminal.press(f"{support.binary()} script.py\n".encode())
         terminal.expect(LINE)
-        terminal.press(b"\x1a")
-        terminal.expect(rb"Stopped")
-        self.assertNotIn("started, none", left_on(terminal))
-        terminal.press(b"fg\n")
-        terminal.expect(rb"(?s)Stopped.*toprun: \d+ s, ")
+        stop_and_resume(self, terminal)
         terminal.press(b"\x03")
         terminal.expect(rb"interrupted|exit code 130")
         terminal.press(b"exit\n")
@@ -244,11 +249,7 @@ class BySsh(Launched, SshCase):
                             env={**support.without_torch(), "TERM": "xterm", "TOPRUN_SSH": self.daemons.ssh()})
         terminal.press(f"{TOPRUN} --hosts n0,n1 script.py\n".encode())
         terminal.expect(LINE + rb"2 ranks started")
-        terminal.press(b"\x1a")
-        terminal.expect(rb"Stopped")
-        self.assertNotIn("started, none", left_on(terminal))
-        terminal.press(b"fg\n")
-        terminal.expect(rb"(?s)Stopped.*toprun: \d+ s, ")
+        stop_and_resume(self, terminal)
         terminal.press(b"\x03")
         terminal.expect(rb"exit code 130")
         terminal.press(b"exit\n")
