@@ -341,6 +341,7 @@ SCRIPTS = {
         print((x @ x).shape, sorted(torch.multiprocessing.get_all_start_methods()))
     """, torch=True),
     "data loader": Script("""
+        import threading
         import torch
         from torch.utils.data import DataLoader, Dataset
         class Own(Dataset):
@@ -352,6 +353,11 @@ SCRIPTS = {
         if __name__ == '__main__':
             for method in 'fork', 'spawn':
                 print([batch.tolist() for batch in DataLoader(Own(), 4, num_workers=2, multiprocessing_context=method)])
+            # Python ends these threads where they stand: one that has unlinked its semaphore and not yet
+            # told the resource tracker leaves a warning of it.
+            for thread in threading.enumerate():
+                if thread.name == 'QueueFeederThread':
+                    thread.join()
     """, torch=True),
     "compiled": Script("""
         import torch
