@@ -22,7 +22,7 @@ struct NaturalOrder {
 };
 using JobsById = std::map<std::string, engines::Job, NaturalOrder>;
 
-// The paths of the files that one job of `submit`, or of any sbatch script, writes.
+// The paths of the files that a job writes: a job of `submit` or of any sbatch script.
 //   LOGDIR/NAME.ID.out   the engine's own output file
 //   LOGDIR/ID/           HOST.out, report.json, per-rank files; ID of an array's task: ARRAY_TASK
 struct JobFiles {
