@@ -31,8 +31,8 @@ constexpr bool is_by_login(EngineKind kind) {
 
 struct Node {
   std::string name;  // the name that the engine uses
-  // Processes that the user requested on this node. If the stance is in_place: processes that the
-  // engine started.
+  // The number of processes that the user requested on this node. If the stance is in_place: the
+  // number of processes that the engine started there.
   std::optional<int> slots;
   std::string login = {};  // ssh: the login target, such as user@name
   // exec: the command prefix that runs a command in this pod.
@@ -53,8 +53,8 @@ struct Allocation {
   // source lists the nodes ("local", mostly "manual").
   std::vector<Node> nodes;
   bool chosen = false;  // starter: use exactly the nodes in `nodes`
-  // The index of this node, not its group rank. 0 ≤ my_node < nodes.size(), or < node_count if no
-  // source lists the nodes.
+  // The index of this node in the engine's order of nodes; not the node's group rank. 0 ≤ my_node <
+  // nodes.size(), or < node_count if no source lists the nodes.
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: this process's rank on its node
   std::optional<int> tasks_on_my_node;  // in_place: number of processes on this node
@@ -82,7 +82,8 @@ struct Allocation {
   // SLURM_TOPOLOGY_ADDR_PATTERN).
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;
-  // The engine's default time from its first signal to SIGKILL. Unset: the engine sends no SIGKILL.
+  // The default time between the engine's first signal to a job and SIGKILL. Unset: the engine
+  // sends no SIGKILL.
   std::optional<std::chrono::seconds> kill_wait;
   // The engine has started all processes of this launch together. If a process exits with another
   // code than 0, perhaps the engine ends the other processes. Therefore only the root, which ends

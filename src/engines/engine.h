@@ -18,8 +18,8 @@
 namespace toprun::engines {
 
 // What the command line (or a PET_ variable) specifies about nodes. A field named `…_source`
-// contains the option or variable: "--nnodes", "PET_NNODES". Only sources that start with a dash
-// are on the command line.
+// contains the option or variable: "--nnodes", "PET_NNODES". If such a text starts with a dash, the
+// value comes from the command line.
 struct Hints {
   std::optional<int> nnodes;  // at least 1
   // If set, every number from min_nodes to nnodes is acceptable, and the largest is preferred.
@@ -116,7 +116,8 @@ class Engine {
   // Requeues the job after a preempted run, if the user asked the engine for a requeue. Does
   // nothing if the engine itself will requeue the job after its processes have ended.
   virtual void put_back(const Environment&) const {}
-  // Whether this process is the engine's and forwards signals to the job on this node.
+  // Whether the process with this id belongs to the engine and forwards signals to the job on this
+  // node.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.

@@ -51,7 +51,7 @@ class ManualEngine final : public Engine {
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
 // When called as torchrun, or with --nproc-per-node, toprun starts several ranks itself. In these
-// cases toprun only warns, and does not refuse.
+// two cases toprun only warns where the table says "refuses".
 //
 // Returns an error if toprun refuses, or a warning to print.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,

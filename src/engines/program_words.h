@@ -9,9 +9,9 @@ namespace toprun::engines {
 // begin with `--` if they would otherwise be read as options.
 std::vector<std::string> after_options(const std::vector<std::string>& program);
 
-// Returns the command of a pod that sleeps until its node is used. Every image with a shell can run
-// this command, and its process 1 reaps orphaned processes. Unlike `sleep infinity` as process 1,
-// this command ends at SIGTERM, so a deleted pod is gone at once.
+// Returns a command for a pod that sleeps until a user starts runs on its node. Every image with a
+// shell can run this command, and its process 1 reaps orphaned processes. Unlike `sleep infinity`
+// as process 1, this command ends at SIGTERM, so a deleted pod is gone at once.
 inline std::vector<std::string> sleeping_command() {
   return {"sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"};
 }

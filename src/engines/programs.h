@@ -26,8 +26,8 @@ struct Advice {
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 
-// Shows the stderr output of a Slurm program that succeeded, such as a site's news or an option
-// that will be removed. Each process shows each line only once. Thread-safe.
+// Shows what a Slurm program printed on stderr although it succeeded, such as a site's news, or a
+// warning that an option will be removed. Each process shows each line only once. Thread-safe.
 void pass_on_warnings(std::string_view err);
 
 // How a command that used the terminal ended.
@@ -38,9 +38,9 @@ struct Ended {
 };
 
 // Runs salloc or srun on this terminal. The program has this process's stdin, stdout and process
-// group, and handles Ctrl-C itself until it ends. This function shows the program's stderr at once,
-// except error lines that come before the text in `grant`: the caller shows these. An empty `grant`
-// means that this function shows all lines.
+// group, and handles Ctrl-C itself until it ends. This function shows the program's stderr at once.
+// Exception: it stores error lines that come before the text in `grant` in Ended::errors, and the
+// caller shows them. An empty `grant` means that this function shows all lines.
 Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
                               std::string_view grant);
 

@@ -33,8 +33,8 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, if the reason says more than the exit code of the job's processes. If
-// a pending job can never start, its value is not `other`.
+// Why an engine ended a job, if the reason says more than the exit code of the job's processes. For
+// a pending job that can never start, the value says why: it is not `other`.
 enum class JobEnd {
   other,
   time_limit,
@@ -116,8 +116,8 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// Whether the record remains of an array whose tasks all have records of their own, or were
-// cancelled: no task is its own.
+// Whether the record is what remains of an array: each task has a record of its own or was
+// cancelled, so this record stands for no task.
 bool is_without_tasks(const Job& job);
 
 // Returns the exit code that represents a job's result. The job's JobEnd takes precedence over its
@@ -230,13 +230,14 @@ class Queue {
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;
   // Returns the pending jobs of one user or of all, with the start times that the engine predicts.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
-  // Whether `toprun submit` wrote the job's batch script. If so, the script's shell has become
-  // toprun.
+  // Whether `toprun submit` wrote the job's batch script. If so, toprun runs in the process of the
+  // script's shell, which called exec.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
-  // Whether the name and the output of an ended job are kept until a user cancels the job.
+  // Whether the engine keeps the name and the output of an ended job until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
   // Returns the command that ends these jobs, or sends a signal ("USR1") to them. execute() runs
-  // the command. An error comes from the engine, or says that the engine has no such command.
+  // the command. The error comes from the engine, or says that the engine cannot end jobs or cannot
+  // send this signal.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;

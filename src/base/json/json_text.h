@@ -67,8 +67,8 @@ std::string json_text(const nlohmann::json& value, int indent = on_one_line);
 std::string json_text(const nlohmann::ordered_json& value, int indent = on_one_line);
 
 // Limits for a JSON text, checked before any value is built. A value takes 16 bytes of memory. A
-// list or object takes about 70 bytes, even if its text is only two bytes long, as in "[]".
-// json_in(text) uses the defaults.
+// list or object takes about 70 bytes, even if its text is only two bytes long, as in "[]". Without
+// `limits`, json_in() uses these default limits.
 struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 

@@ -3,9 +3,8 @@
 // Includes toml++ 3.3 and switches off two of its assumptions, because malformed files violate
 // them. First, the library's assertions are off, because the text `[.a]` would fail an assertion
 // before the parser reports the error. Second, branches in the library's Unicode tables are not
-// marked as unreachable, because a letter such as ü outside of quotes reaches them. All files
-// include this header instead of the library's header. The library's functions are compiled once,
-// in toml.cc.
+// marked as unreachable: a letter such as ü outside of quotes reaches them. All files include this
+// header instead of the library's header. The library's functions are compiled once, in toml.cc.
 #define TOML_HEADER_ONLY 0
 #include <toml++/impl/preprocessor.h>
 
@@ -35,8 +34,8 @@ inline constexpr int most_key_parts = 256;
 // the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
-// Returns what is wrong and what is expected, in toprun's words, for a description of the library's
-// parse_error. An unknown description is returned without its first words.
+// Converts the library's description of a parse error to toprun's words. An unknown description is
+// returned without the prefix "Error while parsing …: ".
 std::string toml_fault(std::string_view description);
 
 }  // namespace toprun

@@ -52,8 +52,8 @@ Result<std::vector<LocalAddress>> local_addresses();
 // kernel has no route.
 std::optional<Address> own_address_towards(const Address& remote);
 // Selects at most `most` addresses at which other hosts may reach this host. Addresses of the
-// loopback interface come last, because a load balancer may have thousands of service addresses on
-// that interface.
+// interface "lo" come last, because a load balancer's host may have thousands of service addresses
+// there.
 std::vector<Address> reachable_among(const std::vector<LocalAddress>& all, std::size_t most);
 
 // Returns the result of gethostname(2).
@@ -86,8 +86,8 @@ struct CannotListen {
                                  // one, or the process is unknown
 };
 // Opens a listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the
-// kernel allows. Port 0: the kernel chooses a port. Error: one of the addresses already has a
-// listener on this port.
+// kernel allows. Port 0: the kernel chooses a port. Error: a socket already listens on this port of
+// the host.
 std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybody);
 // Returns the port that the socket is bound to, or 0 if the socket is not bound.
 int port_of(const Fd& socket);

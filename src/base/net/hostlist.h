@@ -11,8 +11,8 @@
 namespace toprun::hosts {
 
 // The maximum number of hosts in one expanded list or in one file. Large machines have 10,000
-// hosts; the largest machine ever built had 158,976. Without the limit, a short text such as
-// "n[0-999]x[0-999]" would cost seconds.
+// hosts; the largest machine ever built had 158,976. Without this limit, expanding a short text
+// such as "n[0-999]x[0-999]" would take seconds.
 inline constexpr std::size_t max_hosts = 262'144;
 inline constexpr std::size_t max_name_bytes = 255;  // the limit for one host name in DNS
 
@@ -36,8 +36,8 @@ std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_vi
 // Like parse_hostlist(), but the error (exit_usage) contains the list and the column.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
-// Returns a short list of these hosts in this order, for messages: "n[0-3,7],login". Adjacent names
-// that differ only in the last number of their first label share a bracket. The inverse is
+// Returns a short text with all these hosts in this order, for messages: "n[0-3,7],login". Adjacent
+// names share a bracket if they differ only in the last number before the first dot. The inverse is
 // expand_hostlist(), if no name contains commas, blanks, brackets or braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
@@ -45,8 +45,8 @@ std::string compress_hostlist(const std::vector<std::string>& hosts);
 // the other hosts: "n[0-31] and 9 more".
 std::string short_list(std::vector<std::string> hosts);
 
-// Expands Slurm's counts per node, as in SLURM_TASKS_PER_NODE: "2(x3),1" becomes 2 2 2 1. At most
-// max_hosts counts, each ≥ 0.
+// Expands Slurm's counts per node, as in SLURM_TASKS_PER_NODE: "2(x3),1" becomes 2 2 2 1. Error:
+// there are more than max_hosts counts, or a count is negative.
 Result<std::vector<int>> expand_counts(std::string_view text);
 
 }  // namespace toprun::hosts

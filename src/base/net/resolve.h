@@ -28,8 +28,8 @@ struct Resolver {
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 
-// Like resolve(), but runs on a thread of the pool. So the caller is not blocked if a server does
-// not answer, or if the file system with the resolver's configuration hangs.
+// Like resolve(), but runs on a thread of the pool. So a DNS server that does not answer, or a file
+// system that hangs, does not block the caller.
 boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
     Pool& pool, std::string name, std::chrono::milliseconds timeout);
 

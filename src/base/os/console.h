@@ -28,20 +28,20 @@ int give_up(const Error& error);
 void say_also_to(int fd);
 
 // Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
-// begins its next message on a new line. For the copy that say_also_to() writes, the same flag is
-// unfinished_in_copy(). All other code that writes to stderr or to the copy has to set the flag.
-// Any thread may set the flag.
+// begins its next message on a new line. The copy that say_also_to() writes has its own flag,
+// unfinished_in_copy(). All other code that writes to stderr or to the copy must set the flag of
+// that output. Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
 // From now on, stores the flag for stderr in `shared`, which has to exist until this process ends.
-// `shared` is memory that another process uses too, because that process continues to write to
+// `shared` is memory that this process shares with another process, which continues to write to
 // stderr after this process has died.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
 // The interface of a writer for toprun's own lines. With a LogSink, the event loop does not block
-// on a terminal or a disk. Any thread may call write() and flush(). A thread that ends the process
-// may also call flush().
+// on a terminal or a disk. Any thread may call write() and flush(). The thread that ends the
+// process may call flush() too.
 class LogSink {
  public:
   virtual ~LogSink() = default;
@@ -54,7 +54,7 @@ class LogSink {
 // directly.
 void set_log_sink(std::shared_ptr<LogSink> sink);
 
-// How long a process that ends waits for a terminal or disk that accepts no data.
+// When a process ends, it waits at most this long for a terminal or disk that accepts no data.
 inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 
 // Waits until all lines are written. Returns false if the wait takes longer than last_words_limit.

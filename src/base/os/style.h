@@ -19,14 +19,15 @@ struct Style {
 // and TERM not "dumb".
 bool wants_colours(const Environment& environment);
 
-// The variable that marks an agent whose stderr another toprun forwards to a colour terminal.
+// An environment variable. It is set for an agent whose stderr another toprun forwards to a
+// terminal with colours.
 inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
 
 Style style_of(int fd, const Environment& environment);
 // Returns the style of stderr, with colours if another toprun forwards stderr to a colour terminal.
 Style style_of_stderr(const Environment& environment);
 
-// The meaning of a colour. The coloured text itself also states the meaning in words.
+// The meaning of a colour. Coloured text also states this meaning in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Style& style);
 

@@ -23,15 +23,15 @@ namespace toprun {
 // by its results.
 inline constexpr auto use_nothrow_awaitable = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-// Replaces the machine's clock and threads in a simulation. So a simulation never waits, and the
-// same seed always gives the same result.
+// Replaces the machine's clock and threads in a simulation. So a simulation never waits, and every
+// run with the same seed gives the same result.
 class StandIn {
  public:
   virtual ~StandIn() = default;
   virtual SteadyTime now() const = 0;
   virtual void call_at(SteadyTime time, std::function<void()> action) = 0;
-  // Replaces a pool's thread: calls `task` later on this thread, or never. False: the pool's queue
-  // is full.
+  // Replaces a pool's thread: calls `task` later on the simulation's thread, or never. False: the
+  // pool's queue is full.
   virtual bool take(std::function<void()> task) = 0;
 
   // Returns the calling thread's StandIn; null outside of a simulation.
@@ -70,8 +70,8 @@ class Timer {
   }
 
  private:
-  // In a simulation, the machine's timer never expires. The machine's timer only stores the pending
-  // waits until the StandIn ends these waits.
+  // In a simulation, the Asio timer never expires. The Asio timer only stores the pending waits
+  // until the StandIn ends them.
   struct Played {
     boost::asio::steady_timer* timer;  // null: the timer is gone
     SteadyTime expiry{};

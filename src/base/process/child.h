@@ -32,13 +32,14 @@ struct Start {
 std::initializer_list<int> terminal_signals();
 
 // Starts the program at a path. Besides `in`, `out` and `err`, the program inherits only the
-// descriptor of KeptByCommands. The caller must call await_end() once. Any thread may call start().
+// descriptor that a KeptByCommands object names. The caller must call await_end() once. Any thread
+// may call start().
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
-// While this object exists, commands inherit this descriptor too. The descriptor is a lock that is
-// held until the last command ends, even if this process is killed. At most one such object is
-// allowed at a time.
+// While this object exists, every command that start() starts also inherits the descriptor `fd`.
+// The descriptor is a lock that is held until the last command ends, even if this process is
+// killed. At most one such object is allowed at a time.
 class KeptByCommands {
  public:
   explicit KeptByCommands(int fd);
@@ -61,8 +62,8 @@ void signal_command(pid_t pid, int signal);
 // Returns the commands that have not ended yet.
 std::vector<pid_t> running_commands();
 
-// How long to wait for a start() that is nearly done: the child has called exec, but the thread
-// that called start() has not run again yet.
+// How long to wait for a call of start() that is nearly done: its child has called exec, but its
+// thread has not run again yet.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
 // While this object exists, no new command starts. StartsPaused is for code that has to distinguish
@@ -74,8 +75,8 @@ class StartsPaused {
   StartsPaused(const StartsPaused&) = delete;
   StartsPaused& operator=(const StartsPaused&) = delete;
 
-  // Returns the commands that have not ended, and the children that have not called exec yet. On a
-  // file system that hangs, exec may block for ever.
+  // Returns the commands that have not ended, and the children that have not called exec yet. This
+  // includes a child whose exec hangs, for example on a network file system.
   std::vector<pid_t> commands() const;
 
  private:
@@ -90,8 +91,9 @@ pid_t reap_any(int& status);
 // shell.
 int exit_code(int status);
 
-// If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too. The sender (scancel, a user)
-// meant both processes. This process may not have received the signal yet.
+// If SIGTERM, SIGINT or SIGHUP ended a command, this function ends the calling process too. The
+// signal's sender (scancel, a user) meant both processes, but the calling process may not have
+// received its signal yet.
 void end_at_once(int exit_code);
 
 // signal_process() and signal_group() call kill(2) for one process or one process group. Both

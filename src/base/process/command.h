@@ -34,8 +34,8 @@ bool is_executable_file(const std::string& path);  // false for a folder
 
 // Finds the file that would run as `name`. If `name` contains a slash, the file is `name` itself.
 // Otherwise the file is the first executable with this name in the environment's PATH. An empty
-// entry in PATH is the current folder. All code uses this function, so the program that is checked
-// is the one that runs.
+// entry in PATH is the current folder. Code that checks a program and code that runs it both use
+// this function, so both find the same file.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment,
                                         const IsExecutable& is_executable = is_executable_file);
 
@@ -71,7 +71,7 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
 inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of each stream is kept
 
 // Like run(), for a command whose output matters only if the command fails. So only the beginning
-// of each stream is kept. Processes that the command leaves running do not delay the return, even
+// of each stream is kept. The function does not wait for background processes of the command, even
 // if they keep its output open.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);

@@ -31,9 +31,9 @@ struct Frame {
 };
 
 // Sends a frame on a connected stream socket: a u32 length in network order, then the bytes. The
-// descriptors accompany the length (SCM_RIGHTS, unix(7)). The functions send_frame() and
-// receive_frame() block, at most frame_limit between two bytes. While they block, they call `beat`.
-// Errors name `peer`.
+// descriptors accompany the length (SCM_RIGHTS, unix(7)). Each of send_frame() and receive_frame()
+// waits at most frame_limit for the next byte. While they wait, they call `beat`. Errors name
+// `peer`.
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer,
                         const Beat& beat = {});

@@ -23,8 +23,9 @@ enum class ErrorKind : std::uint8_t {
   out_of_reach,  // this host is not set up for the service that was asked
 };
 
-// An error message for users. An Error has the size of one pointer, because code passes results on
-// at a thousand places. With three strings in each result, the program would be 3 % larger.
+// An error message for users. An Error has only the size of one pointer, because results with
+// errors are returned at a thousand places in the code. If each Result contained three strings, the
+// program would be 3 % larger.
 class Error {
  public:
   // All texts are whole phrases in the user's terms, without a trailing full stop; `why` and `fix`

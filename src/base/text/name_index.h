@@ -52,7 +52,7 @@ class NameIndex {
     return static_cast<std::uint32_t>(std::hash<std::string_view>()(name));
   }
 
-  // The index of the name's slot, or of the free slot for it.
+  // Returns the index of the slot that contains the name, or of the free slot in which to store it.
   template <class NameAt>
   std::size_t slot_of(std::string_view name, std::uint32_t hash, const NameAt& name_at) const {
     const std::size_t mask = slots_.size() - 1;

@@ -19,16 +19,16 @@ struct TextPart {
 std::vector<TextPart> secret_forms_in(std::string_view text);
 
 // Whether the text contains a long run of random letters and digits: base64, hexadecimal and the
-// like. Names that people choose do not count. Paths do not count, nor do digests with the name of
-// the algorithm ("sha256:…").
+// like. Names that people choose do not count, nor do paths or digests with the name of the
+// algorithm ("sha256:…").
 bool looks_random(std::string_view text);
 
 // Whether `name` in "name=value" shows that the value is a secret: password, client_secret,
 // api-key.
 bool names_a_secret(std::string_view name);
 
-// Whether a value after a secret's name is itself a secret. A reference such as $HF_TOKEN is not a
-// secret, nor is a file's path or a word such as "none".
+// Whether VALUE in text such as "--hf-token VALUE" is itself the secret. A reference such as
+// $HF_TOKEN is not a secret, nor is a file's path or a word such as "none".
 bool is_given_here(std::string_view value);
 
 }  // namespace toprun

@@ -46,7 +46,7 @@ std::string line_without_secrets(std::string_view line);
 std::string shown_command(std::span<const std::string> argv);
 
 // Switches off core files for this process and its children, because a core file would contain the
-// job's secret. A child process that gets other limits may write a core file.
+// job's secret. A child process that sets another limit for its core files may still write one.
 void leave_no_core_file();
 
 }  // namespace toprun

@@ -9,15 +9,15 @@ namespace toprun {
 
 // Returns the last line in a program's output; blank lines do not count. This line usually explains
 // the program's failure. With `count`, returns the last `count` such lines, joined by " | ".
-// Colours and terminal sequences are removed. A line that begins with a colon belongs to the line
-// before it. Empty if the program wrote nothing.
+// Colours and terminal sequences are removed. A line that begins with a colon counts as a part of
+// the line before it. Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 
 // Extracts the error message for people from the stderr of a program that failed: at most `most`
 // lines, each once. Labels are removed ("error: ", "Error from server "), as are lines for
 // developers. Programs such as kubectl write such lines in klog's form (`E1124 22:53:22.909201
-// 25386 memcache.go:265] "Unhandled Error" err="…"`). If stderr has only lines for developers,
-// returns the errors in them. Terminal sequences are removed.
+// 25386 memcache.go:265] "Unhandled Error" err="…"`). If stderr contains only lines for developers,
+// returns the error texts from these lines. Terminal sequences are removed.
 std::vector<std::string> complaint(std::string_view stderr_text, std::size_t most);
 
 // Formats a line that a program printed, so that a report can show it. Only the text after the last
@@ -31,7 +31,7 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count,
                                     std::size_t line_limit_bytes);
 
 // Returns what a terminal shows last after `text`: the last line that is not blank, or the last
-// state of a progress bar. Warnings and notes from PyTorch's C++ code count only if the text
+// state of a progress bar. Warnings and notes from PyTorch's C++ code are skipped, unless the text
 // contains nothing else. The line is formatted by shown_line(), without secrets, and has at most
 // `limit_bytes`, including the "…". Empty: nothing is shown.
 std::string last_state(std::string_view text, std::size_t limit_bytes);

@@ -19,7 +19,7 @@ std::string counted(Count count, std::string_view noun) {
 }
 
 // Formats ascending numbers as a list of ranges: "0-2,4,6-7". After `most` ranges, the text ends
-// with the count of the numbers that are left out: "9 more".
+// with the number of values that are left out: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
 // The inverse of ranges_text(): returns the first `most` numbers of a text such as "0-2,4". Parts
 // that are not ranges of numbers are left out.

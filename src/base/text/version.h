@@ -9,7 +9,7 @@ namespace toprun {
 extern const std::string_view version;
 
 // Something that agents of this version do for a job, but that agents of an earlier version cannot
-// do. Agents of both versions may run one job.
+// do. Agents of both versions may still run one job together.
 struct Feature {
   std::string_view name;     // on the wire
   std::string_view lacking;  // completes "n3 cannot …"

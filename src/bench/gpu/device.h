@@ -53,8 +53,8 @@ std::vector<std::string> folders_of(const Environment& environment, std::string_
 
 enum class Vendor { nvidia, amd };
 
-// The functions that are needed from the GPU driver. They are CUDA's driver API, or HIP's functions
-// with the same arguments.
+// The functions that are needed from the GPU driver. They are functions of CUDA's driver API, or
+// HIP's functions with the same arguments.
 struct Driver;
 
 // One GPU.

@@ -23,15 +23,15 @@ class Work {
   // Writes the test data that this rank has to send (Check in pattern.h).
   virtual Result<void> fill(bool in_place) = 0;
   // Runs iterations directly after one another and returns the time of each iteration in
-  // microseconds. An iteration is one operation. If a GPU's library receives `aggregated`
-  // operations together, an iteration is all of them, and its time is divided by their number.
+  // microseconds. An iteration is one operation. If `aggregated` is above 1, a GPU's library
+  // receives that many operations together as one iteration, whose time is divided by their number.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // Returns the number of wrong elements after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };
 
-// Moves one rank's data for one Cell (cells.h), a configuration to measure.
+// Moves the data of one rank for one Cell (a configuration to measure, see cells.h).
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -45,8 +45,8 @@ class Backend {
   virtual Result<std::unique_ptr<Work>> work(std::size_t part) = 0;
 };
 
-// Makes the backend for one Cell (cells.h), a configuration to measure. `index`: the cell's index
-// among the cells that are measured together.
+// Makes the backend that measures one Cell (a configuration, see cells.h). `index`: the cell's
+// index among the cells that are measured together.
 using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const Request& request,
                                                            std::size_t index, CellMesh& mesh)>;
 

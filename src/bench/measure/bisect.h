@@ -36,9 +36,9 @@ struct TrialCommand {
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 
-// Returns the environment for this rank's command in the test of a group. In this environment, only
-// the ranks of `nodes` have numbers, in the job's order. `trial`, the number of the test, is part
-// of the keys in the store, so that two tests use different keys.
+// Returns the environment for this rank's command in the test of a group. In this environment, RANK
+// and WORLD_SIZE count only the ranks of `nodes`, in the job's order. `trial`, the number of the
+// test, is part of the keys in the store, so that two tests use different keys.
 Environment environment_of(const Group& group, const std::vector<std::size_t>& nodes,
                            const Environment& environment, std::size_t trial);
 

@@ -44,17 +44,18 @@ struct Cell {
 struct Compared {
   std::vector<Cell> cells;
   // One remark for each requested order that is the same as another order, such as "order worst is
-  // left out: it is the same as order hostname". Also one if the job's order is not "topology".
+  // left out: it is the same as order hostname". Another remark says if "topology" was requested,
+  // but the job has another order.
   std::vector<std::string> dropped;
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
-// Combines every backend with every order of every set of ranks in the request. A set contains the
 // first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
 // the same ranks in the same order, only one is measured for each backend and fabric. On one node,
 // only the first fabric of the request is measured. `job_order`: the order in which the launch put
-// the nodes, such as "name"; empty: unknown. It is measured instead of "topology", and without
-// --orders. Error (exit_usage): the request names more nodes or ranks than the job has.
+// the nodes, such as "name"; empty: unknown. This order is measured if --orders is not given, and
+// instead of "topology". Error (exit_usage): the request names more nodes or ranks than the job
+// has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,
                           std::string_view job_order);
 
@@ -95,9 +96,9 @@ struct Rates {
 };
 
 // Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
-// IP and TCP (with time stamps). A traffic shaper counts the same bytes as this function. On a
-// cable, preambles and gaps would take another 1.6 % at an MTU of 1500. `mtu` 0: unknown, the
-// result is 1.
+// IP and TCP (with time stamps). Like this function, a traffic shaper counts the headers of
+// Ethernet frames, but no preambles or gaps. On a cable, preambles and gaps would take another
+// 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
 // The link that limits a collective, and the busbw that the link allows.

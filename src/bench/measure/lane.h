@@ -42,7 +42,8 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// The times when transfer() had received `mark_bytes` bytes and all bytes, over all lanes.
+// The times when transfer() had received the first `mark_bytes` bytes, and all bytes, of all lanes
+// together.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived

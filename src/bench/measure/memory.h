@@ -29,9 +29,9 @@ class Memory {
   std::size_t bytes_;
 };
 
-// Checks that `processes` processes of this host can use `bytes` each. Error (exit_usage): less
-// memory is available (MemAvailable, proc(5)). Without this check, the kernel would kill a process
-// during the measurement.
+// Checks that `processes` processes of this host can use `bytes` each. Error (exit_usage): the host
+// has less available memory than that (MemAvailable, proc(5)). Without this check, the kernel would
+// kill a process during the measurement.
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
 
 // One rank's buffers in host memory, with the same layout as in nccl-tests.

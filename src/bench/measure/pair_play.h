@@ -44,7 +44,8 @@ struct PairArrival {
   double late_us = 0;  // the arrival of the transfers that follow `skipped`
   std::size_t skipped = 0;
 };
-// Returns the number of transfers at the beginning that do not count. The partner may begin late.
+// Returns how many transfers at the beginning of a measurement do not count in its result. The
+// partner may begin late.
 std::size_t skipped_of(const PairLoad& load);
 // Returns the time of one transfer. A small load fits into the sockets' buffers, so its receiver
 // may read several transfers at once, faster than the network delivered them. So for a small load,
@@ -52,8 +53,8 @@ std::size_t skipped_of(const PairLoad& load);
 double transfer_us(const PairLoad& load, const PairArrival& arrival);
 
 // Measures pairs of ranks in rounds, together with the other ranks. A sequence of rounds is a pass.
-// Here, the nodes of a pair are rank numbers. Rank 0 gets a round's results; on other ranks they
-// are empty. States of a rank:
+// A PairPlay measures ranks, so the numbers in its pairs are ranks, not nodes. Rank 0 gets a
+// round's results; on other ranks they are empty. States of a rank:
 //
 //   present ──has not finished a round in time──▶ late ──nor by the end of the pass──▶ lost
 //      ▲                                            │ has finished it
@@ -103,8 +104,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a round. In a round, the ranks of a pair connect, and wait for each other in
-  // every step.
+  // The time limit for a round. It is three times the limit for one step, because the ranks of a
+  // pair connect, and then wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

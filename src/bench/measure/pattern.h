@@ -27,9 +27,9 @@ class Repeating {
   std::vector<std::byte> block_;  // several periods
 };
 
-// Test data for which the correct result is known. For reductions, the numbers are small, and few
-// of them differ from the neutral element. So the result is exact for every type and any number of
-// ranks.
+// Test data for which the correct result is known. For reductions, the numbers are small, and only
+// a few differ from the operation's neutral element (0 for a sum). So the result is exact for every
+// type and any number of ranks.
 class Check {
  public:
   Check(bench::Collective collective, Type type, Op op, const RingPosition& ring);

@@ -38,7 +38,8 @@ struct Request {
   std::size_t stripes = 1;  // connections to each neighbour
   // Iterations are repeated until the coefficient of variation of their times is below this value.
   std::optional<double> stable_cv = {};
-  // The configurations to compare; empty: all ranks in their order, over TCP.
+  // The next five lists select the configurations to compare; all empty: all ranks in their order,
+  // over TCP.
   std::vector<std::string> backends = {};
   std::vector<std::string> fabrics = {};  // names in fabric_names
   std::vector<std::string> orders = {};   // names in order_names

@@ -22,8 +22,8 @@ struct Progress {
   double total = 0;
 };
 
-// Makes the lines that show the remaining time now and then. Without these lines, a measurement of
-// many sizes or pairs would print nothing for minutes.
+// Generates a progress line with the estimated remaining time, at intervals. Without these lines, a
+// measurement of many sizes or pairs would print nothing for minutes.
 class ProgressLines {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -13,8 +13,9 @@ namespace toprun::pairs {
 // Limits that decide whether a node, link or uplink counts as slow. Shares and shortfalls are 0 …
 // 1.
 struct Thresholds {
-  // A pair is slow if its pace (tournament.h) is below two limits: the usual pace less the share
-  // `least_shortfall`, and less `deviations` standard deviations of the healthy pairs' noise.
+  // A pair is slow if its pace (tournament.h) is below both of two limits. The first limit is the
+  // usual pace less the share `least_shortfall`; the second is the usual pace less `deviations`
+  // standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
   // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
@@ -73,11 +74,12 @@ struct Verdict {
 };
 
 // Finds the nodes, links and uplinks that are slow or hang, from the results of a first pass over
-// the pairs. A slow pair counts for only one finding. A slow pair of a bad node does not count as a
-// slow pair of its other node. A slow pair over a bad uplink does not count for its nodes. Pairs
-// within a leaf domain are judged first, because between leaves, a full uplink can hide a slow
-// node. If a leaf has only two nodes, or nearly all pairs are slow, the second pass (second_look.h)
-// decides. Pairs in the state not_measured are treated like missing pairs.
+// the pairs. A slow pair counts for only one finding. If a bad node makes a pair slow, this pair
+// does not count against the pair's other node. If a bad uplink makes a pair slow, this pair does
+// not count against its two nodes. Pairs within a leaf domain are judged first, because between
+// leaves, a full uplink can hide a slow node. If a leaf has only two nodes, or nearly all pairs are
+// slow, the second pass (second_look.h) decides. Pairs in the state not_measured are treated like
+// missing pairs.
 //
 // Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
 // number of Cluster::places differs from the number of nodes.

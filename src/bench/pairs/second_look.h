@@ -21,7 +21,7 @@ struct Confirmed {
   std::vector<Finding> most;
 };
 
-// One pass's answer to a question (second_plan.h): whether the question's subject is slow.
+// The answer that one pass gives to a question (second_plan.h): is the question's subject slow?
 struct Answer {
   bool known = false;
   bool slow = false;
@@ -34,9 +34,9 @@ struct Answer {
 };
 
 // Measures the suspects again: the findings and doubted pairs of a first pass. Compares them with
-// controls, which are pairs of known-good nodes. Pass 1 measures each suspect. Pass 2 measures the
-// nodes of suspect pairs that are not cleared. Passes 2 and 3 also repeat undecided questions if
-// cleared nodes can now be controls.
+// controls, which are pairs of known-good nodes. Pass 1 measures each suspect. A suspect that is as
+// fast as its controls is cleared. Pass 2 measures both nodes of each suspect pair that pass 1 has
+// not cleared. Passes 2 and 3 also repeat undecided questions if cleared nodes can now be controls.
 //
 // The caller measures the rounds from next() and reports the results to tell(), until next() is
 // empty.
@@ -63,9 +63,9 @@ class SecondLook {
   Confirmed found() const;
 
  private:
-  // Returns the questions for the next pass. They are about the nodes of pairs that are not
-  // cleared. If there are comparable nodes now, the questions about suspects without comparable
-  // pairs are repeated.
+  // Returns the questions for the next pass. In pass 2, these are about both nodes of each pair
+  // that was not cleared. If a cleared suspect can now be a control, questions that lacked controls
+  // are repeated.
   std::vector<Question> unanswered(bool others_are_cleared) const;
   // Moves pairs from `bad` to `most` if more than half of the pairs at their distance are in `bad`.
   void withdraw_majorities(Confirmed& found) const;

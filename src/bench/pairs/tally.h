@@ -28,8 +28,9 @@ struct Ratios {
 };
 
 // Computes the ratio of every pair in both directions. A bad node slows down all its pairs, and a
-// bad uplink may slow down most pairs of a cluster. So the usual pace is estimated from the fastest
-// quarter of each node's pairs, and is the median over the nodes.
+// bad uplink may slow down most pairs of a cluster. So the usual pace is first estimated as the
+// median over the nodes; each node counts with the pace that a quarter of its pairs reach. Only
+// pairs near this estimate then determine the usual pace.
 Ratios ratios(const Domains& domains, std::span<const Measured> measured, Figure figure);
 
 struct Count {

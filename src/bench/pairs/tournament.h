@@ -78,8 +78,9 @@ struct Measured {
   double gbps_ba = 0;
   double latency_us = 0;  // one value for both directions; used only if latencies are judged
   State state = State::measured;
-  // The rate of each direction while the other one is idle; 0: not measured. If both directions
-  // are used at once, a slow one slows down the other, whose acknowledgements wait in its queue.
+  // The rate of each direction while the other direction is idle; 0: not measured. If both
+  // directions are used at once, a slow direction slows down the other one: the other's
+  // acknowledgements wait in its queue.
   double alone_ab = 0;
   double alone_ba = 0;
 };

@@ -19,13 +19,13 @@ enum class Change {
 
 // A speed counts as slower if the 95 % interval of its ratio to the earlier speed is below this
 // value. If the spread is unknown, the ratio itself must be below this value. Two runs on a healthy
-// network seldom differ more than this, even for small messages. The spread of a run's iterations
-// does not show how much runs differ.
+// network seldom differ more than this, even for small messages. How much a run's iterations differ
+// does not show how much two runs differ.
 constexpr double share_between_runs = 0.75;
 
 // The results in two reports for one size of one series. Out-of-place results are compared if both
 // reports have them, otherwise in-place results. If one report has only out-of-place results and
-// the other report only in-place results, those are compared.
+// the other only in-place results, these are compared with each other.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without measured values
@@ -52,7 +52,8 @@ struct Comparison {
 Comparison compare(const Report& before, const Report& after);
 
 // Returns one line per matched row (busbw in GB/s), and then the rows that only one report
-// contains. With `fail_below`, the column "change" shows the rule of gate().
+// contains. With `fail_below`, the column "change" says whether the ratio is below `fail_below`,
+// the rule of gate().
 std::string comparison_text(const Comparison& comparison,
                             std::optional<double> fail_below = std::nullopt);
 
@@ -65,7 +66,7 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 std::optional<std::string> what_counts(const Comparison& comparison);
 
 // The result that a report must reach (--expect-busbw, --fail-below). A script can stop if a report
-// falls short.
+// does not reach it.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (figures.h).
@@ -81,10 +82,10 @@ struct Verdict {
 // `fail_below` of its earlier speed. Fails if no row has a ratio.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Decides whether a report reaches the expectation. Fails if a series is below it, or if the report
-// has no measured values, has errors or has wrong elements. Also fails if the user gave no expected
-// busbw and no usual range is known for the GPUs. Skips barriers, which have no busbw. The
-// verdict's sentence describes the series furthest below the expected busbw.
+// Decides whether a report reaches the expectation. Fails if a series is below the expected busbw,
+// or if the report has no measured values, has errors or has wrong elements. Also fails if the user
+// gave no expected busbw and no usual range is known for the GPUs. Skips barriers, which have no
+// busbw. The verdict's sentence describes the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 // Return a human-readable table's heading and a row, for series that were measured in turns. The

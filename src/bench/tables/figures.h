@@ -46,10 +46,10 @@ constexpr double gbps_of(double gigabytes_per_second) {
 void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std::size_t ranks);
 
 // Returns the wire floor: the minimum rate that one node's network must carry in one direction, in
-// GB/s, to reach this algbw. Compare the wire floor with the line rate. Assumes that the ranks are
-// spread evenly over the nodes. With n ranks on k nodes, a node has n/k ranks. For all_reduce,
-// all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1), as in a ring. 0 for one
-// node or a barrier.
+// GB/s, to reach this algbw. wire_share() compares this rate with the line rate. Assumes that the
+// ranks are spread evenly over the nodes. With n ranks on k nodes, a node has n/k ranks. For
+// all_reduce, all_gather and reduce_scatter, the minimum per rank is busbw·(k-1)/(n-1), as in a
+// ring. 0 for one node or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
 // Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
@@ -66,7 +66,8 @@ inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the second largest size is also within plateau_tolerance. If not, measure larger sizes.
+  // Whether the busbw of the second largest size is within plateau_tolerance too. If not, measure
+  // larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured

@@ -65,8 +65,9 @@ class RanksByCount {
 };
 
 // Sets the series' ranks and nodes. If only one number of ranks fits the bandwidths, uses this
-// number. Otherwise, uses the number that the counts determine, or that of the list of devices if
-// the list is complete and valid. An incomplete list gives only a minimum: the highest rank plus 1.
+// number. Otherwise, uses the number that ranks_by_count() gives, or the number of devices in the
+// list if the list is complete and valid. An incomplete list gives only a minimum: the highest rank
+// plus 1.
 void set_ranks(std::span<const ListedDevice> devices, const RankBounds& bounds,
                const RanksByCount& by_count, Series& series);
 

@@ -10,8 +10,8 @@ namespace toprun::bench {
 // The optional columns of a table.
 struct TableColumns {
   Kinds kinds;
-  // The wire floor as a share of the line rate. The column is shown for several nodes, if the line
-  // rate is known.
+  // Whether to show the wire floor as a share of the line rate: for several nodes, if the line rate
+  // is known.
   bool wire = false;
   // True: show in-place and out-of-place results. False: show only the side that side_of() returns.
   bool in_place = false;

@@ -23,7 +23,8 @@ enum class Collective {
   barrier,
 };
 
-// The properties that nccl-tests defines for a collective. S: the size column in bytes, n: ranks.
+// The properties that nccl-tests defines for a collective. In the comments below, S is the value of
+// the size column in bytes, and n is the number of ranks.
 struct CollectiveFacts {
   Collective collective;
   std::string_view name;
@@ -42,7 +43,7 @@ std::optional<Collective> find_collective(std::string_view name);
 double bus_factor(Collective collective, std::size_t ranks);
 
 // Returns the S that nccl-tests prints for a size from -b or -e: the size, rounded down to whole
-// elements. If `size_is_total`, it is also rounded down so that every rank's part is the same
+// elements. If `size_is_total`, S is also rounded down, so that every rank's part is the same
 // multiple of 16 bytes. 0 if the size is too small for one part per rank.
 std::uint64_t rounded_size(Collective collective, std::uint64_t bytes, std::size_t element_bytes,
                            std::size_t ranks);

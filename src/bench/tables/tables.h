@@ -13,8 +13,8 @@ inline constexpr std::string_view no_name = "-";
 
 // Return the parts of a table in the format of nccl-tests 2.19. The header, the rows and the two
 // summary lines look exactly as in nccl-tests, so programs that read nccl-tests output can read
-// toprun's. The comment lines above the table contain toprun's name, and a device's PCI address
-// appears only if it is known. Times are means in µs, bandwidths are in GB/s. For an unchecked row,
+// toprun's. The comment lines above the table contain toprun's name. They contain a device's PCI
+// address only if it is known. Times are means in µs, bandwidths are in GB/s. For an unchecked row,
 // `wrong` is N/A.
 std::string nccl_header(const Report& report, const Series& series);
 std::string nccl_row(const Row& row);  // one line

@@ -16,12 +16,13 @@ namespace toprun::benchmark {
 Result<int> run_bench_compare(const options::Call& call);
 // `toprun bench import FILE`: converts another program's measurements to one of toprun's formats.
 Result<int> run_bench_import(const options::Call& call);
-// `toprun bench history`: shows the content of add_to_history()'s file or of another file.
+// `toprun bench history`: shows the history file that add_to_history() writes, or another file of
+// this format.
 Result<int> run_bench_history(const options::Call& call);
 
-// Appends a line to the history of `toprun bench --history` and returns the file's path:
-// bench.jsonl in $XDG_STATE_HOME or ~/.local/state. Error: neither folder is known, or writing
-// failed.
+// Appends a line to the history file of `toprun bench --history` and returns the file's path:
+// toprun/bench.jsonl in $XDG_STATE_HOME or ~/.local/state. Error: neither XDG_STATE_HOME nor HOME
+// is set, or writing failed.
 Result<std::string> add_to_history(const bench::Report& report, const Environment& environment);
 
 // Returns the whole benchmark report in one of the formats of --format.

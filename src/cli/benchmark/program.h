@@ -11,7 +11,7 @@
 
 namespace toprun::benchmark {
 
-// Checks that one program contains all of these backends. Error: exit_usage. Backends that need
+// Checks that all of these backends are in the same program. Error: exit_usage. Backends that need
 // system libraries are not in toprun itself, but in separate programs in the same folder.
 Result<void> check_backends(const std::vector<std::string>& backends);
 

@@ -43,9 +43,9 @@ std::vector<options::ParsedOption> options_of(const Config& config,
                                               const Environment& environment);
 
 // Whether configuration files are read for this command line. False under torchrun's name, with
-// --no-config, for an agent, and for a shell that starts on a node. The agent and the shell have
-// already received the files' options. Error (exit 2): --no-config together with --profile or
-// --config-file.
+// --no-config, for an agent, and for the process on a job's node that becomes the shell of `toprun
+// shell`. The agent and this process have already received the options from the files. Error (exit
+// 2): --no-config together with --profile or --config-file.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that configuration files set for it.
@@ -61,8 +61,9 @@ struct WithConfig {
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
-// Returns the command line `words` without secrets, for agents. `typed` is `words` after the split.
-// Writes -e NAME wherever hide_secrets() has written -e NAME in `hidden`. Pure.
+// Returns the command line `words` without secrets, for agents. `typed` is the result of split()
+// for `words`. Replaces -e NAME=VALUE by -e NAME if `hidden`, the options after hide_secrets(), has
+// -e NAME. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
@@ -71,8 +72,8 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
 // stderr. The files' options are inserted before the options of the command line, so that readers
 // of `split` treat both in the same way. --verbose prints the inserted options. At the end, secrets
 // are hidden in all options. No configuration files are read for a command that has no option
-// --no-config. `config show` reads none either, because it shows what they would set for another
-// command.
+// --no-config. `config show` reads no files here either, because it shows what the files would set
+// for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

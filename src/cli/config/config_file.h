@@ -40,7 +40,7 @@ struct ConfigFile {
   // The file's permission bits; 0: unknown, or a pipe.
   unsigned mode = 0;
   // Wrong keys, in the order of their lines. If there are more than max_config_errors, one last
-  // error counts the others. With errors, the file's options are incomplete.
+  // error counts the others. If there are errors, only a part of the file's options was read.
   std::vector<Error> errors = {};
 };
 

@@ -16,13 +16,13 @@ namespace toprun::jobs {
 // the path.
 bool is_there(const std::filesystem::path& path);
 
-// The tasks of an array, or one job, by id in natural order.
+// Jobs by id, in natural order: one job, or the tasks of an array.
 struct NaturalOrder {
   bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
 };
 using JobsById = std::map<std::string, engines::Job, NaturalOrder>;
 
-// The paths of one job's files, written by `submit` or by any sbatch script.
+// The paths of the files that a job writes: a job of `submit` or of any sbatch script.
 //   LOGDIR/NAME.ID.out   the engine's own output file
 //   LOGDIR/ID/           HOST.out, report.json, per-rank files; ID of an array's task: ARRAY_TASK
 struct JobFiles {
@@ -59,18 +59,20 @@ struct FoundFiles {
 // contains the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
-// Whether the job's script sends the output of ranks to a file per rank, instead of to HOST.out
-// (--redirects), and such files exist.
+// Whether the job's script uses --redirects, so that ranks write to a file per rank instead of
+// HOST.out, and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
 // Whether, according to the job's script, mpirun starts the ranks (--launcher mpirun), without
 // toprun's agents.
 bool has_mpirun_ranks(const JobFiles& files);
 
-// Returns the files of jobs with this id whose folders are beside the job folder `folder`.
+// Returns the files of jobs with this id whose folders are in the same parent folder as the job
+// folder `folder`.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
-// Returns these files of the array's tasks without the tasks in `known`. nullopt: none is left.
+// Returns `found`, files of an array's tasks, without the tasks in `known`. nullopt: no task is
+// left.
 std::optional<FoundFiles> without_tasks(FoundFiles found, const std::string& array,
                                         const std::vector<std::int64_t>& known);
 

@@ -41,7 +41,8 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::vector<std::string>& arguments,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file);
-// Parses the options of the job of `toprun setup`, before the last line of its script is known.
+// Parses the options for the Slurm job of `toprun setup`; the caller adds the command that this job
+// runs.
 Result<SubmitOptions> setup_job_options(const options::Split& split,
                                         const Environment& environment);
 // Parses the command line of `toprun shell`.
@@ -49,8 +50,8 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
 
 // Returns the command line for the run inside the job, made from the words of a submission. Each
 // option and its value are one word. Options from configuration files are included, so that later
-// changes of the files do not change the job. `leave_out` selects options that the submission
-// itself has handled.
+// changes of the files do not change the job. `leave_out` selects options that are left out,
+// because the submission itself has handled them.
 std::vector<std::string> run_words(
     const options::Split& split,
     const std::function<bool(const options::ParsedOption&)>& leave_out);

@@ -12,8 +12,8 @@
 
 namespace toprun::jobs {
 
-// Wakes the caller when a file in the folders is written. If the file system does not support this,
-// the caller has to poll.
+// Wakes the caller when a file in the folders is written. If the file system does not report
+// writes, the caller has to poll.
 class FolderWatch {
  public:
   FolderWatch();
@@ -31,7 +31,7 @@ class FolderWatch {
 // and a HOST.out is shown only once.
 class JobOutput {
  public:
-  // `forgotten`: tasks of an array that only their files tell of.
+  // `forgotten`: tasks of an array that the engine has forgotten; only their files are known.
   JobOutput(const engines::Queue& queue, LogChoice choice, std::vector<FoundFiles> forgotten = {})
       : queue_(queue), choice_(std::move(choice)), forgotten_(std::move(forgotten)) {}
 
@@ -39,7 +39,7 @@ class JobOutput {
   // matches the choice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
   // Call show_rests() after the job's end. Shows unfinished lines, and lines of the engine's file
-  // that still waited for a copy in a host's file.
+  // that were held back because a host's file might contain them too.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.

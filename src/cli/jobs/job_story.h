@@ -44,7 +44,7 @@ struct JobStory {
   TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
 };
 
-// Returns the cancellation that ended the run that began at this time. This is the first
+// Returns the cancellation that ended a run; `began` is the run's start. This is the first
 // cancellation since that time, because a later one ends nothing. Null if there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 

@@ -19,7 +19,8 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
 // Returns the environment for Slurm's commands, which the job inherits. This environment contains
-// no variables of another job, and no variables that only repeat lines of the script.
+// no variables of another job, and no variables (SBATCH_…) whose values are already in lines of the
+// script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {

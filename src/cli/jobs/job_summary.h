@@ -36,7 +36,7 @@ JobSummary summary_of(const KnownJob& known);  // uses the current time
 // code 0, 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null
 // if there is no engine.
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue);
-// Returns the same text without the job's id and name.
+// Returns the text of forgotten_text() without the job's id and name.
 std::string forgotten_words(const KnownJob& known, const engines::Queue* queue);
 
 // Returns "2026-11-28 05:29:55 → 05:30:16"; empty if both times are unknown.

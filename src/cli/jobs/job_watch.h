@@ -20,9 +20,9 @@ inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause
 
 // Queries the engine periodically for a job's state. A JobWatch has its own thread, because an
 // answer can take as long as the engine's time-out. The pause between queries grows from
-// first_question to longest_silence; after a change of the job, the pause is first_question again.
-// If an engine soon forgets jobs that have ended, the pause is at most half of the time after which
-// it forgets them.
+// first_question to longest_silence; after an answer that differs from the last one, it is
+// first_question again. If an engine soon forgets jobs that have ended, the pause is at most half
+// of the time after which it forgets them.
 class JobWatch {
  public:
   // `known`: the result of the first query.
@@ -35,7 +35,8 @@ class JobWatch {
   bool pass(SteadyTime now);
   // When to call pass() next, unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Makes the next query start soon, after another sign that the job has ended or changed.
+  // Makes the next query start soon, for callers that see another sign that the job has ended or
+  // changed.
   void hurry(SteadyTime now);
 
   // Jobs by id. For a job that the engine has forgotten, the map contains the last known state.

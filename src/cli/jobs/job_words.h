@@ -17,8 +17,8 @@ namespace toprun::jobs {
 std::string name_of(engines::JobState state);
 // Returns a duration in Slurm's format: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
-// Returns the engine's reason why a job waits, and the reason's meaning, "Resources: the nodes …",
-// or only the reason.
+// Returns why a job waits: the engine's reason and its meaning ("Resources: the nodes …"), or only
+// the reason if its meaning is unknown.
 std::string reason_text(const engines::Queue& queue, const engines::Job& job);
 // Returns the job's id for a command line, quoted for a shell. If `job` stands for several waiting
 // tasks of an array, the result is the array's id.
@@ -68,7 +68,7 @@ struct JobEnding {
 // For a job that never began, the description says how the job on which it depended has ended.
 JobEnding ending_of(const engines::Queue& queue, const engines::Job& job, const Setups& setups);
 
-// Like ending_of(), for a job that only its files tell of.
+// Like ending_of(), for a job that the engine has forgotten, so that only its files are known.
 JobEnding ending_by_files(const engines::Queue& queue, const KnownJob& known);
 
 // Returns why a job can never begin (JobEnd::dependency): "job 12 failed: …" for each job that did

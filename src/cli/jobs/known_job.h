@@ -43,8 +43,8 @@ struct KnownJob {
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// Returns the jobs that the engine knows under this id. If this host is outside all the engine's
-// clusters, the result is empty, as without an engine, and the error is stored in `queue`.
+// Returns the jobs that the engine knows under this id. If this host belongs to none of the
+// engine's clusters, returns an empty list, as without an engine, and stores the error in `queue`.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns the files of an array's tasks that the engine has forgotten while it still knows other
@@ -53,9 +53,9 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
                                         const std::vector<engines::Job>& jobs);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
-// forgotten the job or a task, or there is no engine, the data come from the files, which for a
-// whole job are in the current folder or in `log_dir`. Empty if the job is unknown. `queue` changes
-// as in find_in().
+// forgotten the job or a task, or there is no engine, the data come from files. For a whole job,
+// these files are in the current folder or in `log_dir`. Empty if the job is unknown. `queue`
+// changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 

@@ -24,7 +24,7 @@ struct LiveStatus {
   Outside line;       // the last line that the job's ranks printed, without secrets; empty: no line
 };
 
-// Whether the user `uid` may have files that contain a status of the job.
+// Whether the job has begun, has a folder and belongs to the user `uid`.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
 // Returns statuses by Job::id, for the user's jobs that have begun and whose files can be read
@@ -46,8 +46,8 @@ Outside last_line_of(std::string_view end_of_file);
 // Returns the last line of the engine's own file if toprun printed it (without toprun's mark), or
 // if it is an error of srun. Empty if the file ends with another line.
 Outside own_line_at_end(const JobFiles& files);
-// Does the same for this node's HOST.out. A node that lost the root says there what the root's
-// report cannot contain.
+// Like own_line_at_end(), for the last line of this node's HOST.out. If a node lost the connection
+// to the root agent, its own last line says so; the root's report cannot contain that line.
 Outside own_line_of_node(const JobFiles& files, std::string_view node);
 // Like own_line_at_end() above, for `end_of_file`, the end of the engine's file. Pure.
 Outside own_line_at_end(std::string_view end_of_file);

@@ -72,7 +72,8 @@ class LastLines {
 class Remainder {
  public:
   struct Limits {
-    // limit for different lines without a copy; above the limit, the oldest lines are dropped
+    // limit for different lines of HOST.out that have no copy yet; above the limit, the oldest
+    // lines are dropped
     std::size_t host_lines = 1'000'000;
     std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above the limit, the
                                             // oldest lines are shown early
@@ -92,8 +93,8 @@ class Remainder {
   // be called after this object is destroyed. Lines of the engine's file are shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
-  // Returns the engine's lines, read before `until`, that are in no HOST.out so far. A copy of a
-  // returned line may still appear in a HOST.out later.
+  // Returns the engine's lines, read before `until`, that are in no HOST.out so far. If a returned
+  // line appears in a HOST.out later, it is shown twice.
   std::string take(SteadyTime until);
 
  private:
@@ -101,8 +102,9 @@ class Remainder {
     std::size_t hash;
     std::string shown;
     SteadyTime read;
-    // If a message of Slurm follows an unfinished line of a rank: that line's hash, and the text to
-    // show if this line is in a HOST.out.
+    // Set if Slurm's message follows an unfinished line of a rank on the same line. `begun`: the
+    // hash of the rank's part. `message`: Slurm's part, the only text to show if a HOST.out
+    // contains the rank's part.
     std::size_t begun = 0;
     std::string message = {};
   };

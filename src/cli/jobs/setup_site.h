@@ -13,16 +13,16 @@
 
 namespace toprun::jobs {
 
-// The path at which `toprun setup` builds: the folder of a virtual environment or the file of an
-// image. The record of the setup is at this path too (node/plan/setup/setup_record.h).
+// The path at which `toprun setup` builds: the folder of a virtual environment, or the file of a
+// container image. The record of the setup is at this path too (node/plan/setup/setup_record.h).
 
 // What exists at the path. `finished`: `toprun setup` has built exactly what is requested.
 enum class Site { free, finished };
 
 // Checks whether `toprun setup` may build at the path. It may build if nothing exists there, or
 // only an empty folder, or an unfinished build on which no job works. With `force`, a finished
-// build may be replaced. `asked` is the requested content, `own_job` is the job that calls this
-// function. The error says what exists at the path, or which job uses it.
+// build may be replaced. `asked` is the requested content; `own_job` is the id of the job in which
+// this process runs. The error says what exists at the path, or which job uses it.
 Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
                           bool force, const std::string& own_job, const Environment& environment);
 

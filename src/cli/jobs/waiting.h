@@ -24,24 +24,25 @@ struct Waiting {
 };
 
 // Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
-// Queue::starts(), `all` contains the jobs of all users, `now` is used for "in 5 min". If the job
-// can never start, queries the engine about its predecessors; otherwise makes no query.
+// Queue::starts(), `all` contains the jobs of all users, and `now` is the time from which "in 5
+// min" counts. If the job can never start, queries the engine about its predecessors; otherwise
+// makes no query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
 // Whether the reason for which the job waits depends on other jobs: waiting() then needs `all`.
 bool needs_others(const engines::Job& job);
 
-// Like waiting() above, but queries the engine. If a query fails, the result lacks the query's
-// part.
+// Like waiting() above, but queries the engine. If a query fails, the result lacks what this query
+// would have added.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // Returns "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not
 // before 2026-11-22 20:10:00, in 5 min (--begin)".
 std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now);
 
-// Returns all information about the wait as lines; the last line is about the start. Empty: the job
-// does not wait.
+// Returns all facts in `waiting` as lines; the last line says when the job may start. Empty: the
+// job does not wait.
 std::vector<std::string> lines_of(const Waiting& waiting, const engines::Job& job, WallTime now);
 
 }  // namespace toprun::jobs

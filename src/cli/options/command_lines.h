@@ -44,7 +44,7 @@ std::string full_name(const CommandLine& line);
 
 // Whether the first word that is not an option ends the options. This word is then a script, and
 // all following words are the script's arguments. True for all commands that start or submit
-// something. For `toprun setup`, the first word and all following words are packages.
+// something. For `toprun setup`, the first operand and all words after it are names of packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

@@ -4,7 +4,7 @@
 
 #include "cli/options/flags.h"
 
-// The parts of the table in flags.h, and what their rows share.
+// The parts of the table in flags.h, and the fields that their rows share.
 namespace toprun::options {
 
 // Commands that launch ranks: `run`, `bench` (its ranks are toprun processes), and `submit`, which
@@ -27,7 +27,8 @@ inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
-// These rows come first, because bench uses the option letters of nccl-tests.
+// These rows come first, so that bench's letters from nccl-tests are found before the same letters
+// of other options.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> pod_rows();

@@ -237,8 +237,8 @@ struct Flag {
   FlagId id = FlagId::unasked;
   Group group = Group::general;
   Commands known_to = 0;  // 0 in a row: the usual commands of its kind of row (flag_rows.h)
-  // True: the user may leave out the value. `--flag` and `--flag=value` are valid. `--flag value`
-  // is valid only if the verb takes no operands.
+  // True: the user may leave out the value. `--flag` and `--flag=value` are valid. `--flag value`,
+  // as two words, is valid only if the verb takes no operands.
   bool value_optional = false;
   bool repeatable = false;   // can be given several times, each time with another value
   bool of_one_call = false;  // makes sense only for one command line, so it is not a key of
@@ -258,7 +258,8 @@ struct Flag {
 
 std::span<const Flag> all_flags();
 const Flag& flag_of(FlagId id);
-// Returns the command's own row: --venv of `toprun setup` differs from --venv of other commands.
+// Returns the command's own row. For example, --venv of `toprun setup` is not the --venv of other
+// commands.
 const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
@@ -272,8 +273,8 @@ std::string key_of(const Flag& flag);
 
 // Returns the flag with exactly this name, written with dashes or underscores.
 const Flag* find_flag(std::string_view name, Command command);
-// Returns the first flag of the command that has this letter. For example, `submit -t` is sbatch's
-// -t.
+// Returns the first flag in the table that has this letter and belongs to the command. For example,
+// `submit -t` is sbatch's -t.
 const Flag* find_flag(char letter, Command command);
 
 // Returns the literal words in a value's placeholder, such as static and c10d in "static|c10d".
@@ -287,9 +288,10 @@ std::vector<std::string_view> list_choices(std::string_view form);
 // ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
-// Returns a warning for each doubtful TOPRUN_* variable. Such a variable is unknown, but its name
-// resembles a known name, or is that of an option which another variable sets. Other names are
-// accepted, because sites may have variables of their own with this prefix.
+// Returns a warning for each doubtful TOPRUN_* variable. The name of such a variable is unknown and
+// resembles a known name, or it is made from an option that another variable sets, such as
+// TOPRUN_TIME (SBATCH_TIMELIMIT sets --time). Other names are accepted, because sites may have
+// variables of their own with this prefix.
 std::vector<std::string> doubtful_variables(const std::vector<std::string>& names);
 
 // Returns the flag that a mistyped option most likely means. Never suggests a plug-in flag.

@@ -116,7 +116,7 @@ Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Argum
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_binds(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Argument& argument);
-// These functions only check the values of options without effect.
+// Some options have no effect; these functions only check their values.
 Result<void> check_interval(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_choice(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Argument& argument);

@@ -24,8 +24,8 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text);
 // the pod broke.
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment);
 
-// Whether the job's pods only sleep and the first pod contains a run. If so, `toprun logs` of the
-// job shows this run's output.
+// Whether the job's pods only sleep and wait for runs, and the first pod contains a detached run.
+// If so, `toprun logs JOB` shows the output of this run.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
 // Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.

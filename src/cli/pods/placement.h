@@ -25,7 +25,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 // different values; `rule` is part of the message.
 Result<Pairs> pairs_of(std::span<const options::Argument> all, std::string_view rule);
 
-// Returns the label of the value in `all` that contains this pair, for messages.
+// Returns the label (Argument::label()) of the value that contains this pair, for error messages.
 std::string label_of(std::span<const options::Argument> all, const Pairs::value_type& pair);
 
 // Parses "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".

@@ -19,9 +19,9 @@ std::string keep_output(engines::kubernetes::Workload& job);
 // per CPU in pods without GPUs, because of settings of Run:AI's operator. Pure.
 void count_ranks(engines::kubernetes::Workload& job);
 
-// Lets only the exit code of the master's pod count as the run's exit code; other pods exit with 0.
-// Does nothing if failed pods are created again, because the new root would wait for members that
-// have already exited with 0. Pure.
+// Makes the exit code of the master's pod the run's exit code; all other pods exit with 0. Does
+// nothing if failed pods are created again: a new root agent would wait for pods that have already
+// exited with 0. Pure.
 void count_one_failure(engines::kubernetes::Workload& job);
 
 }  // namespace toprun::pods

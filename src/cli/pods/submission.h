@@ -10,12 +10,12 @@
 namespace toprun::pods {
 
 // Submits a job of pods by `kubectl create`, or prints its manifest for a dry run. Prints the job's
-// name, and notes on stderr. Returns the exit code.
+// name on stdout, and notes on stderr. Returns the exit code.
 int submit_pods(const PodOptions& options, const Environment& environment);
 
 // Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
-// name, and notes on stderr. Returns the exit code. `split` is the command line, which contains
-// options that only Run:AI has.
+// name on stdout, and notes on stderr. Returns the exit code. `split` is the command line; some of
+// its options exist only for Run:AI.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 

@@ -29,7 +29,8 @@ struct FileSystem {
   std::optional<Quota> quota;
 };
 
-// Returns the folders that variables name, with their free space. Takes at most a few seconds.
+// Returns the folders that environment variables such as HOME and SCRATCH name, with their free
+// space. Takes at most a few seconds.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
 // Returns the folders to examine, each with its path and the variables that name it. If several

@@ -12,8 +12,8 @@ namespace toprun::cli {
 // Returns the file of --output. Unset: --output is missing or is "-", so stdout is used.
 std::optional<std::string> output_file(const options::Call& call);
 
-// Prints the content on stdout, or writes the file of --output and reports the file. Returns the
-// exit code.
+// Prints the content on stdout, or writes it to the file of --output and says so on stderr. Returns
+// the exit code.
 Result<int> put_out(const options::Call& call, std::string_view content);
 
 // Checks that --root, if given, contains a copy of a machine's /sys, /proc, /etc or /dev. In any

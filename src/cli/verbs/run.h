@@ -11,8 +11,8 @@ namespace toprun::cli {
 // `toprun [run]`: runs the launch and returns its exit code.
 int run(const std::vector<std::string>& argv, const Environment& environment);
 
-// Whether `words`, the command line, have a "--" between the script and its arguments. The split
-// has removed this "--". If there was one, the arguments are certainly the script's.
+// Whether `words`, the command line, have a "--" between the script and its arguments. split() has
+// removed this "--". If it was there, the words after it are certainly the script's arguments.
 bool is_behind_dashes(const options::Split& split, const std::vector<std::string>& words);
 
 // Whether the path is a file, a pipe or a device; false for a folder. run_options() and

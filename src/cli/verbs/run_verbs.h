@@ -7,7 +7,7 @@
 // returns the exit code.
 namespace toprun::cli {
 
-// `toprun bench COLLECTIVE`: a launch whose ranks run cli/benchmark/worker.h.
+// `toprun bench COLLECTIVE`: a launch whose ranks call run_worker() (cli/benchmark/worker.h).
 Result<int> run_bench(const options::Call& call);
 
 // `toprun doctor …`: reports faults of this machine that affect distributed jobs, as lines, JSON or
@@ -19,8 +19,8 @@ Result<int> run_doctor(const options::Call& call);
 Result<int> run_net_show(const options::Call& call);
 
 // `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several
-// nodes, with the reasons, as a table, JSON or lines for a shell (stdout). Reports contradictions
-// with the user's own variables (stderr).
+// nodes, with the reasons, as a table, JSON or lines for a shell (stdout). Reports on stderr which
+// of the user's own variables contradict these values.
 Result<int> run_net_env(const options::Call& call);
 
 // `toprun store`: serves a PyTorch TCPStore until SIGINT or SIGTERM, and exits with 0.
@@ -87,23 +87,24 @@ Result<int> run_setup(const options::Call& call);
 // (observe/report/convert.h) on stdout. Facts that the format cannot express are listed on stderr.
 Result<int> run_topo_convert(const options::Call& call);
 
-// `toprun topo draw …`: draws the domains, and the job's nodes as a ring in some order (stdout).
-// Missing facts are listed on stderr.
+// `toprun topo draw …`: draws the domains, and the job's nodes as a ring in the order of --order
+// (stdout). Unknown facts about the network are listed on stderr.
 Result<int> run_topo_draw(const options::Call& call);
 
 // `toprun topo order …`: prints the job's nodes with their ranks in topology order (stdout), in one
-// of the formats of observe/report/formats.h. Missing facts are listed on stderr. With the default
-// format, stderr also shows for each level how many pairs of neighbours in the ring are in
-// different domains.
+// of the formats of observe/report/formats.h. Unknown facts about the network are listed on stderr.
+// With the default format, stderr also shows for each level how many pairs of neighbours in the
+// ring are in different domains.
 Result<int> run_topo_order(const options::Call& call);
 
-// `toprun topo score …`: prints, for each possible order of the job's nodes, the time of
-// collectives, and per level how many neighbours in the ring are in different domains (stdout).
-// Missing facts are listed on stderr.
+// `toprun topo score …`: prints a table of the possible orders of the job's nodes (stdout). For
+// each order, it has the time of collectives, and per level how many neighbours in the ring are in
+// different domains. Unknown facts about the network are listed on stderr.
 Result<int> run_topo_score(const options::Call& call);
 
 // `toprun topo show …`: prints the network domains that contain the job's nodes, as an indented
-// tree or, with --json, as one JSON object (stdout). Missing facts are listed on stderr.
+// tree or, with --json, as one JSON object (stdout). Unknown facts about the network are listed on
+// stderr.
 Result<int> run_topo_show(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -43,8 +43,8 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
 // Whether `parent` has started another process with the same command line before this one. `parent`
 // is the program that started this process. srun and Open MPI's mpirun start the same command line
-// once per task. (Slurm does not tell a task about `srun --multi-prog`; srun then names the task
-// that ended with exit code 2.) Pure.
+// once per task. (With `srun --multi-prog`, tasks have different command lines, but a task cannot
+// find that out; srun then names the task that ended with exit code 2.) Pure.
 bool is_told_by_first(const Environment& environment, std::string_view parent);
 // Refuses a command line that is wrong by itself, whatever the host. Of several processes with the
 // same command line, only the first prints why. Returns the exit code.

@@ -57,9 +57,9 @@ class Network {
            has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // Counts these nodes in each domain of the level; 0 for a domain without uplink.
+  // Returns how many of `nodes` each domain of the level contains; 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
-  // Whether a domain of this level has an uplink and only a part of the nodes.
+  // Whether a domain of this level has an uplink and contains some of `nodes`, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
   // Returns the latency of a message between the two nodes that are furthest apart.
   double latency_us(std::span<const std::size_t> nodes) const;
@@ -90,8 +90,8 @@ class Loads {
 
   // Adds one flow between two different nodes.
   void add(std::size_t from, std::size_t to, double bytes);
-  // Adds a flow from each node to each other node. The function computes the sum of each domain, so
-  // its time does not grow with the number of flows.
+  // Adds a flow from each node to each other node. The function adds up whole domains instead of
+  // single flows, so its time does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
   // Returns the link with the longest time, among equals the outermost; nullopt if no link has

@@ -17,8 +17,8 @@ class Domains {
 
   // Returns the node's domain at a level as a number. Two nodes have the same number if and only if
   // they share the domain. A node with an unknown domain has a number of its own. A node without a
-  // domain at this level has the number of the domain around it. A ring edge between equal numbers
-  // leaves no domain.
+  // domain at this level has the number of the domain around it. So a ring edge between two nodes
+  // with equal numbers leaves no domain of this level.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }

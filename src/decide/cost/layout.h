@@ -54,9 +54,10 @@ struct Layout {
 };
 
 // Completes the user's sizes and order. Missing sizes are 1, except that dp takes the remaining
-// ranks and etp equals tp. Kinds that `order` lacks come last. Errors (usage), as in Megatron: the
-// product of the sizes is not the number of ranks; the order lacks a kind whose size is above 1;
-// expert layers would have other pipeline stages than the other layers.
+// ranks and etp equals tp. Kinds of parallelism that are missing in `order` are added at its end.
+// Errors (usage), as in Megatron: the product of the sizes is not the number of ranks; the order
+// lacks a kind whose size is above 1; expert layers would have other pipeline stages than the other
+// layers.
 Result<Layout> layout_of(const Parallel& parallel, int world);
 
 // The groups of one kind. Group g has the ranks bases[g] + offsets[i], ascending.

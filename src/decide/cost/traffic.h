@@ -39,23 +39,25 @@ Result<double> parse_model(std::string_view text);
 // Estimates the traffic from the model's size; values in `given` have priority. Rules of thumb:
 //   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
 //     h = 128·L, as in GPT-3's 96 layers of 12,288.
-//   - A step has 2²² tokens over all replicas, but each replica has at least one sequence of 4,096.
+//   - A step has 2²² tokens in all replicas together, but at least one sequence of 4,096 tokens in
+//     each replica.
 //   - Activations have 2 bytes. Gradients are reduced in 4 bytes, and parameters are gathered in 2,
 //     as in Megatron's distributed optimizer.
 // A replica has T tokens per step. A ring of n ranks sends (n−1)/n of the reduced or gathered
 // bytes. Traffic by kind:
 //   - tp: in each pass, forward and backward, a layer has two all-reduces of T/cp · h: one for the
 //     attention, one for the MLP. Sequence parallelism does not change the bytes.
-//   - cp: per layer, the keys and values of a rank's tokens go to all other ranks, once forward
-//     and, with their gradients, twice backward. Eight query heads share one key-value head.
+//   - cp: per layer, the keys and values of a rank's tokens go to all other ranks: once in the
+//     forward pass and, with their gradients, twice in the backward pass. Eight query heads share
+//     one key-value head.
 //   - pp: each stage sends T/(cp·tp) · h forward and the same backward.
 //   - dp: there are 6 bytes for each of the rank's N/(tp·pp) parameters.
 // A layer with experts has eight experts, and each token uses two (Mixtral's values). So N is 17/3
 // times the parameters of a dense model with the same L and h, and 16/17 of N are the experts'
 // parameters:
 //   - ep: per layer, two copies of T/(cp·tp) · h go out and back, forward and backward.
-//   - etp: the traffic is like the half of tp's that is for the MLP, but for two copies of each
-//     token.
+//   - etp: the traffic is the half of tp's traffic that belongs to the MLP, but for two copies of
+//     each token.
 //   - edp: the traffic is like dp's, for the rank's N·16/17/(etp·ep·pp) parameters.
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 
@@ -82,7 +84,7 @@ inline constexpr std::size_t max_pairs = 4'000'000;  // limit for the pairs of s
                                                      // data
 
 // Computes the traffic between slots; `slot_of[r]` is the slot of rank r, ascending. nullopt: more
-// pairs than max_pairs.
+// than max_pairs pairs of slots exchange data.
 std::optional<Graph> graph_of(const Layout& layout, const Traffic& traffic,
                               std::span<const Kind> kinds, std::span<const std::uint32_t> slot_of,
                               std::size_t slots);

@@ -21,7 +21,7 @@ struct Alarm {
 
 // Returns the alarm that has this key and value; nullopt: the key is not an alarm. "exception_dump"
 // has no prefix except the client's own "/". "remote_error:GROUP" has the prefix of its group, as
-// in "/default_pg/0//cuda//remote_error:0". The value is the rank as a 4-byte number.
+// in "/default_pg/0//cuda//remote_error:0". The value of such a key is the rank as a 4-byte number.
 std::optional<Alarm> alarm_in(std::string_view key, std::string_view value);
 
 std::string_view name_of(Alarm::Kind kind);  // the key's name

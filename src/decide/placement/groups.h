@@ -17,8 +17,8 @@ struct GroupScore {
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
   std::size_t nodes = 0;  // highest number of nodes that a group of this kind uses
-  // By level: how many groups use several domains. A node in an unknown domain counts as a domain
-  // of its own.
+  // By level: how many groups have ranks in several domains of the level. A node in an unknown
+  // domain counts as a domain of its own.
   std::vector<std::size_t> spanning;
   double cost = 0;  // total time of all links per step, in seconds (mapping.h)
 };
@@ -27,8 +27,8 @@ struct GroupScore {
 // data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// Explains why groups of a kind cannot all stay inside innermost domains. Returns one line for each
-// kind with such groups.
+// For each kind whose groups cannot all stay inside innermost domains, explains why. Returns one
+// line for each of these kinds.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -50,9 +50,9 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// Returns the table as text: a row for each order and kind, with a column for each level. The next
-// rows contain the total of each order. The last row contains the lowest total that any order can
-// have; if this total is unknown, the row contains the lower bound.
+// Returns the table as text: a row for each order and kind, with a column for each level. After
+// these rows, there is one row with the total for each order. The last row contains the lowest
+// total that any order can have; if this total is unknown, the row contains the lower bound.
 std::string groups_text(const GroupTable& table);
 
 // Returns the member "parallel" of a JSON object: {orders: [{name, cost, groups: [{kind, size,

@@ -43,9 +43,10 @@ struct Slots {
 
 // Returns the best of these candidates:
 //   - The plain order, which is the topology order.
-//   - Orders from the grid. Each dimension is split into prime factors. A loop per factor, nested
-//     in any sequence, lists the slots. The listed slots get the nodes in plain order or in the
-//     order of in_segments(), whose segment size is the product of the innermost factors.
+//   - Orders from the grid. Each dimension is split into prime factors. Nested loops, one for each
+//     factor, visit the slots; every nesting gives another sequence of slots. The slots in this
+//     sequence get the nodes in plain order, or in the order of in_segments() with the product of
+//     the innermost factors as the segment size.
 //   - The best of these orders, improved by exchanges of pairs of nodes.
 // If there are at most max_assignments different assignments (see exact_mapping.h), all are
 // compared and the result is exact. The result is also exact if its cost equals the bound. The

@@ -51,9 +51,11 @@ struct Placement {
   std::vector<std::string> spare;     // hosts that are not used, in the given order
   std::vector<std::string> warnings;
   std::vector<std::string> notes = {};  // from the map: the source of each of its facts
-  // For a job with a plan: the quality of the order; Mapping::nodes is empty here.
+  // For a job with a plan: the quality of the order. Mapping::nodes is empty, because `nodes` has
+  // the order.
   std::optional<Mapping> mapping = {};
-  // Filled only on request (explain.h): each function that makes a decision adds the reason.
+  // Filled only if the user asks for reasons (explain.h): each function that makes a decision adds
+  // its reason.
   std::vector<std::string> explanation = {};  // for the order as a whole
   std::vector<std::string> node_explanations =
       {};  // one text for each of `nodes`, "" if no text was requested; or empty
@@ -98,10 +100,10 @@ struct Constraints {
 // Segments may raise `ordered` above `minimum`. If a segment is not inside one innermost domain, a
 // warning names its nodes.
 //
-// If `plan` is set and `before`, the job's previous order, is empty, Order::topology is the best
-// order for the plan's traffic (map_slots()). A plan may also raise `ordered` above `minimum`.
-// Warnings name the groups that cannot stay inside a domain, and the reason. Errors: those of
-// prepare(), a segment together with a plan, fewer hosts than `nodes`.
+// If `plan` is set, Order::topology is the best order for the plan's traffic (map_slots()).
+// Exception: `before`, the job's previous order, is not empty. A plan may also raise `ordered`
+// above `minimum`. Warnings name the groups that cannot stay inside a domain, and the reason.
+// Errors: those of prepare(), a segment together with a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints = {});
 

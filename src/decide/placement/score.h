@@ -69,7 +69,8 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Te
 bool all_links_assumed(const cost::Links& links);
 
 // Returns two tables. The first table shows the crossings: a row per order, a column per level. The
-// second table shows the costs: a row per collective and order. Empty if all levels are unknown.
+// second table shows the costs: a row per collective and order. The text is empty if all levels are
+// unknown.
 std::string score_text(const Score& score);
 
 // Returns {"schema": "toprun.topo_score/1", source, levels, nodes, bytes, links: [{level, gbps or

@@ -14,7 +14,7 @@ namespace toprun::placement {
 // many whole segments as possible. The remaining nodes of a domain form segments with the remaining
 // nodes of other domains in the same outer domain, and so on outwards. So at every level, each
 // domain of n nodes contains ⌊n / size⌋ segments, the maximum. In return, up to `size` − 1 nodes of
-// a domain may be apart from the domain's other nodes in the order.
+// a domain may not be next to the domain's other nodes in the order.
 std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
                                      const cost::Domains& domains, std::size_t size);
 
@@ -23,17 +23,18 @@ std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
 std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order,
                                         const cost::Domains& domains, std::size_t size);
 
-// If the number of nodes times the number of spares is above max_spare_work, the choice is not
-// exact: whole outermost domains are left out first, beginning with the smallest.
+// If the number of nodes times the number of spare nodes is above max_spare_work, without_spares()
+// may not find the best choice: it first leaves out whole outermost domains, beginning with the
+// smallest.
 inline constexpr std::size_t max_spare_work = 20'000'000;
 
 // Selects `keep` nodes of `sorted`, if there are more. The result has the same order as `sorted`.
 // In `sorted`, the nodes of each domain are consecutive. The first aim is the maximum number of
 // whole segments of `segment` nodes inside innermost domains. The second aim is the minimum number
 // of outermost domains, then of domains at the next level, and so on. A node in an unknown domain
-// counts as a domain of its own, so such nodes are left out first. The choice is exact up to
-// max_spare_work. Among equal choices, the choice with the earlier nodes wins. The nodes in
-// `fixed`, at most `keep`, are always kept.
+// counts as a domain of its own, so such nodes are left out first. The choice is the best one,
+// unless max_spare_work is exceeded. Among equal choices, the choice with the earlier nodes wins.
+// The nodes in `fixed`, at most `keep`, are always kept.
 std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
                                         const cost::Domains& domains, std::size_t keep,
                                         std::size_t segment,

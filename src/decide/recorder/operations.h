@@ -15,8 +15,8 @@ namespace toprun::recorder {
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
-  // The name without the backend. Ranks may mix some variants of an operation; these variants have
-  // the name of the plainest one.
+  // The name without the backend. Variants that ranks may mix have the same name: for
+  // _all_gather_base and all_gather_into_tensor, the name is all_gather.
   std::string_view name;
   // The numbers of elements are compared, not the shapes: [3,4] fits [12].
   Alike sizes = Alike::nothing;
@@ -28,11 +28,12 @@ struct Operation {
                                // between ranks
 };
 
-// Looks up a recorded name: "nccl:all_reduce". For an unknown operation, only the name is compared.
+// Looks up a recorded name: "nccl:all_reduce". For an unknown operation, only the name is compared,
+// not sizes and types.
 Operation operation_of(std::string_view recorded);
 
-// Whether this call ends a group of calls that NCCL starts together. The calls in the group have no
-// state of their own.
+// Whether this call ends a group of calls that NCCL starts together. PyTorch records the state of
+// such a group only in this last call.
 bool ends_coalescing(std::string_view recorded);
 
 // Creates a finding about a group. The caller fills in the rest of the finding.
@@ -45,8 +46,8 @@ std::optional<Finding> mismatch(const GroupSummary& group);
 // longer have the call.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
-// Returns a text if the total sent in an exchange differs from the total received; else "". All
-// ranks must have called the exchange.
+// Describes how the total sent in an exchange differs from the total received; "" if they are
+// equal. All ranks must have called the exchange.
 std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

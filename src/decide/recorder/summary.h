@@ -13,8 +13,8 @@
 
 namespace toprun::recorder {
 
-// Ranks at equal distances, such as 0, 8 and 16; a compact form for messages. A process group in a
-// mesh consists of only a few such runs, whatever its size.
+// Ranks at equal distances, such as 0, 8 and 16, in a compact form for messages. A process group in
+// a mesh consists of only a few such runs, whatever its size.
 struct Run {
   int first = 0;
   int count = 1;
@@ -98,8 +98,9 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-// Limits for a summary that a node sends. For each group, a summary contains the calls from shortly
-// before the oldest call that has not ended. All earlier calls were the same on all ranks.
+// Limits for a summary that a node sends. For each group, a summary begins shortly before the
+// oldest call that has not ended; earlier calls are left out. The calls that are left out were the
+// same on all ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group

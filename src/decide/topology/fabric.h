@@ -49,22 +49,23 @@ struct Fabric {
 //
 // At the leaf level, a domain is a group of leaves, because a host's rails end on several leaves.
 // Two leaves are in one group if at least half of the hosts of the smaller leaf are on both.
-// Exception: the two leaves stay apart if, on the same rail, each has at least as many other hosts
-// as the leaves have hosts in common (for example, if only a management host is on both). A leaf
-// stays alone if two leaves that it would join carry the same rail for separate sets of hosts. An
-// example is a leaf for storage that serves several racks. If a host's rails end in several groups,
-// the host belongs to the group that has most of these rails.
+// Exception: the two leaves stay in separate groups if both carry a rail for which each has at
+// least as many other hosts as the leaves have in common (for example, if only a management host is
+// on both). A leaf also joins no group if two leaves near it carry the same rail for separate sets
+// of hosts. An example is a leaf for storage that serves several racks. If a host's rails end in
+// several groups, the host belongs to the group that has most of these rails.
 //
 // Above the leaves, level n joins all switches that are connected through switches at distance n or
 // less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two
 // upper levels: the groups and the whole fabric.
 //
-// `domain_gbps` contains the total bandwidth of each domain's cables to the outside, if each cable
-// is listed once. `links` contains the minimum of these bandwidths for each level.
+// `domain_gbps` contains, for each domain, the total bandwidth of its cables to the outside, if the
+// input lists each cable once. `links` contains the minimum of these bandwidths for each level.
 //
 // Two adapters with the same name on one host mean that several machines have this host name. Such
-// a host is left out, with a warning. If no cable connects two parts of the fabric, they become
-// separate domains at the top, with a warning. Errors: no host at all; more levels than max_levels.
+// a host is left out, with a warning. If no cable connects two parts of the fabric, these parts
+// become separate domains at the top, with a warning. Errors: no host at all; more levels than
+// max_levels.
 Result<Fabric> map_of_fabric(const std::string& source, const std::vector<FabricSwitch>& switches,
                              const std::vector<FabricPort>& ports);
 

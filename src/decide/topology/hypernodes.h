@@ -9,18 +9,18 @@
 namespace toprun::topology {
 
 inline constexpr std::size_t max_hypernodes = 100'000;
-// The limit for comparisons of selectors with names and labels. Each selector is compared with all
-// names.
+// The maximum number of comparisons between the HyperNodes' selectors and the names and labels of
+// nodes. Each selector is compared with all names.
 inline constexpr std::size_t max_comparisons = 10'000'000;
 
 // Reads Volcano's HyperNodes (topology.volcano.sh/v1alpha1). Each HyperNode is a performance
 // domain. Its level is spec.tier, where 1 is the innermost. Its spec.members lists nodes or lower
 // HyperNodes by name (exactMatch), by a regular expression (regexMatch) or, for nodes, by labels
 // (labelMatch.matchLabels). The tiers in use become the levels: leaf, spine, … or the name in
-// spec.tierName. Regular expressions and labels select from `nodes`; regular expressions also
-// select from the names of the members' nodes. There is a warning if a HyperNode selects by labels
-// and `nodes` is empty. The map contains the members; without members, the map contains all nodes.
-// Errors (file:line:column): a HyperNode without a name or tier, defined twice, inside two
+// spec.tierName. A regular expression is compared with the names of `nodes` and of the members'
+// nodes, a label selector with the labels of `nodes`. If a HyperNode selects by labels and `nodes`
+// is empty, there is a warning. The map contains the members; without members, the map contains all
+// nodes. Errors (file:line:column): a HyperNode without a name or tier, defined twice, inside two
 // HyperNodes of one tier or inside itself; a node inside two HyperNodes of one tier; an invalid
 // regular expression; more than max_comparisons.
 Result<Map> map_of_hypernodes(const std::vector<const DataNode*>& objects,

@@ -29,10 +29,10 @@ struct LabelledNode {
 // discovery, EKS, GKE, OKE and CoreWeave; docs/guides/topology.md lists them.
 bool is_place_label(std::string_view label);
 
-// Builds the levels from the nodes' labels. Each kind of label forms one chain of levels; the
-// chains are nested (nest.h). A chain that contradicts an earlier chain is left out with a warning.
-// `site`: the site's own labels, outermost first; if there are any, only these become levels.
-// Error: a node is listed twice.
+// Builds the levels from the nodes' labels. Each kind of label, such as NVIDIA's or EKS's labels,
+// forms one chain of levels; the chains are nested (nest.h). A chain that contradicts an earlier
+// chain is left out with a warning. `site`: the site's own labels, outermost first; if there are
+// any, only these become levels. Error: a node is listed twice.
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site = {});
 

@@ -9,11 +9,11 @@
 
 namespace toprun::topology {
 
-// The result of match_hosts(). For each requested name, it finds the known name of the same host. A
-// known name equal to the requested name has priority. Otherwise two names match if they differ
-// only in the case of letters, or if one is the first label of the other ("n0" and
-// "N0.cluster.internal"). For each of the two names, the other name has to be the only match. A
-// requested name with several such matches is `ambiguous`.
+// The result of match_hosts(). For each requested name, `known` has the index of the known name of
+// the same host. A known name equal to the requested name has priority. Otherwise two names match
+// if they differ only in the case of letters, or if one is the first label of the other ("n0" and
+// "N0.cluster.internal"). Such a match counts only if it is the only match of the requested name
+// and of the known name. A requested name with several such matches is `ambiguous`.
 struct Match {
   std::vector<std::optional<std::size_t>> known;  // per requested name: index of the known name
   std::vector<std::string> ambiguous;  // requested names that have several possible matches

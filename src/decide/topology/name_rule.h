@@ -14,9 +14,9 @@ inline constexpr std::uint32_t max_rule_steps = 100'000;  // per name
 // Derives places from the site's node names with a regular expression (pcre2syntax(3)). The
 // expression's named groups are the levels, outermost first: from p1r07n3,
 // "(?<pod>p\d+)r(?<rack>\d+)" derives pod p1 and rack 07. A regex group with the name host or node
-// is not a level. If a name does not match, the place of this host is unknown. If a group is not
-// part of the match, the group's level is unknown. Errors: an invalid expression; no named group
-// for a level; no match for any name; too many steps for a name.
+// is not a level. If a name does not match, the place of this host is unknown. If a regex group did
+// not take part in the match, its level is unknown. Errors: an invalid expression; no named group
+// for a level; no match for any name; matching a name takes too many steps.
 Result<Map> map_of_names(std::string_view rule, const std::vector<Member>& members);
 
 // Reads the source `--topology name:REGEX`.

@@ -5,8 +5,8 @@
 namespace toprun::topology {
 
 // Whether a domain's name means that there is no domain, or that the domain is unknown. All sources
-// share one list, because tools convert between the formats: labels to JSON, JSON to a
-// topology.conf. Case is ignored, as is a pair of brackets around the word. Placeholders are:
+// use the same list of such names, because tools convert between the formats: labels to JSON, JSON
+// to a topology.conf. Case is ignored, as is a pair of brackets around the word. Placeholders are:
 //   "", "-": empty fields
 //   none, null, nil, no value, nothing: from JSON, Python, Go templates and kubectl
 //   unknown, undefined, unset: from sites' scripts

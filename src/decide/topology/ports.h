@@ -53,8 +53,8 @@ std::vector<HostPorts> ports_of(std::span<const Member> members);
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
-// Returns a map with unknown places for all members, with the reason as a warning. This map is used
-// if `file` lists only ports, and no port belongs to a member.
+// Returns a map with unknown places for all members, with the reason as a warning. The caller uses
+// this map if the file lists only ports, and no port belongs to a member.
 Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
 
 // Whether the nodes in a topology.conf are ports.

@@ -15,10 +15,10 @@ std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
 //   - A warning names a host that has another adapter on a leaf than the other hosts of its group.
-//     Equal local ranks would use different rails.
+//     On such a host, equal local ranks would use other rails.
 //   - A note names hosts with fewer active rails than most hosts of their group.
-//   - links["host"] is the total bandwidth of one host's rails. If hosts differ, it is the value of
-//     most hosts of the job.
+//   - links["host"] is the total bandwidth of one host's rails. If hosts differ, this is the value
+//     of most hosts of the job.
 // `in_job`: which hosts of the map belong to the job; warnings and notes name only these hosts.
 void add_rail_facts(Fabric& fabric, const std::vector<bool>& in_job);
 

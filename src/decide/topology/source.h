@@ -39,8 +39,9 @@ struct Member {
   SharedOptional<std::string> ports{};   // its InfiniBand ports (ports.h); unset: not read
 };
 
-// The time limit for queries by --topology auto. During the join, each node collects its own data.
-// After the join, the root's node runs further programs, all at the same time.
+// The time limit for each of the two steps of --topology auto. First step: during the join, each
+// node collects its own data. Second step: after the join, the root's node runs further programs,
+// all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
 // The time limit for a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};
@@ -87,13 +88,14 @@ bool names_source(std::string_view topology);
 
 // Finds the members' places, under the members' names. Each value of --topology, such as slurm or
 // k8s, stands for one or more sources, which are queried one after the other until every member's
-// place is known. `auto` uses all plausible values. If slow sources are still needed, the slow
-// sources of all values start together. The results of all values become one tree (nest.h). The
-// NVLink domains that the nodes reported are added to every result. If two results contradict each
-// other, the one that comes first in the table of sources wins, with a warning. Map::notes names
-// the source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a
-// requested file or source cannot be read or parsed (file:line:column); two pieces of evidence
-// contradict each other (the message names both). With `auto`, unreadable evidence is a warning.
+// place is known. `auto` uses all plausible values. If slow sources are needed, those of all values
+// of --topology start together. The results of all values become one tree (nest.h). The NVLink
+// domains that the nodes reported are added to every result. If two results contradict each other,
+// the result whose source comes first in the table of sources (sources.cc) wins, with a warning.
+// Map::notes names the source of each fact. Empty Map::source: nothing is known (with `auto` only).
+// Errors: a requested file or source cannot be read or parsed (file:line:column); two pieces of
+// evidence contradict each other (the message names both). With `auto`, unreadable evidence is a
+// warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

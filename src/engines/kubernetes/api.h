@@ -27,8 +27,8 @@ inline constexpr Resource events_resource{"events", "v1"};
 inline constexpr Resource claims_resource{"persistentvolumeclaims", "v1"};
 inline constexpr Resource queues_resource{"localqueues.kueue.x-k8s.io", "v1beta1 v1beta2"};
 
-// The limit for the number of objects in one answer. A pod takes 5 KB; with a long command line it
-// takes some hundred KB.
+// The limit for the number of objects in one answer. In an answer, a pod takes 5 KB, or some
+// hundred KB if its command line is long.
 inline constexpr std::size_t page_size = 500;
 
 struct Answer {
@@ -51,7 +51,7 @@ using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 // Reads objects as the API server sends them, with `kubectl get --raw`. With -o json, kubectl
 // itself parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s).
 // A query for one object blocks for at most `limit`, a query for a list for at most `limit` per
-// page. Thread-safe. Error: there is no answer, or no Answer::Kind fits it.
+// page. Thread-safe. Error: there is no answer, or the answer is of no Answer::Kind.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);
@@ -83,7 +83,7 @@ class Api {
   mutable std::string space_;
 };
 
-// Escapes all but the unreserved characters (RFC 3986) of a query's value. Pure function.
+// Escapes a value for a query: all characters but the unreserved ones (RFC 3986). Pure function.
 std::string escaped(std::string_view value);
 
 // Whether kubectl's message says that a kind or an object does not exist. Pure function.

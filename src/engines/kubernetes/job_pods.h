@@ -62,7 +62,7 @@ std::vector<PodFacts> pods_in(const nlohmann::json& list, std::string_view label
 void add_pods(Job& job, std::span<const PodFacts> pods);
 
 // Returns a job's pods by their number in the job. If several pods have the same number, the
-// running pod is chosen: perhaps a new pod has replaced an ended pod. Pure function.
+// running pod is chosen, because it may be the replacement of an ended pod. Pure function.
 std::vector<JobPod> pods_by_number(std::span<const PodFacts> pods);
 
 }  // namespace toprun::engines::kubernetes

@@ -21,8 +21,8 @@ enum class PodChanges {
 };
 
 // Returns the job as one object for `kubectl create -f -`. Pure function. toprun in the pods
-// restarts ranks itself, so the operator must not count the same failure again. If restarts are
-// allowed, the cluster creates a lost pod again. In a TrainJob the runtime decides whether pods
+// restarts failed ranks itself, so the operator must not count the same failures again. If restarts
+// are allowed, the cluster creates a lost pod again. In a TrainJob the runtime decides whether pods
 // restart, and the TrainJob cannot change that.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
 //   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0, 2.1 and 2.2: its CRDs
@@ -52,8 +52,8 @@ struct Owner {
 Result<Owner> parse_owner(std::string_view text);
 
 // Returns the Secret `Workload::own_secret` with these values, by variable name. Kubernetes deletes
-// the Secret together with its owner. A Secret without an owner is only for a trial. Values may
-// contain any bytes. Pure function.
+// the Secret together with its owner. `owner` is null only for a trial submission, which creates
+// nothing. Values may contain any bytes. Pure function.
 nlohmann::ordered_json secret_object(const Workload& job,
                                      const std::map<std::string, std::string>& values,
                                      const Owner* owner);

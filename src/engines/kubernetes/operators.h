@@ -31,9 +31,9 @@ std::vector<Operator> installed(std::string_view api_resources);
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit);
 
-// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A longer
-// command continues in `args`, which has the same limit. If a command is too long for both, it must
-// be packed first (node/plan/packed_words.h).
+// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. If a command
+// has more words, the others are in `args`, which has the same limit. If a command is too long for
+// both fields, it must be packed first (node/plan/packed_words.h).
 inline constexpr std::size_t most_command_words = 128;
 inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;

@@ -30,7 +30,7 @@ class LoginEngine final : public Engine {
 };
 
 // What an agent must know about its launch, such as the index of its own node. The launcher sends
-// it to the agent as variables, from which detect() reads it.
+// these facts to the agent in variables, from which detect() reads them.
 struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;
@@ -74,7 +74,7 @@ std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 // The line that the agent prints on stderr once it can join.
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
-// The agent's last line if it continues without its login. The login then exits with 0.
+// The agent's last line if it continues without its login. In this case, the login exits with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
 // Returns the agent's last line. The line has the agent's exit code, which ssh or kubectl may not
 // return.
@@ -101,8 +101,8 @@ inline constexpr const char* ssh_program_variable = "TOPRUN_SSH";
 
 inline constexpr int ssh_connect_limit_s = 8;  // toprun must report a dead host within 10 s
 
-// Returns the command `ssh … -- LOGIN LINE`. The command never asks a question, and the user's ssh
-// configuration decides on host keys.
+// Returns the command `ssh … -- LOGIN LINE`. The command never prompts for a password or a host
+// key; the user's ssh configuration decides which host keys are accepted.
 std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
                                      const std::string& line);
 

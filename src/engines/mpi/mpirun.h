@@ -52,15 +52,16 @@ bool tags_output(const MpirunCommand& command);
 // stderr. nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
-// Whether this trouble comes before mpirun starts a rank. `said` must be mpirun's own text: ranks
-// may print the same words. False if toprun does not know the message.
+// Whether the error in `said` occurs before mpirun starts a rank. `said` must be mpirun's own text:
+// ranks may print the same words. False if toprun does not know mpirun's error message.
 bool no_rank_began(std::string_view said);
 
 // Whether mpirun reported that one of its processes ended with a code other than 0. In this case,
 // mpirun ends the other processes and itself, but waits for a lost host until TCP times out.
 bool mpirun_is_ending(std::string_view said);
 
-// Returns the rank that first ended with a code other than 0. Open MPI 4 sometimes names this rank.
+// Returns the rank that first ended with a code other than 0. Unset if mpirun does not name the
+// rank: only Open MPI 4 does, and not always.
 std::optional<int> first_to_fail(std::string_view said);
 
 // A rank that a signal killed, and whose death ended the run.

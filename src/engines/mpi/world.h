@@ -37,8 +37,8 @@ struct MpiWorld {
 };
 
 // Reads the variables that an mpirun sets. nullopt: no mpirun started this process. Processes of a
-// Slurm step belong to Slurm, regardless of PMI variables. Error: two launchers contradict each
-// other.
+// Slurm step belong to Slurm, regardless of PMI variables. Error: the variables of two launchers
+// contradict each other.
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
 // Returns the host names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI

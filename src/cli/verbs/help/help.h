@@ -52,7 +52,7 @@ struct Library {
   std::string home;          // the library's home page
   std::string distribution;  // the source of the library's package: "debian"; empty: no package is
                              // known
-  // the source package; package_version is the version with the distribution's patches
+  // the source package; `package_version`: its version, including the distribution's patches
   std::string package = {};
   std::string package_version = {};
 };

@@ -45,14 +45,16 @@ struct RootLook {
 // Finds out whether the root agent that a --report file names still runs on its host. For mpirun,
 // checks mpirun's toprun. Uses ssh if the host is another host. Blocks for at most some seconds.
 RootLook look_at_root(const std::string& path, const Environment& environment);
-// Returns the error if the user named only an array, and several of its tasks run, or ran (`verb`).
+// Returns the error if the user named only an array, and several of its tasks run (`verb`: "run" or
+// "ran").
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks,
                                      std::string_view verb = "run");
-// The maximum number of the command's error lines that are shown.
+// If command_beside_root()'s command fails, at most this number of its error lines is shown.
 inline constexpr std::size_t most_complaints = 2;
 // Returns the command that runs toprun with `words` and the job's name on the root agent's host.
 // The command uses the engine's own mechanism, or ssh if the user named the job by the file of
-// --report. The words must not need quoting. Error: an array with several running tasks.
+// --report. A shell must read `words` unchanged without quotes. Error: the job is an array with
+// several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

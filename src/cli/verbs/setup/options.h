@@ -21,7 +21,7 @@ struct SetupOptions {
   plan::Activation activation;   // modules and variables
   std::optional<bool> is_local;  // unset: depends on the available engine
   bool force = false;            // an existing build by toprun setup may be replaced
-  // What the user wants to have built, in the form of contents_asked(). `asked` is set after the
+  // What the user wants to have built: the result of contents_asked(). `asked` is set after the
   // requirement files are read.
   std::vector<std::string> asked = {};
 };

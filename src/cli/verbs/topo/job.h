@@ -21,7 +21,7 @@ struct PlacedJob {
 };
 
 // Finds the hosts: from --hosts, else from the Slurm step or allocation, else all hosts in the
-// topology. Outside of a job, `auto` queries this machine's Slurm.
+// topology. Outside of a job, --topology auto queries Slurm on this machine.
 Result<PlacedJob> find_job(const options::Call& call);
 
 // The hosts in a value of --order.

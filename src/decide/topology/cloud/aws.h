@@ -23,10 +23,10 @@ inline constexpr std::chrono::seconds aws_timeout{5};
 //                   "CapacityBlockId": null, "AvailabilityZone": "us-west-2b", "ZoneId":
 //                   "usw2-az2"}]}
 // NetworkNodes lists the outermost switch first. The number of network nodes depends on the
-// instance type (3 or 4, fewer in reservations). If an instance has fewer of them than others, its
-// outermost switch levels are unknown. The levels are "zone", the network nodes as switches, and
-// "nvlink" for CapacityBlockId, which identifies the UltraServer (null or "null" if there is none).
-// The levels zone and nvlink exist only if the file has values for them.
+// instance type (3 or 4, fewer in reservations). If an instance has fewer network nodes than
+// others, its outermost switch levels are unknown. The levels are "zone", the network nodes as
+// switches, and "nvlink" for CapacityBlockId, which identifies the UltraServer (null or "null" if
+// there is none). The levels zone and nvlink exist only if the file has values for them.
 //
 // Warnings: unknown keys; a NextToken, because it shows that instances are missing. Errors: invalid
 // JSON (file:line:column), a value of a wrong type (file and key, as in Instances[3].NetworkNodes),

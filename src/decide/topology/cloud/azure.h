@@ -10,26 +10,25 @@
 
 namespace toprun::topology {
 
-// Azure gives a machine no information about its network. But the InfiniBand network has a SHARP
-// aggregation manager, which knows its topology. NVIDIA's program sharp_cmd can query this manager
-// from any machine.
+// Azure gives a machine no information about its network. But its InfiniBand network has a SHARP
+// aggregation manager, which knows the network's topology. NVIDIA's program sharp_cmd can query
+// this manager from any machine.
 
 // Finds sharp_cmd in PATH, else in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt. The
-// drivers and HPC-X install it there; of several versions of HPC-X, the newest is used. `root`: the
-// folder that contains opt.
+// drivers and HPC-X install it below /opt; of several versions of HPC-X, the newest is used.
+// `root`: the folder that contains opt.
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");
 
 // Returns sharp_cmd's command line. `device` ("mlx5_ib0:1") is the port for the connection to the
-// manager. The first file contains the requested ports (one GUID per line). The program sharp_cmd
-// writes its answer into the second file (ports.h).
+// manager. The file `guids_file` contains the requested ports (one GUID per line). The program
+// sharp_cmd writes its answer into `topology_file` (ports.h).
 std::vector<std::string> sharp_command(const std::string& program, const std::string& device,
                                        const std::string& guids_file,
                                        const std::string& topology_file);
 
-// Finds the members' places by the ports that they reported. Blocks at most for the request's
-// budget. Errors: no member reported a port, no sharp_cmd, an error of sharp_cmd, an invalid output
-// file.
+// Finds the members' places by the ports that they reported. Blocks for at most request.budget.
+// Errors: no member reported a port, no sharp_cmd, an error of sharp_cmd, an invalid output file.
 Result<std::optional<Map>> read_azure(const Request& request);
 
 }  // namespace toprun::topology

@@ -38,7 +38,7 @@ struct Question {
 boost::asio::awaitable<Result<std::optional<std::string>>> ask(
     boost::asio::ip::tcp::endpoint server, Question question, SteadyTime deadline);
 
-// The size limit of one answer when it is sent to the root.
+// The size limit of a cloud's answer about one node, which the node sends to the root agent.
 inline constexpr std::size_t max_evidence_bytes = 4u << 10;
 
 // Clouds that give a machine information about its own place.
@@ -79,7 +79,7 @@ bool is_domain_name(std::string_view text);
 // The answers of the members that queried this cloud, in natural order of the members' names.
 struct CloudAnswers {
   std::vector<const Member*> answered;
-  // The failures of the other members, one line per reason, with the members' names.
+  // One line for each reason why members got no answer, with the names of these members.
   std::vector<std::string> failures;
 };
 // Collects the members' answers. `attribute` is the name of the queried attribute. If no member has

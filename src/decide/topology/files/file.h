@@ -24,7 +24,7 @@ namespace toprun::topology {
 //   lines          "HOST /cluster/rack/HOST" (lines_file.h)
 enum class FileFormat { slurm_conf, azslurm, ibnetdiscover, aws, json, yaml, toml, lines };
 
-// The search for the first line of a known format ends at this offset.
+// recognise() searches for a line in a known format only up to this offset.
 inline constexpr std::size_t max_preamble_bytes = 64u << 10;
 
 struct Recognised {

@@ -21,9 +21,10 @@ bool is_kubernetes(const DataNode& root);
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 
-// Requests the nodes' labels from the cluster within the request's budget. Uses kubectl, as the
-// user or as the pod's service account. In a pod without kubectl, sends its own request with the
-// token of the pod's service account (api_server.h). nullopt: no member is a node of the cluster.
+// Requests the nodes' labels from the cluster, and waits for at most request.budget. Uses kubectl,
+// as the user or as the pod's service account. In a pod without kubectl, sends its own request with
+// the token of the pod's service account (api_server.h). nullopt: no member is a node of the
+// cluster.
 Result<std::optional<Map>> read_cluster(const Request& request);
 
 // Whether this process is in a pod with access to the cluster. If so, `auto` queries the cluster.

@@ -25,8 +25,8 @@ bool is_task_label(std::string_view word);
 // An empty component, as in "/c//0", is an unknown level. If the place is "-", "unknown" or
 // missing, all its levels are unknown. All paths have the same number of levels: two levels are
 // "cluster", "rack", three are "cluster", "block", "rack". Errors (file:line:column): any other
-// line; a path whose length differs from the first path; a duplicate host, except in two tables
-// with the same place for it.
+// line; a path whose length differs from the first path; a duplicate host (allowed: the same host
+// with the same place in two tables).
 Result<Map> parse_lines_file(std::string_view text, const std::string& file);
 
 }  // namespace toprun::topology

@@ -19,7 +19,7 @@ namespace toprun::topology {
 // The columns are type, LID, port and GUID, width and speed, the same for the other end, and both
 // descriptions. A switch has one GUID, an adapter one per port. Each cable is listed at both ends;
 // a port without a cable has no other end. Other lines are skipped. Error (file:line): a line that
-// begins like these lines, but has another form.
+// begins like the lines above, but continues in another form.
 Result<IbRecords> parse_ports_report(std::string_view text, const std::string& file);
 
 // Whether the line has the form that parse_ports_report() parses.

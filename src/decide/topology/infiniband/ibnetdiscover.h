@@ -19,12 +19,12 @@ namespace toprun::topology {
 //   [1](e09d7303007a4bd8)  "S-2c5eab0300b87b40"[1]   # lid 647 lmc 0 "MF0;leaf-04:…" lid 73 4xNDR
 // Each cable is listed at both ends; one entry is enough. An adapter's node description is "HOST
 // DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Adapters with any other description
-// (from hosts that never set a description) belong to an unknown host; a warning contains their
-// number. `file` is the text's name in evidence and errors (file:line:column). Other lines, as in a
-// terminal log, are skipped with a warning if most lines belong to the dump. The ports report of -p
-// is also accepted (ib_ports_report.h). `members`: see fabric_of_records(). Errors: a malformed
-// port line, two records with different descriptions for one node, two ends that contradict each
-// other, no host on any switch.
+// (from hosts that never set a description) belong to an unknown host; a warning says how many
+// these are. `file` is the text's name in evidence and errors (file:line:column). Other lines, as
+// in a terminal log, are skipped with a warning if most lines are from ibnetdiscover. The ports
+// report of -p is also accepted (ib_ports_report.h). `members`: see fabric_of_records(). Errors: a
+// malformed port line, two records with different descriptions for one node, a cable whose two ends
+// contradict each other, no switch with a host.
 Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,
                                    std::span<const Member> members = {});
 

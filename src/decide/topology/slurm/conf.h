@@ -55,8 +55,8 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request);
 // blocks ("No topology information available", a flat network) results in a map without hosts.
 Result<Map> parse_scontrol_topology(std::string_view text);
 
-// Runs `scontrol show topology`; nullopt if Slurm has no topology. Blocks at most for the request's
-// budget.
+// Runs `scontrol show topology`; nullopt if Slurm has no topology. Blocks for at most
+// request.budget.
 Result<std::optional<Map>> read_scontrol_topology(const Request& request);
 
 }  // namespace toprun::topology
