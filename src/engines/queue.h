@@ -249,21 +249,21 @@ class Queue {
   virtual std::string state_words(std::string_view state_word) const = 0;
   // Returns how long the engine itself, without an archive, remembers a job after its end.
   virtual std::chrono::seconds memory() const = 0;
-  // Returns why find() may not find this job even if the job existed.
+  // Returns why find() did not find this job, for example because the engine has forgotten it.
   virtual std::string forgets(const JobId& id) const = 0;
-  // Returns the command that prints the output of a job, or of one of its printers, if the engine
-  // itself stores the output. nullopt: the output is in files.
+  // Returns the command that prints the output of a job, if the engine itself stores the output;
+  // with `only`, the output of one pod's container. nullopt: the output is in files.
   virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                               const Printer* only) const = 0;
   // Returns the job's pods by their number in the job. Error: the job has no pods.
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
-  // Returns the command prefix that executes a command in this pod. The executed command gets this
-  // process's standard input or terminal.
+  // Returns the words that, put before a command, execute this command in the pod. The command in
+  // the pod gets this process's standard input, or its terminal (Terminal::yes).
   virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
     return {};
   }
-  // Returns a command that runs toprun on the root agent's node or in its pod. With the arguments
-  // `words`, this toprun queries the running job. `self`: this program's path.
+  // Returns a command that runs toprun on the root agent's node or in its pod. `words` are the
+  // arguments of this toprun, which queries the running job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // Expands the engine's patterns (%j, %N …) in a file name for the job's batch script.
@@ -274,7 +274,8 @@ class Queue {
 // Kubernetes whose programs are in PATH. Error: there is no engine; the message lists the programs
 // that were not found.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
-// Like find_queue(), for a job: a job with a name belongs to Run:AI or Kubernetes.
+// Like find_queue(), but for the job with this id. If the id is a name, the job belongs to Run:AI
+// or Kubernetes.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
 
 // Exit codes that report what an engine did with a job. Another such exit code is exit_preempted in
@@ -284,9 +285,9 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
 // the engine refused it. The value is EX_UNAVAILABLE in sysexits.h: something that the job needs is
 // missing.
 inline constexpr int exit_not_started = 69;
-// The job reached its time limit. The code is that of timeout(1).
+// The job reached its time limit. timeout(1) has the same exit code.
 inline constexpr int exit_time_limit = 124;
-// The job was cancelled. The code is that of a program that SIGTERM ends.
+// The job was cancelled. A program that SIGTERM ends has the same exit code.
 inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::engines

@@ -34,10 +34,10 @@ struct Client {
   bool has(std::string_view flag) const;
 };
 
-// Returns, as advice in an error, how this runai passes a secret to a job without showing it.
+// Returns advice for an error message: how runai passes a secret without showing it.
 std::string instead_of_a_secret(const Client& client, std::string_view name);
 
-// Returns the v2 command that prints the flags for a submission.
+// Returns v2's command that prints the help for a submission, which lists the flags.
 Words help_command();
 
 // Returns the command that submits this job of pods; pure function. One pod is the master, and the

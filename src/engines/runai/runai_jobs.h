@@ -11,8 +11,8 @@
 
 namespace toprun::engines::runai {
 
-// Where a column begins and ends in a table that runai v1 prints with Go's text/tabwriter. A column
-// begins at a name in the header that comes after two blanks.
+// Where a column begins and ends in a table that runai v1 prints with Go's text/tabwriter. At least
+// two blanks separate the names in the header; a column begins where its name begins.
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -22,8 +22,8 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 // Returns the line's text in the column; "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// Returns the error for unexpected output. `requested`: what was expected, such as "a table". The
-// error quotes the output's beginning.
+// Returns the error for output of runai that has an unexpected form. `requested`: what was
+// expected, such as "a table". The error quotes the output's beginning.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 
@@ -49,14 +49,14 @@ std::string last_warning(std::string_view description);
 // "status", v2 does not.
 Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
-// Returns an explanation of a job's state; empty: the word needs no explanation.
+// Returns an explanation of a job's state; empty: `state_word` explains itself.
 std::string_view state_words(std::string_view state_word);
 
 // Parsers for runai's output about nodes and projects; pure functions. Values that are missing or
 // of another type stay unset. Error: the text has another form; the message shows its beginning.
 
-// Parses the list of nodes. v1's `list nodes` prints groups of columns between │. The first group
-// begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,
+// Parses the list of nodes. v1's `list nodes` prints groups of columns, with │ between the groups.
+// The first group begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,
 // cmd/node/list_node.go, pkg/types/node.go). v2's `node list --json` prints nodes as in the API
 // (api-docs.run.ai, Nodes: name, nodePool, status, gpuInfo). v2 does not report which GPUs are in
 // use.

@@ -18,7 +18,7 @@ namespace runai {
 Result<Client> find_client(const Environment& environment, std::chrono::milliseconds limit);
 
 // Reads from runai's help which flags it has. The flags of v1 are known without runai's help.
-// Without an answer, the flags of the newest version are assumed.
+// If runai's help cannot be read, the flags of the newest version are assumed.
 void ask_flags(Client& client, const Environment& environment, std::chrono::milliseconds limit);
 
 // Submits the job with runai. Blocks for at most `limit`. Error: no runai, no answer, or runai's

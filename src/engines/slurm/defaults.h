@@ -20,8 +20,8 @@ inline constexpr std::string_view switches_wait = "5:00";
 
 // Adds options that the user left out and that fit the cluster, each with its reason. Adds useful
 // hints to `notes`, one line each. Pure function. Error (exit 2): a request that the cluster cannot
-// fulfil or would ignore. If a fact is unknown, no option is added for it and no request is
-// refused.
+// fulfil or would ignore. A fact about the cluster that is unknown adds no option and refuses no
+// request.
 Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
                           std::vector<std::string>& notes);
 

@@ -19,8 +19,8 @@ struct JobOption {
 
 // A job to submit, or an allocation to request.
 struct JobRequest {
-  // Each name appears once, in the order in which the options are written. The words of --slurm-arg
-  // come after these options, unchanged.
+  // The options in the order in which they are written; each name appears once. The words of
+  // --slurm-arg come after these options, unchanged.
   std::vector<JobOption> options;
   std::vector<std::string> raw_options;
 

@@ -16,8 +16,8 @@ inline constexpr std::size_t max_file_name_bytes = 4'096;  // longer names are c
 // %A is the id of the array job, %a the task's number, %b this number modulo 10, %J and %j the
 // job's id, %N the first node, %n and %t 0, %r the number of restarts, %s "batch", %u the user, %x
 // the job's name, and %% a percent sign. A number after the % ("%10j") is the width for padding
-// with zeros. A backslash in the pattern disables all expansions. Other text is unchanged. If the
-// job stands for several waiting tasks, %a and %b are "*".
+// with zeros. A backslash in the pattern disables all expansions. Other text is unchanged. If `job`
+// represents several waiting tasks of an array, %a and %b are "*".
 std::string expand(std::string_view pattern, const Job& job);
 
 }  // namespace toprun::engines::slurm

@@ -48,7 +48,8 @@ std::vector<std::string> salloc_command(const JobRequest& request,
 std::vector<std::string> attach_command(const std::vector<std::string>& job,
                                         const std::vector<std::string>& shell);
 
-// Returns the id of the job that contains this process. Ignores variables of a job that has ended.
+// Returns the id of the job that contains this process. Ignores Slurm's variables if they name a
+// job that has ended.
 std::optional<std::string> surrounding_job(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -4,8 +4,9 @@
 
 namespace toprun::engines {
 
-// Slurm 22.05 and newer (srun(1), sbatch(1)). Variables of the step take precedence over those of
-// the job. Detection needs no Slurm program; starting agents needs srun.
+// The engine for Slurm 22.05 and newer (srun(1), sbatch(1)). If a step and its job set the same
+// variable, the step's value takes precedence. Detection needs no Slurm program; starting agents
+// needs srun.
 class SlurmEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::slurm; }
@@ -24,14 +25,15 @@ class SlurmEngine final : public Engine {
   void put_back(const Environment& environment) const override;
   // True for a slurmstepd.
   bool owns(pid_t process) const override;
-  // True in a step. Exception: if Slurm tracks processes by cgroup, it signals only processes that
-  // it started itself. In a batch script, --signal=B: and scancel --batch signal only the shell.
+  // True in a step. Exception: if Slurm tracks processes by cgroup, its signals reach only
+  // processes that it started itself. In a batch script, --signal=B: and scancel --batch signal
+  // only the shell.
   bool signals_every_process(const Environment& environment) const override;
   // With --no-kill, Slurm (22.05) removes a lost node from the job. If the lost node ran the batch
   // script, Slurm never ends the job. To detect this, at most three other nodes of the job query
   // Slurm, until SlurmdTimeout has passed.
   void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
-  // Uses `sstat --pidformat`, which queries the nodes themselves, with or without accounting.
+  // Uses `sstat --pidformat`, which queries the nodes themselves and needs no accounting.
   std::optional<Presence> presence(const Environment& environment) const override;
   void end_step(const Environment& environment) const override;
 };
@@ -42,8 +44,8 @@ class SlurmEngine final : public Engine {
 // 26.05). `restarts` is the number of earlier requeues (SLURM_RESTART_COUNT).
 std::optional<Stop> stop_in(std::string_view job, int restarts);
 
-// Whether /proc/self/cgroup shows that a process is in its step's own cgroup. proctrack/cgroup uses
-// the freezer of version 1, or version 2 (22.05 to 26.05).
+// Whether /proc/self/cgroup shows that a process is in its step's own cgroup. The plugin
+// proctrack/cgroup uses the freezer of cgroup version 1, or cgroup version 2 (22.05 to 26.05).
 bool is_tracked_by_cgroup(std::string_view cgroups);
 
 // Whether Slurm preempted the job, may run it again, and has not put it back into the queue yet.
@@ -53,7 +55,7 @@ bool awaits_requeue(std::string_view job, int restarts);
 std::vector<std::string> nodes_in_sstat(std::string_view text);
 
 // Whether tasks of a step may wait for a prolog on their node, from `scontrol show config`. With
-// PrologFlags=Alloc the prolog runs before the first step.
+// PrologFlags=Alloc, the prolog runs before the first step, so tasks do not wait for it.
 bool prolog_delays_steps(std::string_view config);
 
 // The state of a batch script that no longer sends messages, according to the output of `scontrol
@@ -65,7 +67,8 @@ enum class BatchScript {
 };
 BatchScript batch_script_in(std::string_view job);
 
-// Returns 61000 + (job·7 + step) mod 4536: above the ephemeral ports; neighbouring jobs differ.
+// Returns 61000 + (job·7 + step) mod 4536: above the ephemeral ports; neighbouring jobs get
+// different ports.
 int slurm_port(std::int64_t job, std::int64_t step);
 
 }  // namespace toprun::engines

@@ -12,9 +12,9 @@
 
 namespace toprun::engines {
 
-// Returns the environment that the job inherits through sbatch or salloc. Variables of another job,
-// as in a shell inside a job or allocation, are removed. Settings for Slurm's programs remain. Pure
-// function.
+// Returns the environment that the job inherits through sbatch or salloc. Removes variables of
+// another job, which are set in a shell inside a job or allocation. Settings for Slurm's programs
+// remain. Pure function.
 Environment without_job(const Environment& environment);
 
 // Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
@@ -34,7 +34,7 @@ std::string note_of_far_start(std::string_view said, WallTime now);
 // Returns the error for a missing program: the program's name, and what to do.
 Error no_slurm(std::string_view program);
 
-// Values that a user may name in a request. Empty: unknown.
+// The accounts and QOS that a user may name in a request. Empty: unknown.
 struct Choices {
   std::vector<std::string> accounts;
   std::vector<std::string> qos;

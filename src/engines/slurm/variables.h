@@ -12,10 +12,10 @@
 
 namespace toprun::engines::slurm {
 
-// Set only for prologs and epilogs (slurm.conf(5), Prolog): "prolog_slurmd", …
+// Slurm sets this variable only for prologs and epilogs (slurm.conf(5), Prolog): "prolog_slurmd", …
 inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
-// toprun's starter sets this variable for the agents that it starts. The agents do not pass the
-// variable on.
+// toprun's starter sets this variable for the agents that it starts. The agents do not pass this
+// variable on to their ranks.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
 // How many processes per node the script's header requested, in the order of SLURM_JOB_NODELIST and
 // in Slurm's form for counts. toprun needs its own variable, because srun replaces the header's
@@ -70,7 +70,8 @@ std::optional<std::string> own_job_id(const Environment& environment);
 // Returns the job name that the user chose. nullopt: none, or the default name of srun and salloc.
 std::optional<std::string> own_job_name(const Environment& environment);
 
-// Returns the job's nodes that are not in this list, as in a step with fewer nodes. Empty: no job.
+// Returns the nodes of this process's job that are not in `nodes`, because a step may use only some
+// nodes of its job. Empty: no job.
 std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
                                                 const std::vector<std::string>& nodes);
 

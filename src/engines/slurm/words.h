@@ -19,14 +19,15 @@ struct State {
 // "CANCELLED by 1000".
 const State* find_state(std::string_view text);
 
-// Returns why a job that has never been on a node will never start, according to its reason.
-// JobEnd::other: the job may still start, or something else ended it.
+// Returns why a job that was never on a node will never start, according to Slurm's reason for the
+// wait. JobEnd::other: the job may still start, or something else ended it.
 JobEnd end_of_unstarted(JobState state, std::string_view reason);
 
 // The reason of a job whose start time is in the future, because of --begin or after a requeue.
 inline constexpr std::string_view begin_time = "BeginTime";
 
-// Explains why a job waits or ended (squeue(1), JOB REASON CODES); empty: toprun does not know it.
+// Explains why a job waits or ended (squeue(1), JOB REASON CODES); empty: toprun does not know the
+// reason's code.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
 // Returns advice if Slurm's programs report that slurm.conf is missing. Without slurm.conf, these

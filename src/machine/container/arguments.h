@@ -37,7 +37,7 @@ std::string variable_word(const std::string& name, const std::string& value,
 
 // Returns "SRC:DST[:ro]", the form for Podman, Docker and Apptainer.
 std::string colon_form(const Bind& bind);
-// Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
+// Whether a runtime would misread colon_form(), because a path contains ':', ',' or '"'.
 bool needs_mount_form(const Bind& bind);
 // Returns "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
 // Apptainer. Fields are separated by commas and may be in quotes (RFC 4180).

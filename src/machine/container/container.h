@@ -57,9 +57,9 @@ void make_absolute(Request& request, std::string_view folder);
 // unknown word after DST.
 Result<Bind> parse_bind(std::string_view text);
 
-// Returns the binds that need no option: the project's folder at its own path. Empty for "/" and
-// for folders that every image contains (/usr, /etc …), because the bind would hide the image's
-// folder.
+// Returns the bind that is made without an option: the project's folder at its own path. Empty for
+// "/" and for folders that every image contains (/usr, /etc …), because the bind would hide the
+// image's folder.
 std::vector<Bind> default_binds(std::string_view folder);
 
 // Sorts the binds for a runtime: a target comes before the targets inside it, so that no bind hides

@@ -46,8 +46,8 @@ struct Image {
 // part.
 Result<Image> parse_image(std::string_view text);
 
-// Whether this is a path without a transport. In a file of options, a relative path starts from the
-// file's folder.
+// Whether this name of an image is a path without a transport. In a file of options, a relative
+// path is relative to that file's folder.
 bool names_path(std::string_view text);
 
 // Returns "docker.io/library/python:3.12", the complete reference, if the image has the transport
@@ -62,7 +62,7 @@ std::string_view kind_name(ImageKind kind);
 // exist, to be readable, and to be of the kind that its name says. A SIF file also has to be for
 // this machine's architecture. The header of a SIF file has a launch line of 32 bytes, magic,
 // version and architecture (github.com/apptainer/sif pkg/sif). `machine` is the machine name from
-// uname(2); empty: any machine. Images that are not paths are accepted.
+// uname(2); empty: any machine. An image that is not a path is not checked.
 Result<void> check_image_file(std::string_view image, std::string_view host,
                               std::string_view machine);
 

@@ -48,8 +48,8 @@ class FileLock {
   const Flock flock_;
   const std::chrono::milliseconds abandoned_after_;
   Fd locked_;
-  // The status of another process's lock file, and when this process first saw it. So the clocks of
-  // two nodes are never compared.
+  // The status of another process's lock file, and when this process first saw it. This node's own
+  // clock measures that time, so the clocks of two nodes are never compared.
   struct stat others_ {};
   std::optional<SteadyTime> seen_since_;
   std::optional<std::jthread> toucher_;  // runs while this object owns `created_`
@@ -59,11 +59,12 @@ inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an
                                                            // a slow connection
 inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
-// Makes a runtime's product, unless the product already exists. The product is the image file or
-// container that the runtime needs before the start (Runtime::product). If several processes or
-// nodes share the product's folder, one of them makes the product and the others wait. Each process
-// uses a lock in the product's folder and holds it as long as this object exists. Another file in
-// that folder records the product's image. If this record is missing, the user made the product.
+// Makes a runtime's product (an image file or a container), unless the product already exists. The
+// product is the image file or container that the runtime needs before the start
+// (Runtime::product). If several processes or nodes share the product's folder, one of them makes
+// the product and the others wait. Each process uses a lock in the product's folder and holds it as
+// long as this object exists. Another file in that folder records the image from which the product
+// was made. If this record is missing, the user made the product.
 //
 // try_begin() decides what to do:
 //   try_begin() --another process makes it--> wait, try again

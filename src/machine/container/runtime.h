@@ -28,7 +28,8 @@ struct Node {
   // The setting that disables user namespaces, such as "user.max_user_namespaces=0"; empty: none
   // found.
   std::string userns_off = {};
-  // The hard limits, which only root may raise. A runtime that requests more does not start.
+  // The hard limits of this process, which only root may raise. A runtime that requests a higher
+  // limit does not start.
   std::optional<rlim_t> hard_memlock = {};  // bytes; unset: unlimited
   std::optional<rlim_t> hard_nofile = {};
   std::optional<rlim_t> hard_nproc = {};
@@ -61,8 +62,8 @@ enum class Tried {
   parsed,  // the tests check the arguments, but start no container
 };
 
-// A program that runs containers. All functions are pure; besides their other arguments, they
-// depend only on `Node` and the environment. To add a runtime, add its file, its test and a line in
+// A program that runs containers. All functions are pure: they depend only on their arguments, on
+// `Node` and on the environment. To add a runtime, add its file, its test and a line in
 // runtimes.cc.
 class Runtime {
  public:
@@ -89,7 +90,7 @@ class Runtime {
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
   // Returns the command that removes what remains of an interrupted start, including the container
-  // if it still exists. nullopt: nothing can remain. The run must have an id.
+  // if it still exists. nullopt: nothing can remain. The id of the run (Run::id) must be set.
   virtual std::optional<Command> removal(const Run&, const Environment&) const {
     return std::nullopt;
   }

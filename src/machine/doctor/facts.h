@@ -119,13 +119,13 @@ struct Facts {
 };
 
 // Reads the facts about this machine, or about a machine whose files were copied to the root of
-// `sysfs`. Such a copy has no limits, clock or GPUs. Blocks for a few milliseconds, and up to
-// gpu_limit longer if NVIDIA's driver is loaded.
+// `sysfs`. Such a copy contains no limits, no clock and no GPUs, so these facts are unknown. Blocks
+// for a few milliseconds, and up to gpu_limit longer if NVIDIA's driver is loaded.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
-// Looks up at most max_peers of these names, evenly spread and including the first. The host's own
-// name is left out, because it often resolves to a loopback address. Blocks for at most
-// peers_limit.
+// Looks up at most max_peers of `names`: the first name, and others at even distances in the list.
+// The host's own name is left out, because it often resolves to a loopback address. Blocks for at
+// most peers_limit.
 std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own);
 inline constexpr std::chrono::milliseconds peers_limit{2'000};
 

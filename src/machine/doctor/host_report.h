@@ -71,7 +71,8 @@ struct ValueGroup {
   std::string value;
   std::vector<std::string> hosts;
 };
-// Groups the hosts by value: the group with most hosts first, groups of equal size by value.
+// Groups the hosts by value: the group with most hosts first, and groups of equal size sorted by
+// their value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
 // Differences between two hosts' clocks below this limit are ignored. The reason is that the
@@ -89,8 +90,8 @@ struct SharedFinding {
 //   - each finding once, with its hosts;
 //   - the hosts that differ from most others in a trait or by their clock;
 //   - the hosts in `expected` without a report.
-// If hosts differ in a trait and the largest groups are of equal size, all hosts with this trait
-// share one finding.
+// If hosts differ in a trait and no value is the most frequent, one finding lists all hosts with
+// this trait.
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
                                    std::span<const std::string> expected,
                                    Checks checks = Checks::with_findings);

@@ -13,8 +13,8 @@
 
 namespace toprun::doctor {
 
-// The resources that a job's processes can use on a machine under its limits. nullopt: unlimited or
-// unknown, so there is no finding.
+// The resources that a job's processes can use on a machine, given the processes' limits. nullopt:
+// unlimited or unknown, so there is no finding.
 struct Resources {
   std::optional<std::int64_t> shm_free_bytes;  // in /dev/shm
   std::optional<std::int64_t> open_files;      // soft limit of each process

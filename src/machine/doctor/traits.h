@@ -20,7 +20,7 @@ struct Trait {
                            // empty
 };
 
-// The value of a name that does not resolve.
+// The value of this trait if a host's name does not resolve to an address.
 constexpr std::string_view unknown_address = "unknown";
 
 // How `toprun doctor` and a launch compare one trait, and what they report if hosts differ in it.

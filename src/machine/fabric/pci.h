@@ -20,15 +20,15 @@ enum class PciDistance : std::uint8_t {
 };
 std::string_view name_of(PciDistance distance);  // "PIX"
 
-// A function's position below the host bridges: "pci0000:16", "0000:16:01.0", …, and last the
-// function itself.
+// The position of a PCI function below the host bridges: "pci0000:16", "0000:16:01.0", …, and last
+// the function itself.
 struct PciPlace {
   std::string address;  // "0000:17:00.0"
   std::vector<std::string> path;
   std::optional<int> numa;
 };
-// Finds the function with this address. nullopt: there is no such function, or its position is not
-// visible, as in most virtual machines.
+// Finds the PCI function with this address. nullopt: there is no such function, or its position is
+// not visible, as in most virtual machines.
 std::optional<PciPlace> place_of(const Sysfs& sysfs, const std::string& address);
 
 // Finds NVIDIA's and AMD's GPUs by their PCI class and vendor, in order of their addresses.

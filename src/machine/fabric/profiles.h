@@ -42,7 +42,7 @@ struct Profile {
   std::string_view note = {};    // other important facts about this network
   std::string_view source = {};  // where the values are documented
   std::string_view date = {};    // when the values were copied from there
-  // NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
+  // Whether NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
   bool has_own_transport = false;
   // What a user can do if NCCL does not use GPUDirect; empty: the advice of `toprun doctor`.
   std::string_view without_gpu_direct = {};
@@ -52,12 +52,12 @@ struct Profile {
 std::span<const Profile> profiles();
 const Profile* find_profile(std::string_view name);
 
-// Returns the first profile whose clues are all present; null: there is no such profile, so the
-// network is generic.
+// Returns the first profile whose clues (files or devices) are all present; null: there is no such
+// profile, so the network is generic.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
-// Returns the first clue that is missing: "/sys/class/cxi is not there"; empty: all clues are
-// present.
+// Returns the first of the profile's clues that is missing: "/sys/class/cxi is not there"; empty:
+// all clues are present.
 std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
                         std::span<const Device> devices);
 

@@ -77,9 +77,9 @@ struct NodeFabric {
   Choice choice;
   std::optional<NcclVersion> nccl{};  // nullopt: unknown
   Route route;
-  // Other hosts cannot reach this host by its name, as with Debian's 127.0.1.1 (see
-  // resolves_to_one_of() in base/net/resolve.h). Gloo would bind to an address that no other host
-  // can reach.
+  // True: other hosts cannot reach this host by its name, as with Debian's 127.0.1.1 (see
+  // resolves_to_one_of() in base/net/resolve.h). Gloo would then bind to an address that no other
+  // host can reach.
   bool own_name_leads_astray = false;
   Environment environment;  // the user's environment
   std::vector<FileSetting> nccl_conf;
@@ -97,7 +97,7 @@ struct NodeFabric {
 
 // Reads the node's /sys, /proc and /etc: devices, interfaces, chosen ports, nccl.conf and profile.
 // `profile_name` has to be one of profiles(); if it is empty, the profile is detected by its clues.
-// The route is the default route.
+// NodeFabric::route is set to the default route.
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
 
@@ -106,7 +106,7 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
 // Returns each variable that toprun decides on, in a fixed order, with the reason why toprun sets
-// it or leaves it alone. Then the profile's other variables follow, sorted by name. Values from the
+// it or does not set it. Then the profile's other variables follow, sorted by name. Values from the
 // user or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value
 // is wrong on this node. Call decide() only for a job on several nodes, because NCCL needs no
 // network within one node.
@@ -128,8 +128,8 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 // devices or GIDs do not exist or are unsuitable; if their ports have another purpose; if a
 // requested fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
-// Of these, the interfaces in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME that the machine lacks,
-// which also matter in a job on one node.
+// Returns the mistakes that also matter in a job on one node: interfaces in NCCL_SOCKET_IFNAME or
+// GLOO_SOCKET_IFNAME that the machine lacks.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
 // Returns all mistakes(), and also settings whose values merely differ from those of decide().

@@ -60,7 +60,7 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
 class LastGpus {
  public:
   // Whether the caller has to read the GPUs at once, and call end() afterwards. False if another
-  // caller is reading them, or if they are not due yet.
+  // caller is reading them, or if it is too early for the next read.
   bool begin(SteadyTime now);
   // Stores what the caller has read. Empty: there are no GPUs, or the driver did not answer.
   void end(std::vector<NamedGpu> gpus, SteadyTime now);

@@ -76,8 +76,8 @@ class Reader {
   // Reads the stack, innermost first; empty: no Python function runs. Blocks up to memory_limit.
   // Errors: the process is gone, Python is shutting down, or the previous call has not ended yet.
   Result<std::vector<Frame>> main_stack();
-  // Whether a thread of the process holds Python's lock. Such a thread runs Python, or C code that
-  // does not release the lock. Unset: unknown.
+  // Whether a thread of the process holds Python's lock (the GIL). Such a thread executes Python
+  // code, or C code that does not release the lock. Unset: unknown.
   std::optional<bool> is_locked();
 
   struct Impl;

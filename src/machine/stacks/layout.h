@@ -39,8 +39,8 @@ struct Layout {
   std::uint32_t state = absent;  // f_executing, f_state up to 3.10: one byte
   std::uint8_t executing = 0;    // the value of that byte while the function runs
   std::uint32_t owner = absent;  // from 3.11, one byte: the kind of the frame
-  // In frames with this or a higher `owner`, C has called Python. Such a frame belongs to no
-  // function.
+  // A frame whose `owner` has this or a higher value marks a call from C into Python. Such a frame
+  // belongs to no Python function.
   std::uint8_t first_shim = 0xff;
   std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject

@@ -33,14 +33,14 @@ struct Stat {
 };
 std::optional<Stat> parse_stat(std::string_view text);
 
-// Returns the number after "NAME:" in the files status or io.
+// Returns the number after "NAME:" in /proc/PID/status or /proc/PID/io.
 std::optional<std::uint64_t> labelled_number(std::string_view text, std::string_view name);
 
-// Returns the id within the process's own PID namespace: the last number in NSpid in the file
-// status.
+// Returns the id within the process's own PID namespace: the last number in NSpid in
+// /proc/PID/status.
 std::optional<int> inner_id(std::string_view status);
 
-// A mapping of a file, from the file maps.
+// A mapping of a file, from /proc/PID/maps.
 struct Mapping {
   Address start = 0, end = 0, offset = 0;
   bool writable = false;
@@ -51,16 +51,17 @@ struct Mapping {
 inline constexpr std::size_t most_mappings = 65'536;
 std::vector<Mapping> parse_maps(std::string_view text);
 
-// The resources that a process has used since its start, to judge whether it works. CPU times are
-// exact if the kernel counts nanoseconds (schedstat in proc(5)). Otherwise CPU times are in clock
-// ticks, and the difference of two CPU times may be wrong by two ticks.
+// The resources that a process has used since its start, to judge whether the process is active.
+// CPU times are exact if the kernel counts nanoseconds (schedstat in proc(5)). Otherwise CPU times
+// are in clock ticks, and the difference of two CPU times may be wrong by two ticks.
 struct Usage {
   char state = '?';  // the state of its main thread, as in /proc/PID/stat
   // The CPU time of the main thread, and of children that the process has waited for.
   std::chrono::nanoseconds main_cpu{0};
   std::chrono::nanoseconds cpu{0};  // the CPU time of all threads, and of the same children
   // The CPU time of the process's live descendants, plus the time for which their main threads
-  // waited for a CPU. So a compiler counts as working even on a busy machine.
+  // waited for a CPU. So a compiler that the process has started counts as active even on a busy
+  // machine.
   std::chrono::nanoseconds child_cpu{0};
   std::uint64_t main_bytes = 0;   // read and written by its main thread, not through sockets
   std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time

@@ -54,8 +54,8 @@ class Python {
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
                                           int native_id) const;
-  // Whether a thread holds the GIL. Such a thread runs Python, or C code that does not release the
-  // GIL. Unset: the build has no GIL, or its state could not be read.
+  // Whether a thread holds the GIL. Such a thread executes Python code, or C code that does not
+  // release the GIL. Unset: the build has no GIL, or its state could not be read.
   std::optional<bool> is_locked(Memory& memory) const;
   // Reads the functions of a thread, innermost first; empty if the thread runs no Python function.
   // nullopt: the data was inconsistent.

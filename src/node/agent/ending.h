@@ -19,8 +19,8 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt, F
 std::string next_step(const plan::Job& job, const run::AttemptCourse& attempt,
                       const model::Cause& cause, Follows follows);
 
-// Asks the engine (the batch system) why the engine ended the run. To ask, runs one of the engine's
-// commands.
+// Asks the engine (the batch system) why the engine ended the run. To find out, runs one of the
+// engine's commands.
 run::EngineAnswered why_stopped(const Environment& environment);
 
 // Returns the last line that the run prints, with its newline.

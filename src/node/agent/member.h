@@ -60,9 +60,9 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // Returns a callback that calls `done` with the pool's answer about an attempt's ranks. The
-  // callback ignores an empty answer, and an answer that arrives after these ranks have ended.
-  // Capture the ranks' data before the work is given to the pool, not in `done`.
+  // Returns a callback that passes a result from the pool about an attempt's ranks to `done`. The
+  // callback ignores an empty result, and a result that arrives after these ranks have ended.
+  // Copy the facts about the ranks before the pool gets the work, not in `done`.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {

@@ -41,7 +41,8 @@ class NodeContainer {
   // `show_life` sends a heartbeat to the keeper, the agent's supervising process, while the event
   // loop does not run.
   NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, process::Beat show_life);
-  // Kills all remaining processes within death_limit. The keeper removes the folder afterwards.
+  // Kills all remaining processes within death_limit. The keeper removes the container's folder
+  // afterwards.
   ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
@@ -56,7 +57,8 @@ class NodeContainer {
   // Valid once the container is up.
   std::shared_ptr<worker::ShimLink> shim() const { return shim_; }
   const prepare::Workplace& workplace() const { return workplace_; }
-  // A folder that has the same path inside the container. This object removes the folder.
+  // Returns the path of a folder that has the same path inside the container. This object removes
+  // the folder.
   const std::string& folder() const { return ground_->folder; }
 
  private:

@@ -26,9 +26,9 @@ namespace toprun::agent {
 struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
-  // Environment entries that distinguish the rank's process from other processes with the same id.
-  // The entries are set for a rank in a container, which may have its own PID namespace. Empty:
-  // `pid` is an id on the host.
+  // Entries of the rank's environment that distinguish its process from others with the same id.
+  // They are set for a rank in a container, which may have its own PID namespace. Empty: `pid` is
+  // an id on the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};

@@ -26,8 +26,8 @@ struct Said {
   bool operator==(const Said&) const = default;
 };
 
-// In a job with more ranks than this, a node reports only its newest line, because the lines of all
-// ranks would be megabytes per second.
+// In a job with more ranks than this, a node reports only the newest line of all its ranks, because
+// the lines of all ranks would be megabytes per second.
 inline constexpr int most_ranks_with_lines = 4'096;
 // In a job with at most this number of ranks, a node reports several lines for each rank.
 inline constexpr int most_ranks_with_several_lines = 256;
@@ -43,8 +43,8 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
-  // Whether look_at_gpus() is due. If true, call look_at_gpus() next, which blocks until the GPU
-  // driver answers.
+  // Whether look_at_gpus() is due. If the result is true, call look_at_gpus() next, which blocks
+  // until the GPU driver answers.
   bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
   void look_at_gpus();
 

@@ -20,8 +20,8 @@
 
 namespace toprun::agent {
 
-// True if this signal does not end the run. The agent then only forwards it to the ranks that
-// handle it.
+// True if this signal does not end the run. In this case, the agent only forwards the signal to the
+// ranks that have a handler for it.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;

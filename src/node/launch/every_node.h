@@ -29,13 +29,13 @@ struct EveryNode {
 // all logins, if logins_at_once run at the same time for login_limit each.
 inline constexpr std::chrono::seconds first_line_limit{120};
 inline constexpr std::chrono::seconds first_line_limit_per_host{2};
-// How long to wait for another line after the first. A verb that runs on every node must end by
-// itself in less time.
+// How long to wait for another line after the first. A toprun command that runs on every node must
+// end by itself in less time than this.
 inline constexpr std::chrono::seconds silence_limit{40};
 inline constexpr std::size_t max_node_lines_bytes = 256u << 20;
 
-// Runs options.command_line, one of toprun's verbs, once on every node. Uses ssh on the hosts of
-// --hosts or --hostfile, or else the engine on the nodes of the allocation around this process.
+// Runs options.command_line, one of toprun's subcommands, once on every node. Uses ssh on the hosts
+// of --hosts or --hostfile, or else the engine on the nodes of the allocation around this process.
 // Leaves out nodes that cannot be reached, and prints each reason in one line on stderr. Returns
 // nullopt if this process runs on the only node, or is one of several processes that the engine has
 // started. Errors: invalid options; more than max_node_lines_bytes of output. Blocks for at most

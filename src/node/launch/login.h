@@ -74,8 +74,8 @@ class Login : public std::enable_shared_from_this<Login> {
   void abandon(std::string why = {});
   void ended(int status);
   // Call hold_complaints() when the run is over. From now on, text on stderr is shown only when the
-  // login ends, and only if the agent ended it. If the connection broke, the text is from ssh, and
-  // the run's end has been reported already.
+  // login ends, and only if the agent ended the login. If the connection broke, the text is from
+  // ssh, and the run's end has been reported already.
   void hold_complaints() { holds_ = true; }
 
   const std::string& name() const { return name_; }
@@ -83,8 +83,8 @@ class Login : public std::enable_shared_from_this<Login> {
   pid_t pid() const { return pid_; }
   bool is_up() const { return state_ == State::up; }
   bool is_over() const { return state_ == State::over; }
-  // The addresses between which the login was made, from $SSH_CONNECTION; empty if unknown. For a
-  // pod, the server's address is the address that the pod's agent reports.
+  // The addresses of the login's two ends, from $SSH_CONNECTION; empty if unknown. For a pod, the
+  // server's address is the address that the pod's agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
   // The reason why the login ended, if it ended before the agent was up.

@@ -13,8 +13,8 @@ namespace toprun::launch {
 // Returns the command with which the engine starts an agent on every node.
 Result<engines::AgentCommand> step_command(const plan::Job& job);
 
-// Returns the path with which the nodes start this program. This is the link by which this program
-// was called if the link's name matters, else the executable file.
+// Returns the path with which the nodes start this program. This is the link through which toprun
+// was called, if the link's name matters; else the executable file.
 std::string program_for(const plan::Job& job);
 
 // Returns the arguments for the agents: the user's own arguments without --dry-run.

@@ -66,7 +66,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   // Sends a plaintext line, the secretstream header for our key and the first frame, all in one
   // packet. Each further packet would cost both ends as much as the cryptography of a handshake.
   void write_first(std::string line, const nlohmann::json& message);
-  // Puts back bytes that were already read from the socket.
+  // Gives the channel bytes that the caller has already read from the channel's socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
   // Whether a frame could not be decrypted, because the other end has a different secret.
   bool has_other_key() const { return has_other_key_; }

@@ -67,7 +67,7 @@ class Channels : public boost::asio::execution_context::service {
   bool waits_ = false;  // a wait on epoll_ is pending
   std::chrono::milliseconds interval_{std::chrono::milliseconds::max()};
   std::chrono::steady_clock::time_point next_pass_;
-  // Indexed by number, because an event may be reported for a channel that was just closed.
+  // The key is a number, because an event may be reported for a channel that was just closed.
   std::unordered_map<Number, std::shared_ptr<Channel>> watched_;
   Number last_number_ = 0;
   std::vector<std::shared_ptr<Channel>> to_write_;

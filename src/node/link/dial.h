@@ -29,8 +29,8 @@ struct RootAddress {
   // Further hosts that may run the root; they are tried after `host`.
   std::vector<std::string> others = {};
   // The error if another program (perhaps not toprun) holds the root's port on this host. This host
-  // then has the root's address, but this agent is not the root. An answer from this host that is
-  // not from the job's root is then from that program.
+  // then has the root's address, but this agent is not the root. So if an answer from this host is
+  // not from the job's root, it is from that other program.
   std::optional<Error> taken = {};
   // Called after each unsuccessful try. Returns an error if no root will ever answer; join_root()
   // then returns this error.
@@ -89,7 +89,7 @@ boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, I
                                                  std::chrono::milliseconds join_timeout,
                                                  MakeJoin make_join);
 
-// Returns the store address at which the store's agent answers first.
+// Tries the store's addresses and returns the first at which the store's agent answers.
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
                                                           model::StoreAddress store,
                                                           Identity identity, Patience patience);

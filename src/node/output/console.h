@@ -43,8 +43,8 @@ class Console {
   // the lines go to a file or another node, even if a terminal shows them too.
   virtual int terminal(bool) const { return no_terminal; }
   // Makes the next text start on a new line. A destination that other programs use too, such as a
-  // terminal, gets the line end at once. Other destinations stay as the workers wrote them, unless
-  // more text follows.
+  // terminal, gets the line end at once. In other destinations, the line end is added only if more
+  // text follows.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 

@@ -25,8 +25,8 @@ namespace toprun::output {
 // "[ranks 0-3,7] text". A line from one rank is "[rank 5] text". A line waits until every rank has
 // printed this line or a later line, for at most `window`. Lines of one rank stay in order, and no
 // line is lost. Lines of different ranks appear in the order in which they were first printed. So
-// if a rank prints a line that no other rank has printed, its later lines are not folded with lines
-// that other ranks printed before that line. The caller passes the time.
+// once a rank has printed a line that no other rank has printed, its later lines are not folded
+// with lines that other ranks printed before. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
@@ -76,7 +76,7 @@ class Fold {
 };
 
 // Shows the folded lines of several ranks on a console. stdout and stderr are folded separately.
-// Runs the timer for the folding.
+// A timer shows the lines that have waited long enough.
 class Folding {
  public:
   Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);

@@ -29,8 +29,8 @@ class Display {
   int id_;
   std::string prefix_;
   Cursor& cursor_;
-  // The last piece ended with \r. A \n at the start of the next piece then only completes that line
-  // end.
+  // True: the last piece of text ended with \r. A \n at the start of the next piece then only
+  // completes that line end.
   bool after_return_ = false;
 };
 

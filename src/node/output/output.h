@@ -28,7 +28,7 @@ struct StreamPlan {
                                     // empty
   int colour = 0;  // the prefix's colour on a console that shows colours; any number ≥ 0
   int rank = 0;    // the rank in the label of a folded line
-  // The stream is a pseudo-terminal, if the console shows the stream on a terminal.
+  // Whether the stream is a pseudo-terminal, if the console shows the stream on a terminal.
   bool as_terminal = false;
   bool filtered = false;  // lines that match OutputPlan's filter also go to the filter's file
 };
@@ -88,7 +88,8 @@ class Output {
 
   // Adds the next worker (the first is number 0) and returns the ends that it writes to.
   Result<Ends> add(const StreamPlan& out, const StreamPlan& err);
-  // Starts reading. Before this, the caller must close its copies of the ends that add() returned.
+  // Starts reading. Before start(), the caller must close its copies of the ends that add()
+  // returned.
   void start();
 
   // Reads the pipes of a worker. True if the pipes are empty now. After the worker's death, its own

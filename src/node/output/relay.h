@@ -31,11 +31,12 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static constexpr std::size_t total_credit_bytes = 64u << 20;
   static constexpr std::size_t least_credit_bytes = 4u << 10;  // for each relay
 
-  // Returns the credit of each relay if there are `relays` relays.
+  // Returns the credit in bytes of each relay if `relays` relays share total_credit_bytes.
   static std::size_t credit_among(std::size_t relays);
 
-  // Receives whole prefixed lines in order. The bytes are unchanged from the workers, so they are
-  // not always UTF-8. A line that stays unfinished for a while may arrive without its line end.
+  // A callback that receives whole lines with their prefixes, in order. The bytes are unchanged
+  // from the workers, so they are not always UTF-8. A line that stays unfinished for a while may
+  // arrive without its line end.
   using Deliver = std::function<void(bool is_err, std::string lines)>;
 
   // `colours`: whether the console on the other side shows colours. The other side has to store at

@@ -43,11 +43,10 @@ class Writer : public std::enable_shared_from_this<Writer> {
                                         Limits limits, std::atomic<bool>* unfinished = nullptr);
   ~Writer();
 
-  // Queues bytes for `fd`. After a failed write, later bytes are still tried, because a disk may
-  // have space again. But after the reader of a pipe has closed it, nothing more is written to the
-  // pipe.
-  // With `begins_line`, the bytes start on a new line, even if the text before them has no line
-  // end.
+  // Queues bytes for `fd`. After a failed write, the writer still tries to write later bytes,
+  // because a disk may have space again. But after the reader of a pipe has closed it, nothing more
+  // is written to the pipe. With `begins_line`, the bytes start on a new line, even if the text
+  // before them has no line end.
   void write(int fd, std::string bytes, bool begins_line = false);
   // Adds a line end if the text so far ends within a line.
   void end_line(int fd);
@@ -116,7 +115,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::thread thread_;
   std::vector<int> failed_;  // descriptors whose failure was reported; used only by the thread
   std::vector<int> dead_;    // descriptors whose reader is closed; used only by the thread
-  // The descriptor of the terminal that shows a line below the text; used only by the thread.
+  // The descriptor of the terminal that shows a line below the text; only the writer's thread uses
+  // it.
   static constexpr int nowhere = -1;
   int shown_below_ = nowhere;
   std::atomic<bool> own_unfinished_{false};

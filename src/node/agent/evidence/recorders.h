@@ -10,8 +10,8 @@
 
 namespace toprun::evidence {
 
-// PyTorch's flight recorders (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, DumpPipe). If the
-// flight recorder has a buffer, a rank that uses NCCL creates the named pipe
+// PyTorch's flight recorders (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, DumpPipe). If
+// PyTorch's flight recorder has a buffer, a rank that uses NCCL creates the named pipe
 // TORCH_NCCL_DEBUG_INFO_PIPE_FILE + rank + ".pipe" and reads it once a second. A byte in the pipe
 // makes the rank write its dump to TORCH_FR_DUMP_TEMP_FILE + rank (in older versions:
 // TORCH_NCCL_DEBUG_INFO_TEMP_FILE). The rank keeps running.

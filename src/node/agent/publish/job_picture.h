@@ -46,8 +46,8 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Call heard() before the coordinator handles the message. True if the message is only for this
-  // object, not for the coordinator.
+  // Call heard() for each message from a member, before the coordinator handles it. True if the
+  // message is only for this object, not for the coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
   // Call moved_on() after the coordinator has handled a message or another event.

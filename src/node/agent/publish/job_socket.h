@@ -51,8 +51,7 @@ class JobSocket {
   const run::Coordinator& coordinator_;
   JobPicture& picture_;
   const std::function<void(int)> ask_places_;
-  // Pending requests for the ranks' places in their code, indexed by the number passed to
-  // `ask_places`.
+  // The pending requests for the ranks' places in their code, by the number passed to `ask_places`.
   std::unordered_map<int, std::function<void(const model::Places&)>> questions_;
   int last_question_ = 0;
   std::unique_ptr<live::Server> server_;  // null: the socket could not be opened
