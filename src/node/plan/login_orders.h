@@ -15,7 +15,7 @@ namespace toprun::plan {
 
 // This variable is set for an agent that toprun's own launcher started. The standard input of such
 // an agent comes from the launcher: first the line "secret HEX", then "signal N" lines. End of file
-// means that the launcher has ended.
+// on the agent's standard input means that the launcher has ended.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
 // This variable is set for a toprun on a job's node that must become a shell. The value names the
 // shell.
@@ -48,7 +48,7 @@ Result<Orders> receive_orders(const Job& job);
 
 inline constexpr std::size_t max_login_orders_bytes = 4u << 20;
 
-// The variables of options that are valid for a single node only.
+// The environment variables whose options are valid for a single node only.
 inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTER_ADDR",
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 

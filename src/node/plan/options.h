@@ -18,7 +18,7 @@
 
 namespace toprun::plan {
 
-// A value and its source as the user wrote it: "--nnodes", "PET_NNODES", "default".
+// A value, and its source in the user's terms: "--nnodes", "PET_NNODES", "default".
 template <class T>
 struct Setting {
   T value{};
@@ -54,15 +54,15 @@ struct StreamMap {
 
 using worker::NumaBinding;
 
-// The address at which nodes meet. An endpoint is written as host[:port]. An IPv6 literal is
-// written in brackets; `host` does not contain the brackets.
+// The address at which a job's nodes meet, as in --rdzv-endpoint. An endpoint is written as
+// host[:port]. An IPv6 literal is written in brackets; `host` does not contain the brackets.
 struct Endpoint {
   std::string host;
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
 // The options of `toprun [run]` with defaults from PET_* variables. The syntax of every value has
-// been checked. Whether the things that a value names (GPUs, hosts) exist has not been checked yet.
+// been checked. It is not checked yet whether the GPUs or hosts that a value names exist.
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
@@ -76,8 +76,8 @@ struct Options {
   Setting<std::optional<int>> nnodes;  // the maximum number of nodes; unset: the engine's number,
                                        // else 1
   std::optional<int> min_nodes;        // MIN in --nnodes MIN:MAX; unset: the same as nnodes
-  // "", a number ≥ 1, "cpu", "gpu" or "auto". The default is "1" if the program is called as
-  // torchrun.
+  // The value is "", a number ≥ 1, "cpu", "gpu" or "auto". The default is "1" if the program is
+  // called as torchrun.
   Setting<std::string> nproc_per_node;
   Setting<std::optional<int>> node_rank;  // from --node-rank only
   // From PET_NODE_RANK: an index that identifies the node, but does not determine its node rank.
@@ -88,9 +88,9 @@ struct Options {
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // The job runs on one node and ignores the engine. With --standalone, node_rank, node_index,
-  // master_addr, master_port and rdzv_endpoint are unset and rdzv_backend is "c10d", even if the
-  // user set other values.
+  // True: the job runs on one node and ignores the engine. With --standalone, node_rank,
+  // node_index, master_addr, master_port and rdzv_endpoint are unset and rdzv_backend is "c10d",
+  // even if the user set other values.
   bool standalone = false;
   std::optional<std::string> local_addr;
   int max_restarts = 0;
@@ -121,7 +121,8 @@ struct Options {
   StreamMap tee;
   std::optional<std::string> log_dir;
   bool prefix = false;
-  // Macros: ${role_name} ${local_rank} ${rank} ${hostname}; may be empty.
+  // The template of a line's prefix, with the macros ${role_name} ${local_rank} ${rank}
+  // ${hostname}; may be empty.
   std::string prefix_template;
   std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these ranks
   // Lines of copied streams (--tee) that contain one of these texts also go to one file for all
@@ -155,7 +156,8 @@ struct Options {
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
-  // --web: the address at which the root serves the job's page. The host must be an address.
+  // --web: the address at which the root serves the job's page. The host in this address must be an
+  // IP address.
   std::optional<Endpoint> web;
   std::optional<std::string> report;
   std::optional<std::string> node_log;  // folder for HOST.out with each node's output

@@ -35,7 +35,7 @@ inline constexpr std::size_t foreign_script_bytes = 64u << 10;
 
 // Returns why Python cannot run this file; nullopt if the file may be a Python script. The reason
 // is that the file is a program (ELF), or a script for another interpreter, according to its "#!"
-// line or to a name such as x.sh. The error advises the command line that the user probably meant.
+// line or to a name such as x.sh. The error suggests the command line that the user probably meant.
 // For a Slurm batch script, this command line has the #SBATCH lines as options. Pure.
 std::optional<Error> not_for_python(const std::string& script, std::string_view beginning);
 

@@ -17,9 +17,9 @@
 namespace toprun::prepare {
 
 // Reads the files that this node's ranks will import into the node's page cache (--prefetch).
-// Several threads read, and no other step waits for them. A record (prefetch_record.h) lists the
-// files. If there is none yet, a process makes one for later runs, after the ranks have imported
-// the files.
+// Several threads read these files, and no other step of the run waits for these threads. A record
+// (prefetch_record.h) lists the files. If there is none yet, a process makes one for later runs,
+// after the ranks have imported the files.
 //
 //   finding --a record, and its files are not all cached--> reading --all read, or stopped--> idle
 //      |----all cached, or no reading---------------------------------------------------------^

@@ -33,7 +33,7 @@ inline constexpr std::size_t most_stage_visits = 16;
 // This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
 // the environment itself. The other nodes fetch a copy and, for the ranks, mount it over the
 // environment's path. While this object exists, this node offers its data to other nodes. Blocking
-// work has its own threads.
+// work runs on this object's own threads.
 class Staging {
  public:
   Staging(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job,
@@ -42,7 +42,8 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Call become_source() on the root's node. Returns the key for all nodes.
+  // Call become_source() on the root's node. Returns the key that all nodes need to exchange the
+  // environment.
   std::string become_source();
   // Call visit() when another agent asks for the environment. `preamble`: the line that the agent
   // has sent.
@@ -51,9 +52,9 @@ class Staging {
   // the node cannot continue without it. The next attempt may call settled() while the previous
   // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns the result of the staging once there is one. Later calls return nullopt.
+  // Returns the result of the staging once it is known. Later calls return nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
-  // If there is a copy, changes the workplace so that the ranks use it.
+  // If there is a copy, changes the workplace so that the ranks use the copy.
   void enter(Workplace& place) const;
 
  private:
@@ -73,7 +74,7 @@ class Staging {
   Pool own_;     // one thread, for the scan or the copy
   Pool visits_;  // for serving other agents that have shown the key
   stage::Entrance entrance_;
-  // False: the system cannot start threads, so a pool does its work on the event loop.
+  // False: the system cannot start threads, so this object's pools work on the event loop.
   const bool has_threads_;
   std::optional<stage::Hash> key_;
   bool is_fetching_ = false;

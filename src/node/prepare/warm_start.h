@@ -25,7 +25,7 @@ class WarmStart {
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
 
-  // Starts the warm parent if it has not started yet and may start.
+  // Starts the warm parent unless it has started already or could not be started.
   void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or prints why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);

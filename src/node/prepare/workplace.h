@@ -28,10 +28,10 @@ Workplace on_the_host(const plan::Job& job);
 // Replaces the virtual environment at `from` by its copy at `to`; pure.
 void move(Workplace& place, const std::string& from, const std::string& to);
 
-// Changes to `folder` in the container, checks what the ranks need, and returns their workplace.
-// Errors name what is missing: a script, a program, a virtual environment or a Python. Another
-// error names an argument of the script that is a path on the host, but does not exist in the
-// container. This error contains the --bind option that adds the path.
+// Makes `folder` the working folder in the container, checks what the ranks need, and returns their
+// workplace. Errors name what is missing: a script, a program, a virtual environment or a Python.
+// Another error names an argument of the script that is a path on the host, but does not exist in
+// the container. This error contains the --bind option that adds the path.
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    worker::ShimLink& shim);
 

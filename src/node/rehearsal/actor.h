@@ -26,8 +26,8 @@ class Loop : public boost::asio::io_context {
   void forget() { shutdown(); }
 };
 
-// One agent's process in virtual time. Root and Member are the program's own classes. Everything
-// that Root and Member normally get from a Session is simulated.
+// One agent's process in virtual time. Root and Member are the same classes as in the program.
+// Everything that Root and Member normally get from a Session is simulated.
 class Actor : public agent::Services {
  public:
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);

@@ -107,7 +107,7 @@ class KeyMap {
 // keyspace.
 class Waiter {
  public:
-  // Delivers a reply to this connection, caused by another connection's request. Must not call the
+  // Sends this connection a reply that another connection's request has caused. Must not call the
   // keyspace.
   virtual void deliver(std::string_view reply) = 0;
   virtual void deliver(const Output& message) = 0;
@@ -148,7 +148,8 @@ class Keyspace {
   // memory).
   static std::size_t cost(std::string_view key, std::string_view value);
   bool fits(std::size_t cost) const { return ledger_.fits(cost); }
-  // Stores the value and wakes waiting clients. The caller must have checked that the value fits.
+  // Stores the value and wakes waiting clients. The caller must have checked that the value fits
+  // (fits()).
   void set(std::string_view key, std::string_view bytes);
   bool append(std::string_view key, std::string_view bytes);
   // Adds `delta` to the key's value, which is decimal text. An absent value counts as 0. The sum

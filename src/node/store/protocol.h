@@ -17,7 +17,8 @@ struct Limits {
   std::size_t value_bytes = 8u << 20;
   std::size_t keys_per_request = 131'072;  // same value as in PyTorch's libuv server
   std::size_t request_bytes = 1u << 30;    // one request, which is buffered until it is complete
-  // Keys, values, queues, pending waits, incomplete requests and unread replies together.
+  // The limit on keys, values, queues, pending waits, incomplete requests and unread replies
+  // together.
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
   std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
@@ -41,7 +42,7 @@ enum class Clients : std::uint8_t { refused, served };
 // Why the server closes a connection.
 enum class Refusal : std::uint8_t {
   none,
-  // The limit of the same name was exceeded.
+  // The request exceeded the limit of the same name in Limits.
   key_bytes,
   value_bytes,
   keys_per_request,

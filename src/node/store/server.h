@@ -37,8 +37,8 @@ class Server {
   static constexpr const char* thread_name = "toprun-store";  // the name that top -H shows
 
   // The visitor function receives every connection of another agent of toprun. Such a connection
-  // begins with "toprun/"; the bytes that were read are passed too. Called in an iteration of the
-  // loop, so it must not block. The descriptor is non-blocking and close-on-exec.
+  // begins with "toprun/"; the function also gets the bytes that were already read. Called in an
+  // iteration of the loop, so it must not block. The descriptor is non-blocking and close-on-exec.
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
@@ -47,10 +47,10 @@ class Server {
     std::size_t connections = 0;  // store clients connected now
   };
 
-  // The ranks of an attempt. The callbacks are called in an iteration, so they must not block.
-  // `arrived` is called when the last rank has connected, and again when the last rank has reached
-  // its first collective. `alarmed` is called when a rank first reports that it has stopped
-  // waiting.
+  // The ranks of an attempt. The callbacks are called in an iteration of the server's loop, so they
+  // must not block. `arrived` is called when the last rank has connected, and again when the last
+  // rank has reached its first collective. `alarmed` is called when a rank first reports that it
+  // has stopped waiting for other ranks.
   struct Expected {
     std::size_t ranks = 0;
     std::function<void()> arrived = {};
@@ -86,8 +86,8 @@ class Server {
 
   // Ends an attempt and begins the next. Closes every client's connection, drops all keys, and then
   // serves or refuses later clients. Connections that have not sent any bytes yet stay open, but
-  // are closed if they turn out to be clients. Does not wait. Calls `begun` in an iteration once
-  // this is done.
+  // are closed if they turn out to be clients. Does not wait. Calls `begun` in an iteration of the
+  // loop once all this is done.
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   // The next three functions may be called from any thread and from the visitor function.
   Activity activity() const;
@@ -109,7 +109,7 @@ class Server {
                                               Visitor visitor, std::string busy);
   void start_thread();  // has no effect if the system cannot start a thread
   // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
-  // Once the thread has started, only the thread may call this function.
+  // Once the server's thread has started, only that thread may call this function.
   void turn(std::optional<std::chrono::milliseconds> limit);
   // Returns the time after which the loop has work even without an event.
   std::optional<std::chrono::milliseconds> next_turn() const;

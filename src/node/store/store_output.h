@@ -112,7 +112,8 @@ class Output {
     put(bytes);
   }
   void put_value(const Content& value);
-  // Adds a whole message that many connections receive. The message's large values are shared.
+  // Adds a whole message that many connections receive. Large values of the message are shared, not
+  // copied.
   void put(const Output& message);
 
   std::size_t size() const { return size_; }

@@ -36,7 +36,7 @@ struct Machine {
 };
 
 // Reads the CPUs in `allowed` and the GPUs with these PCI addresses from /sys below `root`. A GPU
-// for which /sys reports no node gets node 0, because such a machine has only that node.
+// for which /sys reports no NUMA node gets node 0, because such a machine has only that node.
 Result<Machine> read_machine(const std::vector<int>& allowed,
                              const std::vector<std::string>& gpu_addresses,
                              const std::filesystem::path& root = "/");

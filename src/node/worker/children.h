@@ -38,7 +38,7 @@ class Children {
   std::function<void()> on_progress;
 
   // Starts all programs or none, like spawn(). argv[0] is looked up where the program will run (the
-  // host or the container). Call no other method during the call.
+  // host or the container). Call no other method while start() runs.
   virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
   // Call watch() after start(), on the event loop's thread.
   virtual void watch() = 0;

@@ -12,8 +12,8 @@
 namespace toprun::worker {
 
 // If the agent writes no byte to the heartbeat pipe for this time, it counts as stalled. Normally,
-// it writes several bytes in this time. Time in which the keeper itself did not run (Ctrl-Z, a
-// suspended or frozen machine) does not count.
+// the agent writes several bytes in this time. Time in which the keeper itself did not run (Ctrl-Z,
+// a suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
 // The heartbeat byte with which the agent reports that it has stopped its workers after SIGTSTP.
@@ -72,8 +72,9 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 // cannot remove it any more. Empty: no folder. Has no effect without a keeper.
 void keeper_removes(const std::string& folder);
 
-// Called by `agent` at a SIGTSTP or SIGCONT: whether the keeper received SIGTSTP last. The agent
-// has to ask, because it may handle the two signals in another order. False without a keeper.
+// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of these two signals that
+// the keeper received. The agent has to ask, because it may handle the two signals in another
+// order. False without a keeper.
 bool keeper_rests();
 
 // Called by `agent` once other agents know this agent and will detect its end.

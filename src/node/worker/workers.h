@@ -29,7 +29,7 @@ struct WorkerPlan {
   std::string program = {};       // the file that argv[0] resolves to, if already known
   output::StreamPlan out;
   output::StreamPlan err;
-  // TORCHELASTIC_ERROR_FILE, read after the worker has failed; may be empty.
+  // The file named by TORCHELASTIC_ERROR_FILE, read after the worker has failed; may be empty.
   std::string error_file;
   bool inherit_stdin = false;  // false: stdin is /dev/null
   std::vector<int> kept_fds;   // descriptors that stay open in addition to stdin, stdout and stderr
@@ -58,7 +58,7 @@ class Workers {
   struct Observer {
     std::function<void(const model::WorkerExit&)>
         exited;  // once per worker, after all its output was read
-    // All workers have exited, no descendant is left, all output is written.
+    // Called when all workers have exited, no descendant is left and all output is written.
     std::function<void()> gone;
   };
 
@@ -94,8 +94,8 @@ class Workers {
   // Copies the new size of the console's terminal to the workers.
   void resize();
   // Sends SIGTERM to every process group and, after `grace`, SIGKILL to all remaining processes,
-  // including setsid descendants. Later exits are marked `ours`. stop() may be called again; the
-  // shortest `grace` applies.
+  // including setsid descendants. Exits after this call are marked as caused by toprun
+  // (WorkerExit::ours). stop() may be called again; the shortest `grace` applies.
   void stop(std::chrono::milliseconds grace);
 
  private:

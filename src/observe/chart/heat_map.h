@@ -9,7 +9,7 @@
 
 namespace toprun::chart {
 
-// Consecutive names in the list of names, such as the nodes of a rack.
+// A group of consecutive names in the map's list of names, such as the nodes of a rack.
 struct Group {
   std::string name;
   std::size_t first = 0;

@@ -66,8 +66,8 @@ enum class Style {
   detail,   // fixed-width font
 };
 
-// A line of text. Its base line starts at `at`, has its middle there, or ends there; `anchor` says
-// which.
+// A line of text. The text starts at the point `at`, has its middle there, or ends there, according
+// to `anchor`.
 struct Text {
   Point at{};
   std::string text;  // clean

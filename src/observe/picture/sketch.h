@@ -73,8 +73,8 @@ struct Sketch {
   std::optional<std::size_t> start;  // the unit with the first node
   std::string team_kind = {};        // for example "pp"; empty: no teams are shown
   std::size_t teams = 0;
-  // For each level: how many seconds a ring step that leaves a domain occupies the domain's uplink;
-  // 0: unknown. Empty: the seconds were not requested.
+  // For each level, how many seconds a ring step that leaves a domain of this level occupies the
+  // domain's uplink; 0: unknown. Empty: the seconds were not requested.
   std::vector<double> step_seconds = {};
   bool folded() const { return units.size() < nodes; }
 };

@@ -28,7 +28,8 @@ inline constexpr std::size_t max_explained_domains = 64;  // if there are more d
 // domain. Names are not escaped.
 void explain(placement::Placement& placement, const Question& question);
 
-// Returns the explanation that explain() has added, as lines in the form of printable().
+// Returns the explanation that explain() has added, as lines without control characters
+// (printable()).
 std::string explanation_text(const placement::Placement& placement);
 
 }  // namespace toprun::report

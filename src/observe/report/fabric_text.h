@@ -15,11 +15,13 @@ std::string network_text(const fabric::NodeFabric& node, std::span<const fabric:
                          std::span<const std::optional<fabric::PciPlace>> places);
 
 // Returns a table of the variables that a job's workers get on the node, with reasons. Lines before
-// the table show the variables that the fabric's script changes: "NCCL_PROTO  Simple -> LL128".
+// the table show the variables that the script of the fabric's profile changes: "NCCL_PROTO Simple
+// -> LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 
-// Returns shell code: `export NAME=VALUE` for each variable that the user has not set already.
+// Returns shell code: a line `export NAME=VALUE` for each variable that the user has not set
+// already.
 std::string settings_shell(std::span<const fabric::Setting> settings);
 
 // Returns {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.

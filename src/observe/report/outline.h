@@ -11,8 +11,9 @@ namespace toprun::report {
 
 // A domain with its nodes. There are two special cases. An unknown domain stands for all nodes of
 // its parent whose domain at this level is unknown; the nodes may be in several domains. A domain
-// whose name is_none() contains the nodes that are directly inside its parent. If a branch has no
-// domains at a level, the next level follows with its own level number.
+// whose name is_none() contains the nodes that are directly inside its parent. If a branch of the
+// tree has no domains at a level, the domains of the next level follow, with their own level
+// number.
 struct Domain {
   std::size_t level = 0;  // index in the placement's levels
   topology::Domain name;

@@ -22,7 +22,7 @@ struct Others {
                     // does not report a lost peer
   int victims = 0;  // failed by themselves after the cause, because they had lost a peer
   // The exceptions of the ranks in `other`, first line only: "rank 2: KeyError: 'label'".
-  // `stopped_say` has such exceptions of stopped ranks, which are not why these stopped: "rank 2
+  // `stopped_say` has the exceptions of stopped ranks, which stopped for another reason: "rank 2
   // had printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, then a
   // count.
   std::vector<std::string> others_say = {};
@@ -37,7 +37,7 @@ Others count_others(const std::vector<model::WorkerExit>& exits, const model::Wo
 std::string advice(const model::Cause& cause, bool has_logs);
 
 // Returns the last lines that the cause's rank printed, without PyTorch's own notes below an
-// exception, unless it printed only these.
+// exception, unless the rank printed nothing else.
 std::vector<std::string> last_lines_of(const model::Cause& cause);
 
 // Returns the message to the user after a failed run: the rank or node that failed, its error
@@ -48,8 +48,9 @@ std::vector<std::string> last_lines_of(const model::Cause& cause);
 std::string failure_report(const model::Cause& cause, const Others& others, const Outside& logs,
                            const Style& style, const std::string& node_log = {});
 
-// Returns what happened before the end: " after 1 restart and 1 new attempt (n2 was lost)", or the
-// signal that asked a run to end whose ranks all ended with 0. Empty: nothing happened.
+// Returns what happened before the run's end: " after 1 restart and 1 new attempt (n2 was lost)".
+// If all ranks ended with 0 because a signal asked the run to end, the text names this signal.
+// Empty: nothing happened.
 std::string history_text(const model::RunRecord& run);
 
 // Returns the line that ends every run's output, with "\n". The line contains start and end in

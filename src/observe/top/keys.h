@@ -44,7 +44,7 @@ struct State {
 State after_while_waiting(State state, Key key);
 // Returns the state after a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
-// Returns the state with the selected item's current row, scrolled so that this row is shown.
+// Updates the selected item's row number in the state, and scrolls so that this row is shown.
 State normalised(State state, const std::vector<Row>& rows, std::size_t lines);
 
 }  // namespace toprun::top

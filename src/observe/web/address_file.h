@@ -21,8 +21,8 @@ Result<void> write_address(const std::string& folder, const PageAddress& address
 // Reads the file. nullopt: the file does not exist, or contains no URL.
 std::optional<PageAddress> read_address(const std::string& folder);
 
-// Returns the page's port on 127.0.0.1. Only the page's own host reaches it. nullopt: another
-// address.
+// Returns the page's port on 127.0.0.1. Only the page's own host reaches a port on 127.0.0.1.
+// nullopt: another address.
 std::optional<int> port_on_loopback(const PageAddress& address);
 
 }  // namespace toprun::web

@@ -102,7 +102,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the part after the #.
+  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the text after the #.
   std::string url() const;
   // Must be called when the source has a new text for this part.
   void changed(Part part);

@@ -33,7 +33,7 @@ struct Meeting {
   std::optional<model::Spread> first_collective;  // the time from joining until the rank's first
                                                   // collective
   // The ranks that the others wait for. Unset: all ranks have reached their first collective, or
-  // all have joined and none has.
+  // all have joined and none has reached its first collective.
   std::optional<model::Awaited> awaited;
 };
 // Matches each process in `arrivals` with a rank, and returns how far the ranks have got. If the

@@ -25,8 +25,8 @@ constexpr std::string_view name_of(Grow grow) {  // as in --grow
   return names[static_cast<std::size_t>(grow)];
 }
 
-// The user's request to grow, sent to any agent of the job. A process without a handler ignores
-// this signal, so the signal may be sent to a whole job step.
+// The signal with which the user asks the job to admit nodes, sent to any agent of the job. A
+// process without a handler ignores this signal, so the signal may be sent to a whole job step.
 inline constexpr int grow_signal = SIGURG;
 
 // Time limits for ending a run that fails or is stopped.
@@ -111,7 +111,7 @@ class Conductor {
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Returns the orders for all nodes, and each order only once.
+  // Returns the orders for all nodes that were not returned before.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.

@@ -165,7 +165,7 @@ class Coordinator {
   void lost_spare(const std::string& host, std::string why);
   bool has_spare() const;
 
-  // From one attempt to the next, or to the end of the run (coordinator.cc).
+  // These functions lead from one attempt to the next, or to the end of the run (coordinator.cc).
   void begin_attempt();
   void forget_old_attempts();
   void end_early(Verdict verdict);
@@ -258,8 +258,8 @@ class Coordinator {
   std::string root_address_;   // this host's address, which the first member reached
   bool same_members_ = false;  // no member was lost in the last attempt
   SteadyTime deadline_{};      // the time limit of the stage
-  // When the run begins without the missing nodes. Unset while fewer nodes than the minimum are
-  // present.
+  // The time when the run begins without the missing nodes. Unset while fewer nodes than the
+  // minimum are present.
   std::optional<SteadyTime> last_call_;
   SteadyTime next_report_{};              // when to report what the stage waits for
   std::chrono::seconds missing_pause_{};  // between two reports of missing nodes
@@ -270,8 +270,8 @@ class Coordinator {
   std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
                                   // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
-  // Set once the run has enough nodes. Until this time it still waits for the engine's spare nodes,
-  // so that it can choose its members among all nodes, spares included.
+  // Set once the run has enough nodes to begin. Until this time, the run still waits for the
+  // engine's spare nodes, so that it can choose its members among all nodes, spares included.
   std::optional<SteadyTime> choice_due_;
   SteadyTime growth_answered_{};  // when a message last said that no node is admitted
   SteadyTime visitors_reported_since_{};

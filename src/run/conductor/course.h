@@ -54,7 +54,7 @@ struct AttemptCourse {
   Verdict verdict;
 };
 
-// The root's data about the whole run. The verdict is the last attempt's, without the exits.
+// The root's data about the whole run. `verdict` is that of the last attempt, without the exits.
 struct Course {
   WallTime started{};
   WallTime ended{};

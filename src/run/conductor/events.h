@@ -55,12 +55,12 @@ struct Arranged {
   int attempt = 0;
   Result<Arrangement> arrangement;
   std::vector<std::string> warnings;  // from the comparison of the nodes
-  // Indexes of the members in Arrange that wait as spares, ascending. The arrangement contains the
-  // other members.
+  // Indexes of the members in Arrange that wait as spares, ascending. The arrangement contains only
+  // the members that are not spares.
   std::vector<std::size_t> spares = {};
 };
 
-// The engine reports that the run has no process on that node any more.
+// The engine reports that the run has no process on this node any more.
 struct NodeEnded {
   std::string node;
 };

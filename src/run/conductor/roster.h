@@ -21,9 +21,10 @@ namespace toprun::run {
 struct Size {
   int least = 1;
   int most = 1;
-  // A new agent can replace a lost agent. Newcomers beyond `most` wait as spares.
+  // Whether a new agent can replace a lost agent. Newcomers beyond `most` wait as spares.
   bool repairable = false;
-  // Two agents may have the same node rank, because it is only a preference (arrange() decides).
+  // Whether two agents may have the same node rank, because it is only a preference (arrange()
+  // decides).
   bool ranks_are_hints = false;
 };
 

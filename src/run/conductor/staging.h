@@ -6,7 +6,8 @@
 
 namespace toprun::run {
 
-// A node requests files from at most this many predecessors in the chain, then the source.
+// A node requests files from at most this many predecessors in the chain of nodes, then from the
+// source.
 inline constexpr std::size_t most_predecessors = 3;
 
 // Returns, for each node, the nodes from which it copies the Python environment, nearest first. The

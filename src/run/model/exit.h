@@ -68,9 +68,10 @@ bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 
 // Returns the exit that best explains the others: the earliest exit that toprun's signals did not
 // cause. A victim is chosen only if all workers that failed are victims. Even then, a worker that
-// toprun stopped is chosen first if it had already reported an error of its own. The interpreter of
-// such a worker was still exiting. Exits are compared by the time in the error file, else by the
-// time of the exit. Null if all failures were caused by toprun's signals, or if there were none.
+// toprun stopped is chosen first if it had already reported an error of its own. Such a worker had
+// failed by itself, and its interpreter was still exiting when toprun stopped it. Exits are
+// compared by the time in the error file, else by the time of the exit. Null if all failures were
+// caused by toprun's signals, or if there were none.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
 // A collective in which ranks timed out because other ranks never joined it. The absent ranks

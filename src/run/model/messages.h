@@ -66,7 +66,7 @@ struct Evidence {
   std::string torch;         // "2.13.0+cpu"
   // accelerate's settings file. `accelerate launch` would apply this file; toprun does not.
   std::optional<std::string> idle_accelerate_config;
-  // The sender's clock since 1970, when it sends the message. 0 … latest_clock.
+  // The time on the sender's clock when it sends the message, since 1970; 0 … latest_clock.
   std::chrono::milliseconds clock{0};
   std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's; not sent
   doctor::Resources resources;
@@ -116,8 +116,8 @@ struct Join {
   std::vector<std::string> addresses;  // addresses for peers, best first; at most most_addresses
   bool address_is_named = false;       // the user set the first address (--local-addr)
   int store_port = 0;
-  // The agent will report when it is ready. It has to prepare something before its workers start,
-  // or is unfit for the job (Job::unfit) and will report that.
+  // Whether the agent will report later that it is ready. True if the agent has to prepare
+  // something before its workers start, or is unfit for the job (Job::unfit) and will report that.
   bool prepares = false;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
@@ -212,7 +212,7 @@ template <class Integer = int>
 std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
                                 std::int64_t most);
 
-// The messages in this file, and those parts of messages that are JSON objects.
+// The types of the messages in this file, and of those parts of messages that are JSON objects.
 template <class T, class... Messages>
 concept OneOf = (std::same_as<std::remove_const_t<T>, Messages> || ...);
 template <class T>

@@ -24,7 +24,7 @@ struct Phases {
   std::optional<std::chrono::milliseconds> first_collective;
 };
 
-// Each phase, in the order of their ends.
+// One phase; phases_by_name() lists the phases in the order of their ends.
 struct NamedPhase {
   const char* name;  // in JSON and in metrics
   std::optional<std::chrono::milliseconds> Phases::*time;
@@ -79,7 +79,7 @@ struct Awaited {
   std::string node{};         // the node of this rank; empty: unknown
 };
 
-// Objects with the phases' names as keys; null if unset.
+// The objects of the first two functions have the phases' names as keys; an unset phase is null.
 nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
 nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset

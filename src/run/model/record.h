@@ -69,7 +69,8 @@ struct LostNode {
 };
 inline constexpr std::size_t most_lost_nodes = 64;
 
-// Ranks that failed by themselves in one way, without the rank that caused the failure.
+// Ranks that failed by themselves in the same way; the rank that caused the failure is not
+// included.
 struct FailedToo {
   std::vector<int> ranks;        // ascending
   std::optional<int> exit_code;  // unset with `signal`: the ranks ended in different ways

@@ -44,7 +44,7 @@ struct Started {
                                   // node has no workers
   std::string logs;               // the folder with their log files; empty: there are none
   std::vector<int> pids = {};     // by local rank, in their own PID namespace
-  // How long the imports of the warm parent took, the process that forks the ranks. Unset: no warm
+  // How long the imports of the warm parent (the process that forks the ranks) took. Unset: no warm
   // parent was started for this attempt.
   std::optional<std::chrono::milliseconds> warmed = {};
 };

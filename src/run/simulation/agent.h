@@ -71,13 +71,14 @@ class Agent {
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
   bool is_mute() const { return mutes_; }
-  // Whether the agent was stopped, was cut off, or got no answer. Its messages may then be late.
+  // Whether the agent was stopped, was cut off, or got no answer. In these cases, the agent's
+  // messages may be late.
   bool was_disturbed() const { return was_disturbed_; }
   void disturb() { was_disturbed_ = true; }
   void be_mute() { mutes_ = true; }
   bool workers_fail_to_start = false;
   bool container_fails = false;
-  // The next search for the store does not end.
+  // True: the agent's next search for the store does not end.
   bool finds_no_store = false;
   int late_stores = 0;  // number of searches for the store that end late; during the first, another
                         // member dies

@@ -11,8 +11,9 @@
 
 namespace toprun::setup {
 
-// The file that `toprun setup` writes into a virtual environment or beside an image. The verbs
-// `run`, `submit` and `shell` read this file to find out how the environment was built. States:
+// The file that `toprun setup` writes into a virtual environment or beside an image. The commands
+// `toprun run`, `submit` and `shell` read this file to find out how the environment was built.
+// States:
 //
 //   submitted → building → complete
 //                   └────→ failed

@@ -47,8 +47,9 @@ struct Packages {
   std::int64_t changed_ns = 0;  // the time of the folder's last change, since 1970
 };
 
-// A record: the files of an environment that imports read, in order. node/prepare/prefetch/probe.py
-// writes it in this format. The path comes last in a line, so that it may contain blanks.
+// A record lists the files that imports read in an environment, in order.
+// node/prepare/prefetch/probe.py writes it in this format. The path comes last in a line, so that
+// it may contain blanks.
 //
 //   toprun prefetch 1
 //   packages 1795575911123456789 /opt/venv/lib/python3.11/site-packages

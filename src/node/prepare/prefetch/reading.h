@@ -24,7 +24,7 @@ class Reading {
   // Checks a few dozen pieces, evenly spread: true if all of these are in the page cache. Opens the
   // files of these pieces.
   bool is_cached() const;
-  // Reads pieces until all are taken, or until stop(). `thread`: the thread's number.
+  // Reads pieces until no piece is left, or until stop() is called. `thread`: the thread's number.
   void work(std::size_t thread);
   void stop() { stopped_ = true; }
 

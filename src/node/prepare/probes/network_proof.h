@@ -42,7 +42,7 @@ class NetworkWatch {
 // The data that show, after an attempt, which network the workers used.
 struct NetworkProof {
   std::vector<std::string> nccl_logs;  // the NCCL log of each worker; empty: there are no logs
-  // The counters of the RDMA ports when the workers had started.
+  // The values of the RDMA ports' counters after the workers had started.
   std::vector<fabric::PortCounters> counters;
 };
 

@@ -23,7 +23,7 @@ inline constexpr std::chrono::milliseconds more_per_node{20};
 // nodes that have processes of the run. Pure.
 //
 // A node's agent counts as ended if an answer showed a process on the node, and two later answers
-// in a row show none. If the engine says that no agent starts late, the agent of a node without a
+// in a row show none. If the engine says that no agent starts late, an agent whose node has no
 // process until `begun_by` also counts as ended.
 class Attendance {
  public:

@@ -60,7 +60,7 @@ inline constexpr std::size_t hash_bytes = 32;
 using Hash = std::array<std::uint8_t, hash_bytes>;
 
 Hash hash_of(std::string_view bytes);
-// Returns the hash with a key of hash_bytes bytes, which only a process with the key can compute.
+// Returns a keyed hash of `bytes`, which only a process with `key` can compute.
 Hash keyed_hash_of(const Hash& key, std::string_view bytes);
 bool is_equal(const Hash& a, const Hash& b);  // takes constant time
 

@@ -28,9 +28,9 @@ namespace toprun::stage {
 //
 // A record is a head of 16 bytes (u32 kind, u32 length, u64 number) and `length` bytes. While the
 // side that answers has nothing to send, it sends `wait` every second. If this side will never have
-// the data, it sends `refuse`. The key was sent over the agent channel and seals the manifest.
-// Chunks are checked against the manifest's hashes. So other users of the network may read the
-// content, but cannot change it.
+// the data, it sends `refuse`. Both agents got the key from the root over the agent channel; the
+// seal is a hash of the manifest with this key. Chunks are checked against the manifest's hashes.
+// So other users of the network may read the content, but cannot change it.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
@@ -81,7 +81,7 @@ class Wire {
   // Sends the bytes at once, after the bytes that were queued before.
   Result<void> send(std::string_view bytes);
   Result<void> send(const Head& head, std::string_view bytes);
-  // Queues a record, which is sent before the next send(), or by flush().
+  // Queues a record; the next send() or flush() sends it.
   Result<void> queue(const Head& head, std::string_view bytes);
   // Sends a record whose bytes come directly from a file, without a copy in this process.
   Result<void> send_file(const Head& head, int file, std::uint64_t offset);

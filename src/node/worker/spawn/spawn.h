@@ -40,9 +40,9 @@ struct Inherited {
   // Returns the CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // Reads the attributes of this process. Before this, opens /dev/null for each of the descriptors
-  // 0, 1 and 2 that is closed, so that no other file of this process becomes a worker's stdin,
-  // stdout or stderr.
+  // Reads the attributes of this process. Before it reads them, opens /dev/null for each of the
+  // descriptors 0, 1 and 2 that is closed, so that no other file of this process becomes a worker's
+  // stdin, stdout or stderr.
   static Inherited capture();
 
   // Restores all attributes in the calling process, the signal mask last. Async-signal-safe, for
@@ -92,9 +92,9 @@ class ProgramSearch {
 Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
 // Starts all programs or none and returns their process ids in order. If a program cannot be
-// started, the other programs are killed. Each program keeps only the descriptors in its Program.
-// The error names the program and `host`. Calls `beat` after each program, and while spawn() waits.
-// Safe in a process with several threads.
+// started, the other programs are killed. Each started process inherits only the descriptors that
+// its Program lists. The error names the program and `host`. Calls `beat` after each program, and
+// while spawn() waits. Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host, const process::Beat& beat = {});
 

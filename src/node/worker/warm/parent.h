@@ -51,7 +51,7 @@ class Parent {
   bool settled() const { return state_ == State::ready || state_ == State::refused; }
   // The reason for the state `refused`.
   const std::string& why() const { return why_; }
-  // Readable when hear() must be called; -1 in the state `refused`.
+  // The descriptor that is readable when hear() must be called; -1 in the state `refused`.
   int descriptor() const { return channel_.get(); }
   // The process id, or 0 if there is no process. The process is not a rank, so the caller must not
   // signal it.
@@ -99,7 +99,7 @@ class Parent {
   std::vector<std::string> imported_;
 };
 
-// Returns the message for users whose ranks are started normally, not by the parent.
+// Returns the message that the ranks are started normally, not by the warm parent, and why.
 std::string left_out(const std::string& host, const std::string& why);
 
 // Handles the parent's messages until its state is ready or refused. At the parent's deadline, sets
