@@ -266,7 +266,8 @@ class Queue {
   // arguments of this toprun, which queries the running job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
-  // Expands the engine's patterns (%j, %N …) in a file name for the job's batch script.
+  // Expands the engine's patterns (%j, %N …) in the name of a file to which the job's batch script
+  // prints.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };
 

@@ -39,7 +39,7 @@ std::vector<std::string> option_words(const JobRequest& job);
 // Returns the command for an interactive allocation: salloc with the request's options. Inside the
 // allocation, a step on the first node runs the command `shell` on the terminal. The shell has the
 // allocation's variables, but not the step's, so that toprun in this shell uses all nodes. The
-// command does not depend on LaunchParameters=use_interactive_step. Pure function.
+// command works with and without LaunchParameters=use_interactive_step. Pure function.
 std::vector<std::string> salloc_command(const JobRequest& request,
                                         const std::vector<std::string>& shell);
 

@@ -5,8 +5,8 @@
 namespace toprun::engines {
 
 // The engine for Slurm 22.05 and newer (srun(1), sbatch(1)). If a step and its job set the same
-// variable, the step's value takes precedence. Detection needs no Slurm program; starting agents
-// needs srun.
+// variable, the step's value takes precedence. toprun needs no Slurm program to detect Slurm, but
+// needs srun to start agents.
 class SlurmEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::slurm; }
@@ -20,8 +20,8 @@ class SlurmEngine final : public Engine {
   // Uses `scontrol show job`.
   std::optional<Stop> why_stopped(const Environment& environment) const override;
   int requeues(const Environment& environment) const override;
-  // A job that ends by itself within the grace period of its preemption counts as failed,
-  // regardless of its exit code (22.05 to 26.05). Only the batch script's process requeues the job.
+  // Slurm counts a preempted job as failed if it ends by itself within the grace period, regardless
+  // of its exit code (22.05 to 26.05). Only the batch script's process requeues the job.
   void put_back(const Environment& environment) const override;
   // True for a slurmstepd.
   bool owns(pid_t process) const override;

@@ -17,9 +17,9 @@ inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
 // toprun's starter sets this variable for the agents that it starts. The agents do not pass this
 // variable on to their ranks.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
-// How many processes per node the script's header requested, in the order of SLURM_JOB_NODELIST and
-// in Slurm's form for counts. toprun needs its own variable, because srun replaces the header's
-// variables by the step's.
+// The variable says how many processes per node the script's header requested, in the order of
+// SLURM_JOB_NODELIST and in Slurm's form for counts. toprun needs its own variable, because srun
+// replaces the header's variables by the step's.
 inline constexpr const char* slots_variable = "TOPRUN_SLOTS";
 
 // The step of tasks that this process belongs to (srun(1), OUTPUT ENVIRONMENT VARIABLES).

@@ -29,9 +29,9 @@ class Arguments {
 };
 
 // Returns the argument of --env that sets a variable in the container. `environment` is the
-// environment of the runtime's program. If it already contains the value, the argument is only
-// "NAME", so that the process list does not show the value. Otherwise the argument is "NAME=VALUE".
-// A secret is always added to `environment` first.
+// environment in which the container runtime runs. If `environment` already contains the value, the
+// argument is only "NAME", so that the process list does not show the value. Otherwise the argument
+// is "NAME=VALUE". A secret is always added to `environment` first.
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 

@@ -26,8 +26,8 @@ std::optional<SourcedPath> caches_path(const Environment& environment);
 Result<void> check_path(const SourcedPath& sourced, const Environment& environment);
 
 // Adds APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, unless the
-// user has set them. The folders are below $SCRATCH and in $TMPDIR. Without $SCRATCH and $TMPDIR,
-// the program uses its defaults: ~/.apptainer/cache and /tmp.
+// user has set them. The cache is below $SCRATCH, and temporary files are in $TMPDIR. Without
+// $SCRATCH and $TMPDIR, the program uses its defaults: ~/.apptainer/cache and /tmp.
 Environment with_build_folders(Environment environment, std::string_view prefix);
 
 // Like with_build_folders(), for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.

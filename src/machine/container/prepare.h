@@ -77,9 +77,9 @@ class Preparation {
   Preparation(const Runtime& runtime, const Run& run, const Node& node,
               const Environment& environment);
 
-  // Determines the state and takes the lock, without waiting. Errors: the product was made from
-  // another image, or from a file that has changed since; the product's folder cannot be created;
-  // another user could have created the product.
+  // Determines the product's state and takes the lock, without waiting. Errors: the product was
+  // made from another image, or from a file that has changed since; the product's folder cannot be
+  // created; another user could have created the product.
   Result<State> try_begin();
   std::vector<Command> commands() const { return runtime_.creation(run_, node_, environment_); }
   // Explains a command's failure from its output, in the user's terms if the cause is known.
@@ -89,8 +89,8 @@ class Preparation {
   // Returns "n1: container NAME" or "n1: container image IMAGE", for messages.
   std::string what() const;
   const std::filesystem::path& path() const { return path_; }
-  // Returns the path and the variable that determined it: "/scratch/ada/toprun/containers/NAME
-  // (SCRATCH)".
+  // Returns the product's path and the variable that determined it:
+  // "/scratch/ada/toprun/containers/NAME (SCRATCH)".
   std::string where() const;
 
  private:

@@ -48,7 +48,8 @@ const Runtime& pyxis();
 // runtimes() that accepts this image and exists on this node. The runtime pyxis exists if the
 // engine has this plugin. Every other runtime exists if its program is in a folder of PATH. Errors:
 // an unknown name; a runtime that does not accept the image (exit_usage); no runtime on this node.
-// The last error lists every folder that was searched, and what to install or load.
+// If there is no runtime, the error lists every folder that was searched, and what to install or
+// load.
 Result<const Runtime*> choose(const Request& request, const Environment& environment,
                               const process::IsExecutable& is_executable, bool engine_has_pyxis);
 

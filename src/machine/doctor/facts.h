@@ -32,9 +32,9 @@ std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
                                      std::span<const fabric::PciPlace> gpus);
 
 // Returns the addresses of PCI bridges that redirect traffic between devices through the CPU. Only
-// bridges above these PCI functions are examined. The cause is P2P Request Redirect in the bridge's
-// Access Control Services (PCI Express Base Specification, "ACS Extended Capability"). Only root
-// can read the registers; for other users the list is empty.
+// bridges above these PCI functions are examined. The cause of this redirection is P2P Request
+// Redirect in the bridge's Access Control Services (PCI Express Base Specification, "ACS Extended
+// Capability"). Only root can read the registers; for other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
 // Whether "P2P Request Redirect" is on in the configuration space of a bridge.

@@ -51,9 +51,9 @@ inline constexpr std::size_t max_interfaces = 1024;
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
 // Like read_interfaces(), but in half the time. MTU, speed, the legs of bonds and the exact kind
-// are not read. The kind is right only for VLANs, physical interfaces and loopback. Reading a speed
-// is slow: the kernel holds the lock of the whole network stack while it requests the speed from
-// the adapter.
+// are not read. The kind of a device is right only for VLANs, physical interfaces and loopback.
+// Reading a speed is slow: the kernel holds the lock of the whole network stack while it requests
+// the speed from the adapter.
 std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
 
 // Reads the interface's speed; 0: unknown.

@@ -75,7 +75,8 @@ bool uses_plain_sockets(const NcclLog& log);
 // network that needs no plugin. Empty: no line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
-// Reads a log while NCCL writes it, in pieces of any length. A line counts once it is complete.
+// Reads a log while NCCL writes it, in pieces of any length. A line is evaluated once it is
+// complete.
 class NcclLogReader {
  public:
   static constexpr std::size_t max_line_bytes = 4096;

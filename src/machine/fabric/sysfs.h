@@ -31,8 +31,8 @@ class Folder {
   std::optional<std::int64_t> number(const std::string& path) const;
   std::vector<std::string> names(const std::string& path) const;
   std::vector<std::string> link(const std::string& path) const;
-  // Returns the folder's own entries, unordered. Call own_names() only once: a second call returns
-  // nothing.
+  // Returns the names of the entries in this folder, unordered. Call own_names() only once: a
+  // second call returns nothing.
   std::vector<std::string> own_names() const;
   Folder folder(const std::string& path) const;
 

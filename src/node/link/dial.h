@@ -58,10 +58,10 @@ inline constexpr std::chrono::seconds first_report_delay{2};
 // Returns the pause after the first try, in a job with this many nodes.
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// How long a member retries if the answers at the root's address are not from its job's root, but
-// perhaps from another root that is just ending. This limit applies if the user chose the port and
-// no other host can run the root; otherwise the member tries all addresses until the join time-out.
-// A pause (longest_retry) may follow, so the error is reported within 5 s.
+// How long a member retries if a program that is not its job's root answers at the root's address;
+// perhaps another root is just ending there. This limit applies if the user chose the port and no
+// other host can run the root; otherwise the member tries all addresses until the join time-out. A
+// pause (longest_retry) may follow, so the error is reported within 5 s.
 inline constexpr std::chrono::seconds stranger_limit{4};
 // Replaces stranger_limit if another program is known to hold the port. This limit is shorter,
 // because no root will answer at this port.
@@ -75,8 +75,8 @@ struct Joined {
   int port = 0;
 };
 
-// Makes this agent's Join message. Called once the channel is connected and its own end has an
-// address, at which other agents can reach this agent. Must take far less time than
+// Makes this agent's Join message. Called once the channel is connected, so that its own end has an
+// address at which other agents can reach this agent. Must take far less time than
 // `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<model::Join>(const Channel&)>;
 

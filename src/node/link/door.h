@@ -33,8 +33,8 @@ std::string busy_line(const Identity& me);
 // The limit on connections that have not yet proved that they know the job's secret. If there are
 // more such connections, the oldest connection is refused with the answer "busy". To block agents,
 // an attacker would have to open this many connections in less time than a handshake takes;
-// besides, refused agents retry. Connections that were answered count until they are closed, for at
-// most `parting`.
+// besides, refused agents retry. Connections that were answered count towards this limit until they
+// are closed, for at most `parting`.
 inline constexpr std::size_t max_visitors = 16'384;  // same value as the store's limit "undecided"
 
 // First frames that are too long are reported at most once in this period.

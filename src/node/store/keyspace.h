@@ -164,9 +164,9 @@ class Keyspace {
   void pop(std::string_view queue);
   std::size_t queue_size(std::string_view queue) const;
 
-  // Registers the connection's wait for keys. When all keys are present, the connection receives
-  // `stop_waiting`. A connection has at most one wait, because a new wait replaces the previous
-  // one.
+  // Registers that the connection waits for these keys. When all keys are present, the connection
+  // receives `stop_waiting`. A connection has at most one wait, because a new wait replaces the
+  // previous one.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 

@@ -29,7 +29,7 @@ struct Limits {
 };
 
 // Returns Limits::undecided for a process that may open `open_files` files. The other descriptors
-// are reserved for other connections.
+// are reserved for connections whose type is known.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }

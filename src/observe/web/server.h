@@ -106,7 +106,8 @@ class Server {
   std::string url() const;
   // Must be called when the source has a new text for this part.
   void changed(Part part);
-  // Sends the last state to all browsers, within farewell_limit, and closes.
+  // Sends the job's last state to all browsers, within farewell_limit, and accepts no further
+  // connections.
   boost::asio::awaitable<void> finish();
 
   struct State;

@@ -151,7 +151,7 @@ struct NotifyWorkers {
 struct CreditOutput {
   std::size_t bytes = 0;
 };
-// The workers' output no longer has a receiver.
+// Drop further output of the workers, which no longer has a receiver.
 struct CloseOutput {};
 struct TellUser {
   std::string text;

@@ -56,8 +56,8 @@ class JobPicture {
   void reported(std::string text);
 
   // picture(), parts() and metrics() return the job's present state, or nullopt if it could not be
-  // written in time or the run has ended. If the members were not being asked, these functions wait
-  // for the members' first answers, for at most first_figures_limit.
+  // written in time or the run has ended. If the root was not asking the members for figures yet,
+  // these functions wait for the members' first answers, for at most first_figures_limit.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // in schema toprun.live/1
   // The picture in three parts. Each part is JSON on one line.

@@ -60,8 +60,8 @@ std::vector<Step> steps(const VenvRequest& requested, const Environment& environ
 Environment build_environment(const Environment& environment);
 
 // Returns a command that tests the new environment. The command imports `requested.imports`; if
-// these are empty, it imports the modules of every requested distribution and torch. The output's
-// last line shows the results.
+// these are empty, it imports the modules of every requested distribution and torch. The last line
+// of the command's output shows the results.
 std::vector<std::string> import_command(const VenvRequest& requested);
 
 struct Imported {
