@@ -22,8 +22,8 @@ std::optional<Column> column(std::string_view header, std::string_view name);
 // Returns the line's text in the column; "" if the column is missing.
 std::string cell(std::string_view line, const std::optional<Column>& column);
 
-// Returns the error for output of runai that has an unexpected form. `requested`: what was
-// expected, such as "a table". The error quotes the output's beginning.
+// Returns the error for runai output in an unexpected form. `requested`: what was expected, such as
+// "a table". The error quotes the output's beginning.
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 
@@ -56,8 +56,8 @@ std::string_view state_words(std::string_view state_word);
 // lacks, or that have another type, stay unset. Error: the output has another form; the message
 // shows its beginning.
 
-// Parses the list of nodes. v1's `list nodes` prints groups of columns, with │ between the groups.
-// The first group begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,
+// Parses the list of nodes. v1's `list nodes` prints groups of columns with │ between them. The
+// first group begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,
 // cmd/node/list_node.go, pkg/types/node.go). v2's `node list --json` prints nodes as in the API
 // (api-docs.run.ai, Nodes: name, nodePool, status, gpuInfo). v2 does not report which GPUs are in
 // use.

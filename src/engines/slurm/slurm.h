@@ -45,7 +45,7 @@ class SlurmEngine final : public Engine {
 std::optional<Stop> stop_in(std::string_view job, int restarts);
 
 // Whether /proc/self/cgroup shows that a process is in its step's own cgroup. The plugin
-// proctrack/cgroup uses the freezer of cgroup version 1, or cgroup version 2 (22.05 to 26.05).
+// proctrack/cgroup uses the freezer of cgroup v1, or cgroup v2 (22.05 to 26.05).
 bool is_tracked_by_cgroup(std::string_view cgroups);
 
 // Whether Slurm preempted the job, may run it again, and has not put it back into the queue yet.
@@ -55,7 +55,7 @@ bool awaits_requeue(std::string_view job, int restarts);
 std::vector<std::string> nodes_in_sstat(std::string_view text);
 
 // Whether tasks of a step may wait for a prolog on their node, from `scontrol show config`. With
-// PrologFlags=Alloc, the prolog runs before the first step, so tasks do not wait for it.
+// PrologFlags=Alloc, it runs before the first step.
 bool prolog_delays_steps(std::string_view config);
 
 // The state of a batch script that no longer sends messages, according to the output of `scontrol

@@ -10,8 +10,8 @@ namespace toprun::engines::slurm {
 
 // Parsers for the job listings that Slurm's programs print; pure functions. The parsers are for
 // Slurm 20.11 to 26.05; they were checked with 22.05. All programs run with SLURM_TIME_FORMAT=%s.
-// Text that is not a record is skipped, because a program may print warnings between records. No
-// value is trusted; scontrol_record.h limits the numbers of records and fields.
+// Text that is not a record is skipped, because warnings may be between records. No value is
+// trusted; scontrol_record.h limits the numbers of records and fields.
 
 // Returns the format for `squeue -h -o`. Fields end in 0x1f and records in 0x1e; names should not
 // contain these characters.

@@ -60,11 +60,11 @@ inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an
 inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
 // Makes a runtime's product (an image file or a container), unless the product already exists. The
-// product is the image file or container that the runtime needs before the start
-// (Runtime::product). If several processes or nodes share the product's folder, one of them makes
-// the product and the others wait. Each process uses a lock in the product's folder and holds it as
-// long as this object exists. Another file in that folder records the image from which the product
-// was made. If this record is missing, the user made the product.
+// runtime needs the product before the start (Runtime::product). If several processes or nodes
+// share the product's folder, one of them makes the product and the others wait. Each process uses
+// a lock in the product's folder and holds it as long as this object exists. Another file in that
+// folder records the image from which the product was made. If this record is missing, the user
+// made the product.
 //
 // try_begin() decides what to do:
 //   try_begin() --another process makes it--> wait, try again
