@@ -81,7 +81,7 @@ class Here(support.TestCase):
         picture = folder / "history.svg"
         done = self.bench("history", "--plot", str(picture), env={"XDG_STATE_HOME": str(folder)})
         self.assert_ok(done)
-        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB: busbw\n"
+        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, on \S+: busbw\n"
                                    r"  20\S+ +\S+ GB/s\n  20\S+ +\S+ GB/s +[+-]\d+\.\d %\n\Z")
         self.assertRegex(picture.read_text(), r"(seconds|minutes) since 20\d\d-\d\d-\d\d \d\d:\d\d")
         self.assertEqual(done.err, f"toprun: wrote {picture}\n")
