@@ -471,6 +471,8 @@ class Machines(support.TestCase):
                 (empty, [], {"NCCL_NET": "IB"}, "NCCL_NET=IB (set by you): this machine has no RDMA device\n"),
                 (ethernet_only, [], {"GLOO_SOCKET_IFNAME": "lo"}, "GLOO_SOCKET_IFNAME=lo (set by you): lo reaches no other node"),
                 (ethernet_only, [], {"NCCL_SOCKET_IFNAME": "=lo"}, "NCCL_SOCKET_IFNAME==lo (set by you): lo reaches no other node"),
+                (ethernet_only, [], {"NCCL_DEBUG": "debug"}, "NCCL_DEBUG=debug (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values\n"),
+                (one_hca, [], {"NCCL_IB_DISABLE": "true"}, "NCCL_IB_DISABLE=true (set by you): NCCL expects a number, and ignores this value; 1 disables RDMA\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
                 (storage, [], {"NCCL_IB_HCA": "mlx5"}, "also selects mlx5_10:1: 100 Gb/s beside 400"),

@@ -132,6 +132,10 @@ std::vector<std::string> mistakes(const NodeFabric& node);
 // which also matter in a job on one node.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
+// Returns settings of the user or of an nccl.conf whose values NCCL ignores, one sentence each:
+// NCCL_DEBUG=debug, NCCL_IB_DISABLE=true. contradictions() omits them.
+std::vector<std::string> without_effect(const NodeFabric& node);
+
 // Returns all mistakes(), and also settings whose values merely differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);
 
