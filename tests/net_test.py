@@ -486,6 +486,18 @@ class Machines(support.TestCase):
                 else:
                     self.assertEqual(finished.err, "")
 
+    def test_your_own_settings_are_shown_beside_toprun_s(self):
+        root = self.tree(ethernet_only)
+        self.assertNotIn("SETTING", self.net(root, "show"))
+        finished = self.toprun("net", "show", "--root", root,
+                               env={"HOME": "/nowhere", "NCCL_SOCKET_IFNAME": "eth9", "UCX_NET_DEVICES": "all"})
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"\nSETTING +FROM +WITHOUT IT, TOPRUN\n"
+                                       r"NCCL_SOCKET_IFNAME=eth9 +set by you +(sets|leaves it unset) .*\(.+\)\n"
+                                       r"UCX_NET_DEVICES=all +set by you +(sets|leaves it unset) .*\(.+\)\n\Z")
+        self.assertIn("NCCL_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9; without this setting, ",
+                      finished.err)
+
     def test_a_fabric_that_was_asked_for_has_no_marks(self):
         line = self.net(self.tree(empty), "show", "--fabric", "slingshot").splitlines()[0]
         self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (asked for; /sys/class/cxi does not exist)")

@@ -159,9 +159,9 @@ std::vector<std::string> warnings(const fabric::NodeFabric& node,
 
 Result<int> run_net_show(const Call& call) {
   const auto node = TRY(node_of(call));
-  if (call.has(FlagId::json)) {
-    return print_bytes(report::network_json(node, fabric::decide(node)));
-  }
+  const auto settings = fabric::decide(node);
+  for (const std::string& warning : warnings(node, settings)) say(warning);
+  if (call.has(FlagId::json)) return print_bytes(report::network_json(node, settings));
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::vector<std::optional<fabric::PciPlace>> places;
   for (const fabric::Device& device : node.devices) {

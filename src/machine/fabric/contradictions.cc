@@ -43,14 +43,6 @@ bool disables_rdma(const std::optional<Own>& own) {
   return own && number_in(own->value).value_or(0) != 0;
 }
 
-// The node without the user's settings and nccl.conf, to find out what toprun would set.
-NodeFabric without_own(const NodeFabric& node) {
-  NodeFabric bare = node;
-  bare.environment = {};
-  bare.nccl_conf.clear();
-  return bare;
-}
-
 void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
   for (const Setting& requested : decide(without_own(node))) {
     const auto mine = own(node, requested.name);
@@ -349,6 +341,13 @@ void add_mistakes(const NodeFabric& node, std::vector<std::string>& said) {
 }
 
 }  // namespace
+
+NodeFabric without_own(const NodeFabric& node) {
+  NodeFabric bare = node;
+  bare.environment = {};
+  bare.nccl_conf.clear();
+  return bare;
+}
 
 std::optional<std::string> why_no_rdma(const NodeFabric& node) {
   const auto says = [](const char* name, const Own& mine) {

@@ -112,6 +112,9 @@ void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 // network within one node.
 std::vector<Setting> decide(const NodeFabric& node);
 
+// Returns the node without the user's settings and nccl.conf, to find out what toprun would set.
+NodeFabric without_own(const NodeFabric& node);
+
 // Whether toprun has to put this setting into the environment.
 bool is_ours(const Setting& setting);
 
