@@ -319,6 +319,8 @@ class Files(support.TestCase):
         self.assert_valid("bench.json", saved)
         self.assertEqual(json.loads(saved.read_text()), json.loads(self.imported(PERF, "--format", "json").out))
         self.assertEqual(self.toprun("bench", "import", saved).out, done.out)
+        both = self.run_to_end("sh", "-c", 'exec "$0" bench import "$1" --save "$1" 2>&1', support.TOPRUN, saved)
+        self.assertTrue(both.out.endswith(f"\ntoprun: wrote {saved}\n"), "the results come first: " + both.out)
         refused = self.imported(PERF, "-J", saved.parent / "no/such/folder.json")
         self.assertEqual(refused.code, 1, refused)
         self.assert_one_line(refused, r"cannot write \S+/no/such/folder\.json: .*")
