@@ -209,7 +209,7 @@ SUITED = {"--operator": "jobset", "--scheduler": "volcano", "--node-selector": "
           "--gpus-per-node": "2", "--container": "r.io/other", "--log-dir": "/dev/null", "--env-from": "tokens", "--runtime": "mine"}
 ALONGSIDE = {**{name: words for name, words in BESIDE.items() if not name.startswith("--container") and name not in ("--bind", "--writable", "--no-gpu")},
              "--gpu-resource": ["--gpus-per-node=2"], "--runtime": ["--operator=trainjob"]}
-OF_AN_IMAGE = {"--accelerate-config": "toprun cannot run accelerate inside the container", "--stage": "an image brings its own environment"}
+OF_AN_IMAGE = {"--accelerate-config": "toprun cannot run accelerate inside the container", "--stage": "ranks in a container use the environment in the image"}
 TOPRUN_STARTS_IT = "works only where toprun starts the container itself"
 UNFIT = {"--bind": TOPRUN_STARTS_IT, "--environment": TOPRUN_STARTS_IT, "--container-runtime": TOPRUN_STARTS_IT,
          "--container-workdir": TOPRUN_STARTS_IT, "--container-env": TOPRUN_STARTS_IT, "--container-name": TOPRUN_STARTS_IT,

@@ -67,7 +67,7 @@ class Help(support.TestCase):
 
     def test_logs_names_the_exit_code_of_the_job(self):
         codes = self.toprun("help", "logs").out.partition("\nExit codes:\n")[2]
-        self.assertRegex(codes, r"^  N  +with -f: the exit code of the job's toprun")
+        self.assertRegex(codes, r"^  N  +with -f: the exit code of toprun in the job")
         self.assertIn("\n  0  ", codes)
 
     def test_a_refusal_names_the_verb_once(self):

@@ -309,7 +309,7 @@ class Refusals(support.TestCase):
                 ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the Kubeflow trainer sets this variable .*"),
                 ((*IMAGE, "--operator", "trainjob", "--scheduler", "kai"), "--scheduler: a TrainJob cannot .*"),
                 ((*IMAGE, "--operator", "jobset", "--nodes", "2-4"), "2 to 4 nodes: only PyTorchJobs are elastic; .*"),
-                ((*IMAGE, "-"), "script -: the pods have no standard input; name the script's file"),
+                ((*IMAGE, "-"), 'script "-": it means standard input, which the pods do not have; name the script\'s file'),
                 (("--container", "UPPER/img:1"), "--container UPPER/img:1: the name of an image in a registry has no capital letters; .*"),
                 ((*IMAGE, "--gpus-per-node", "0.5"), "--gpus-per-node 0.5: must be a whole number from 0 to 1024"),
                 ((*IMAGE, "--nodes", "0"), "--nodes 0: .*")]:

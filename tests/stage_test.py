@@ -350,7 +350,7 @@ class OnOneHost(support.TestCase):
     def test_it_contradicts_a_container(self):
         finished = self.toprun("--stage", "/opt/env", "--container", "a.sif", "train.py")
         self.assertEqual(finished.code, 2)
-        self.assert_one_line(finished, "--stage and --container: an image brings its own environment; give only one of them")
+        self.assert_one_line(finished, "--stage and --container: ranks in a container use the environment in the image, so they would not use the copy of --stage; give only one of them")
 
     def test_one_node_needs_no_copy(self):
         finished = self.toprun("--stage", "/no/such/environment", "--no-python", "true")

@@ -280,7 +280,7 @@ class NcclBackend final : public measure::Backend {
     if (!arrived) return fail("no NCCL id", "the first rank did not create it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size())
-      return fail("NCCL's id", "the length of the id is wrong");
+      return fail("NCCL's id from the first rank", "its length is wrong");
     std::ranges::copy(reported, id.bytes.begin());
     return id;
   }

@@ -83,7 +83,7 @@ class Trials {
     const std::string name = key("nodes");
     const std::string_view keys[] = {name};
     const auto arrived = TRY(group_.store.wait(keys, command_.limit + 2 * slack));
-    if (!arrived) return fail("rank 0 did not say which nodes to measure next");
+    if (!arrived) return fail("rank 0 did not send the list of nodes to measure next in time");
     const auto text = TRY(group_.store.get(name));
     Nodes nodes;
     for (const std::string_view word : words(text)) {

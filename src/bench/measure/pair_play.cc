@@ -194,7 +194,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
   }
   const std::string_view keys[] = {where};
   const auto arrived = TRY(group_.store.wait(keys, round_limit()));
-  if (!arrived) return fail("rank 0 did not say what to measure next");
+  if (!arrived) return fail("rank 0 did not send the pairs to measure in time");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);
@@ -362,7 +362,7 @@ Result<void> PairPlay::close_round(bool is_last) {
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
   const std::string_view keys[] = {where};
   const auto arrived = TRY(group_.store.wait(keys, 2 * round_limit()));
-  if (!arrived) return fail("rank 0 has not finished its round of measurements");
+  if (!arrived) return fail("rank 0 has not finished its round of measurements in time");
   const auto text = TRY(group_.store.get(where));
   away_.clear();
   is_over_ = false;

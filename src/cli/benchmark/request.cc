@@ -86,8 +86,10 @@ Result<void> check(const Request& request) {
   if (request.stable_cv &&
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
                 request.backends.size(), request.fabrics.size()}) > 1) {
-    return usage("--until-cv", "it repeats one measurement, so it cannot be used with a comparison",
-                 "leave --orders, --nodes and --ranks out, and name one --backend");
+    return usage("--until-cv",
+                 "it repeats one measurement, so toprun cannot compare several orders, backends, "
+                 "fabrics, or numbers of nodes or ranks",
+                 "leave --orders, --nodes and --ranks out, and name only one backend and fabric");
   }
   TRY(measure::sizes(request));
   return {};

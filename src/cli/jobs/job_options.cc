@@ -152,10 +152,10 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   if (argument == request.options.end()) {
     request.options.push_back({"--dependency", join(all, ","), "--after"});
   } else if (argument->value->find('?') != std::string::npos) {
-    return usage(
-        "--after and --dependency",
-        "--after requires all of its jobs, but a ? in --dependency requires only one of its jobs",
-        "put all jobs into --dependency");
+    return usage("--after and --dependency",
+                 "--after requires all of its jobs, but a ? in --dependency means that any one of "
+                 "its jobs is enough, and Slurm accepts only one of these two rules",
+                 "put all jobs into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
   }
@@ -207,7 +207,8 @@ Result<void> check_run(const plan::Options& run, const JobRequest& request) {
                  "leave it out, or choose nodes with --nodelist");
   }
   if (run.script == "-") {
-    return usage("script -", "a batch job has no standard input", "name the script's file");
+    return usage("script \"-\"", "it means standard input, which a batch job does not have",
+                 "name the script's file");
   }
   const auto most = most_nodes(request);
   if (!most || !run.nnodes.value) return {};

@@ -89,7 +89,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--nodes", "4", "--nnodes", "5:8", "a.py"}, "--nnodes 5:8: --nodes requests only 4 nodes"},
       {{"--job-name", "a/b", "a.py"}, "--job-name a/b: the name becomes part of file names"},
       {{"--dry-run=later", "a.py"}, "--dry-run=later: must be client or server"},
-      {{"-"}, "script -: a batch job has no standard input"},
+      {{"-"}, "script \"-\": it means standard input, which a batch job does not have"},
   };
   for (const auto& [words, line] : cases) {
     const auto options = submit(words);

@@ -99,7 +99,21 @@ constexpr std::array allocation_flags = {
            .letter = 'J',
            .value = "NAME",
            .variable = "SBATCH_JOB_NAME",
+           .known_to = of(Command::submit),
            .help = "Name of the job in the queue (default: the script's name)"}),
+    slurm({.name = "--job-name",
+           .letter = 'J',
+           .value = "NAME",
+           .variable = "SBATCH_JOB_NAME",
+           .known_to = of(Command::setup),
+           .help = "Name of the job in the queue (default: `setup-` and the name of the folder or "
+                   "image that the job builds)"}),
+    slurm({.name = "--job-name",
+           .letter = 'J',
+           .value = "NAME",
+           .variable = "SBATCH_JOB_NAME",
+           .known_to = of(Command::shell),
+           .help = "Name of the job in the queue"}),
     slurm({.name = "--chdir",
            .letter = 'D',
            .value = "DIR",
@@ -111,8 +125,8 @@ constexpr std::array allocation_flags = {
     slurm({.name = "--dependency",
            .letter = 'd',
            .value = "TYPE:ID,...",
-           .help = "Start the job only after other jobs have started or ended; the format is "
-                   "sbatch's, and --after has a simpler one"}),
+           .help = "Start the job only after other jobs have started or ended, as in afterok:17; "
+                   "the format is that of sbatch's --dependency"}),
     slurm({.name = "--mail-type",
            .value = "EVENT,...",
            .help = "Events about which Slurm sends mail, such as END,FAIL; possible values: "
@@ -142,7 +156,8 @@ constexpr std::array allocation_flags = {
            .value = "[B:]SIGNAL[@SECONDS]",
            .variable = "SBATCH_SIGNAL",
            .known_to = of(Command::submit),
-           .help = "Send this signal to the workers SECONDS before the time limit"}),
+           .help = "Send this signal to the workers SECONDS before the time limit; toprun adds B: "
+                   "if it is missing"}),
     slurm({.name = "--requeue",
            .value = "expedite",
            .variable = "SBATCH_REQUEUE",
@@ -157,7 +172,8 @@ constexpr std::array allocation_flags = {
            .value = "OPTION",
            .id = FlagId::slurm_arg,
            .repeatable = true,
-           .help = "Any other option of Slurm's command, such as --slurm-arg=--nice=100"}),
+           .help = "Pass any other option to Slurm's command (sbatch or salloc), as in "
+                   "--slurm-arg=--nice=100"}),
 
     ours({.name = "--on",
           .value = "slurm|kubernetes|runai",
@@ -165,7 +181,7 @@ constexpr std::array allocation_flags = {
           .id = FlagId::on,
           .group = Group::submission,
           .known_to = of(Command::submit),
-          .help = "Engine to submit to",
+          .help = "System to which toprun submits the job",
           .default_value = "slurm"}),
     ours({.name = "--on",
           .value = "slurm|kubernetes|runai",
@@ -183,18 +199,17 @@ constexpr std::array allocation_flags = {
           .known_to = of(Command::setup),
           .help = "Build the environment or image in a Slurm job, or at once on this machine",
           .default_value = "slurm if sbatch is installed, else local"}),
-    ours(
-        {.name = "--after",
-         .value = "ID[:ok|any|notok]",
-         .id = FlagId::after,
-         .group = Group::submission,
-         .known_to = batch,
-         .repeatable = true,
-         .of_one_call = true,
-         .help =
-             "Start this job after the job ID has ended with exit code 0 (:ok, the default), with "
-             "any exit code (:any), or with a nonzero exit code (:notok). The ID `setup` means the "
-             "job of `toprun setup` that builds the folder of --venv or the image of --container"}),
+    ours({.name = "--after",
+          .value = "ID[:ok|any|notok]",
+          .id = FlagId::after,
+          .group = Group::submission,
+          .known_to = batch,
+          .repeatable = true,
+          .of_one_call = true,
+          .help = "Start this job after the job ID has ended with exit code 0 (:ok, the default), "
+                  "with any exit code (:any), or with a nonzero exit code (:notok). The ID `setup` "
+                  "means the earlier job in which `toprun setup` builds the folder of --venv or "
+                  "the image of --container"}),
     ours({.name = "--wait",
           .letter = 'W',
           .id = FlagId::wait,
@@ -221,18 +236,18 @@ constexpr std::array allocation_flags = {
           .known_to = of(Command::submit),
           .value_optional = true,
           .of_one_call = true,
-          .help = "Print what toprun would submit, and submit nothing; with =server toprun also "
-                  "asks the engine whether it would accept the job, and when the job could "
-                  "start; =json prints Kubernetes' object as JSON instead of YAML"}),
+          .help =
+              "Print what toprun would submit, and submit nothing. With =server, toprun also "
+              "asks Slurm or Kubernetes whether it would accept the job, and when the job could "
+              "start. With =json, toprun prints Kubernetes' object as JSON instead of YAML"}),
     ours({.name = "--dry-run",
-          .value = "client|server",
+          .value = "client",
           .id = FlagId::job_dry_run,
           .group = Group::submission,
           .known_to = allocations & ~of(Command::submit),
           .value_optional = true,
           .of_one_call = true,
-          .help = "Print what toprun would submit, and submit nothing; with =server toprun also "
-                  "asks Slurm whether and when the job could start"}),
+          .help = "Print what toprun would submit, and submit nothing"}),
 };
 
 }  // namespace

@@ -83,17 +83,18 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--fabrics",
               .value = "rdma,tcp",
               .id = FlagId::fabrics,
-              .help = "Measure NCCL over each of these networks alternately: rdma leaves the "
-                      "choice to NCCL, tcp forces TCP sockets"}),
+              .help = "Measure NCCL over each of these networks alternately: rdma is the network "
+                      "that NCCL chooses (RDMA if it works), tcp means TCP sockets"}),
     of_bench({.name = "--preset",
               .value = "all_reduce_bench",
               .id = FlagId::preset,
-              .help = "Use the settings of all_reduce_bench.py as defaults: 4 GB, 2 warm-ups, 5 "
-                      "iterations"}),
+              .help = "Use the settings of all_reduce_bench.py, a script of the book "
+                      "ml-engineering, as defaults: 4 GB, 2 warm-ups, 5 iterations"}),
     of_bench({.name = "--connections",
               .value = "N",
               .id = FlagId::connections,
-              .help = "TCP connections to each neighbour; the data is divided among them",
+              .help = "Number of TCP connections to each neighbour, with --backend tcp; the data "
+                      "is divided among them",
               .default_value = "1"}),
     of_bench({.name = "--until-cv",
               .value = "PERCENT",
@@ -150,17 +151,19 @@ constexpr std::array bench_flags = {
               .help = "Fail if no byte arrives for this long, and print for which rank the other "
                       "ranks wait",
               .default_value = "60"}),
-    of_bench({.name = "--expect-busbw",
-              .value = "GBYTES|usual",
-              .id = FlagId::expect_busbw,
-              .help = "Required busbw of the largest size in GB/s, or `usual` for the value "
-                      "that these GPUs usually reach; the exit code shows whether the measured "
-                      "busbw is high enough"}),
-    of_bench({.name = "--fail-below",
-              .value = "SHARE",
-              .id = FlagId::fail_below,
-              .help = "Fail if busbw is below this share of --expect-busbw",
-              .default_value = "0.9"}),
+    of_bench(
+        {.name = "--expect-busbw",
+         .value = "GBYTES|usual",
+         .id = FlagId::expect_busbw,
+         .help = "Expected busbw of the largest size in GB/s, or `usual` for the value that these "
+                 "GPUs usually reach; --fail-below sets how much lower the measured busbw may be"}),
+    of_bench(
+        {.name = "--fail-below",
+         .value = "SHARE",
+         .id = FlagId::fail_below,
+         .help =
+             "Exit with 3 if the measured busbw is below SHARE times the value of --expect-busbw",
+         .default_value = "0.9"}),
     of_bench({.name = "--format",
               .value = "table|nccl-tests|markdown|csv|json",
               .id = FlagId::format,

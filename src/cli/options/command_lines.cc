@@ -24,8 +24,8 @@ constexpr std::string_view shell_grammar =
 constexpr std::string_view script_grammar =
     "Long options may be written with underscores, and torchrun's options may be shortened if they "
     "stay unambiguous. If an option is not on the command line, the variable in brackets sets the "
-    "option. Everything after SCRIPT goes to the script unchanged. If the script has the name of a "
-    "verb, such as topo, write ./topo or -- topo.";
+    "option. Everything after SCRIPT goes to the script unchanged. If the script has a verb's "
+    "name, such as topo, write -- topo or ./topo.";
 constexpr std::string_view file_grammar =
     "An option that is not set elsewhere comes from the first toprun.toml that sets it: the file "
     "in this folder or in the nearest folder above it, the user's file, the system's file. `toprun "
@@ -68,7 +68,8 @@ const std::vector<CommandLine>& lines_of_launchers() {
       {Command::submit,
        "submit",
        "Writes a batch script that runs SCRIPT with toprun, and submits it. The batch script stays "
-       "in the log folder. The last line of the batch script contains the options of `toprun run`.",
+       "in the log folder. Slurm's options become its #SBATCH lines, and its last line calls "
+       "toprun with the options of `toprun run`.",
        {{"toprun submit -N 8 --gpus-per-node 8 -t 2:00:00 train.py --epochs 3",
          "eight nodes for two hours"},
         {"toprun submit --dry-run -N 8 train.py",
@@ -147,7 +148,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "stack share one entry. The job does not stop or change.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
         {"toprun stacks report.json", "any other job, by the file of the job's --report"},
-        {"toprun stacks", "your only job whose first node is this host"},
+        {"toprun stacks", "your job, if it is the only one whose first node is this host"},
         {"toprun stacks --dumps ~/.cache/torch", "which ranks were behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Job id as in `toprun jobs`, the file of the job's --report, or the process id of toprun "
@@ -165,7 +166,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "Shows a running job live on the terminal: its ranks by rack and node, the resources that "
        "they use, the nodes that have not arrived yet, and failures when they happen.",
        {{"toprun top 17", "a Slurm job, by its id"},
-        {"toprun top", "your only job whose first node is this host"},
+        {"toprun top", "your job, if it is the only one whose first node is this host"},
         {"toprun top --json 17 | head -1", "one snapshot, for programs"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Job id as in `toprun jobs`, the file of the job's --report, or the process id of toprun "
@@ -181,8 +182,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::cancel,
        "cancel",
        "Ends waiting or running jobs, or sends them a signal. The ranks of a running job get "
-       "SIGTERM, and are killed if they have not ended after 25 s, or after the job's "
-       "--shutdown-timeout. The engine's own limit (Slurm's KillWait) may be shorter.",
+       "SIGTERM. After the job's --shutdown-timeout (25 s if it is not set), toprun kills the "
+       "ranks that have not ended. Slurm kills them earlier if its limit KillWait is shorter.",
        {{"toprun cancel 17 12_3", ""},
         {"toprun cancel --signal USR1 17", "the ranks' signal handlers run, the job continues"}},
        {{"ID", Count::some, "ID",
@@ -276,10 +277,11 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::bench,
        "bench",
        "Measures a collective between the ranks of a job: its time, and the bandwidths algbw and "
-       "busbw as nccl-tests defines them. The job starts like any other job. With --backend tcp, "
-       "the ranks use TCP connections of their own, in a ring if the collective can use one. See "
-       "`toprun help bench pairs` to find a slow node, and `toprun help bench compare`, `toprun "
-       "help bench import` and `toprun help bench history` to work with files of results.",
+       "busbw as nccl-tests defines them. The ranks start as with `toprun run`: on this machine, "
+       "under srun, or on the hosts of --hosts. With --backend tcp, the ranks use TCP connections "
+       "of their own, in a ring if the collective can use one. See `toprun help bench pairs` to "
+       "find a slow node, and `toprun help bench compare`, `toprun help bench import` and `toprun "
+       "help bench history` to work with files of results.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},
@@ -289,9 +291,10 @@ const std::vector<CommandLine>& lines_about_networks() {
          "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
          "barrier",
          "One of these"}},
-       {"Long options may be written with underscores. The options of `toprun run` work too; a "
-        "letter with two meanings, such as -r, has bench's meaning here. toprun starts one rank "
-        "for each GPU, so nccl-tests' -g does not exist, and -t is short for --tee.",
+       {"Long options may be written with underscores. The options of `toprun run` work too, but "
+        "the letters -e and -r have the meanings that are listed here. nccl-tests' options -g "
+        "(GPUs) and -t (threads) do not exist: toprun starts one rank for each GPU, and -t means "
+        "--tee.",
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--orders", "--nodes", "--format",
         "--save", "--nproc-per-node", "--nnodes", "--hosts"}},
@@ -337,8 +340,9 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::doctor,
        "doctor",
        "Finds problems of this machine, or of a job's hosts, that affect distributed training: "
-       "RDMA ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
-       "traffic. It also compares the hosts and names each host that differs from the others.",
+       "RDMA ports and GIDs, resource limits, /dev/shm, TCP ports, host name lookup, GPUs. Starts "
+       "no job and sends no traffic. It also compares the hosts and names each host that differs "
+       "from the others.",
        {{"toprun doctor", "this machine, or in an allocation all of its nodes"},
         {"toprun doctor --hosts 'n[0-511]'", "these hosts, by ssh"},
         {"toprun doctor --fix", "prints the commands that fix the problems"}}},
@@ -351,7 +355,7 @@ const std::vector<CommandLine>& lines_about_toprun() {
       {Command::config,
        "config",
        "Shows or writes the settings in toprun.toml.",
-       {{"toprun config show submit", "submit's settings in files and variables"}},
+       {{"toprun config show submit", "the settings of `toprun submit`"}},
        {{"VERB", Count::one, "", ""}}},
       {Command::config_show,
        "config show",
@@ -388,8 +392,8 @@ const std::vector<CommandLine>& lines_about_toprun() {
         {"toprun man -o ~/.local/share/man/man1",
          "after this, `man toprun` and `man toprun-submit` show the pages"}},
        {{"VERB", Count::any, "",
-         "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
-         "order"}}},
+         "A verb, such as submit, or a verb and its subcommand, such as topo order (topo, net, "
+         "bench and config have subcommands)"}}},
       {Command::help,
        "help",
        "Shows the help of toprun, of one of its verbs, or of one option.",
@@ -398,8 +402,8 @@ const std::vector<CommandLine>& lines_about_toprun() {
         {"toprun help --nnodes", "the option, for each verb that has it"},
         {"toprun help submit --nodes", "the option of this verb"}},
        {{"VERB", Count::any, "",
-         "The verb, such as submit; topo, net, bench and config have subcommands, such as topo "
-         "order; or an option"}}},
+         "A verb, such as submit, or a verb and its subcommand, such as topo order (topo, net, "
+         "bench and config have subcommands), or an option, such as --nnodes"}}},
       {Command::version, "version", "Shows the version of toprun.", {{"toprun version -v", ""}}},
   };
   return lines;

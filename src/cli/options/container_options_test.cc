@@ -77,11 +77,11 @@ TEST(ContainerOptions, WithoutAnImageANote) {
                 "without --container or --environment, this has no effect: --bind, --no-gpu"});
 }
 
-// The names that --container-runtime lists, and those that its help says were never run.
+// The names that --container-runtime lists, and those that its help says were never tested.
 TEST(ContainerOptions, TheHelpNamesTheRuntimes) {
   const Flag& flag = flag_of(FlagId::container_runtime);
   std::vector<std::string> forms{"auto"};
-  const std::size_t marked = flag.help.find("The commands for ");
+  const std::size_t marked = flag.help.find("The support for ");
   ASSERT_NE(marked, flag.help.npos);
   for (const container::Runtime* runtime : container::runtimes()) {
     forms.emplace_back(runtime->name());

@@ -36,8 +36,8 @@ constexpr std::array launch_flags = {
          .group = Group::placement,
          .set = put<&Options::nproc_per_node, parse_processes_per_node>,
          .help = "Processes per node; auto: one per GPU, or one per CPU if the node has no GPU",
-         .default_value = "the number of GPUs that the job has on the node, else of its tasks "
-                          "there, else of visible GPUs, else 1"}),
+         .default_value = "the number of the job's GPUs on the node; if it has none, the number of "
+                          "its tasks there; if that is unknown, the number of visible GPUs, or 1"}),
     torchrun({.name = "--nproc-per-node",
               .value = "N",
               .variable = "PET_NPROC_PER_NODE",
@@ -51,11 +51,18 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_HOSTS",
           .id = FlagId::hosts,
           .group = Group::placement,
-          .known_to = launches | of(Command::doctor),
           .rivals = "hostfile standalone node-rank rdzv-endpoint master-addr",
           .set = put<&Options::hosts, not_empty>,
           .help = "Use these hosts, as in a,b[3-9]:4, where :4 is the number of processes on a "
                   "host; toprun starts its agents on them by ssh"}),
+    ours({.name = "--hosts",
+          .value = "LIST",
+          .variable = "TOPRUN_HOSTS",
+          .id = FlagId::hosts,
+          .group = Group::placement,
+          .known_to = of(Command::doctor),
+          .set = put<&Options::hosts, not_empty>,
+          .help = "Check these hosts, as in a,b[3-9]; toprun starts itself on them by ssh"}),
     ours({.name = "--hosts",
           .value = "LIST",
           .variable = "TOPRUN_HOSTS",
@@ -101,18 +108,19 @@ constexpr std::array launch_flags = {
               .group = Group::placement,
               .of_one_call = true,
               .set = set_node_rank,
-              .help = "Number of this node, from 0. The numbers set the order of the nodes, "
-                      "unless --order is given too. With the backend c10d, toprun ignores the "
-                      "numbers if two nodes have the same number. A number from the variable "
-                      "PET_NODE_RANK only identifies the node and does not set the order"}),
-    torchrun({.name = "--standalone",
-              .variable = "PET_STANDALONE",
-              .id = FlagId::standalone,
-              .group = Group::placement,
-              .rivals = "nnodes nodes node-rank rdzv-endpoint master-addr",
-              .set = set_standalone,
-              .help = "Run on this node only, even in a job of several nodes, and ignore "
-                      "--node-rank and the options of the rendezvous"}),
+              .help = "Number of this node, from 0. --node-rank on the command line sets the order "
+                      "of the nodes, unless --order is given too. With --rdzv-backend c10d, toprun "
+                      "ignores the numbers if two nodes have the same one. The variable "
+                      "PET_NODE_RANK only identifies the node: it does not set the order"}),
+    torchrun(
+        {.name = "--standalone",
+         .variable = "PET_STANDALONE",
+         .id = FlagId::standalone,
+         .group = Group::placement,
+         .rivals = "nnodes nodes node-rank rdzv-endpoint master-addr",
+         .set = set_standalone,
+         .help = "Run on this node only, even in a job of several nodes, and ignore --node-rank, "
+                 "--master-addr, --master-port, --rdzv-endpoint and --rdzv-backend"}),
     ours({.name = "--order",
           .value = "topology|name|scheduler|given|file:PATH",
           .variable = "TOPRUN_ORDER",
@@ -120,8 +128,8 @@ constexpr std::array launch_flags = {
           .group = Group::placement,
           .set = set_order,
           .help = "Order of the nodes; the file has one host per line",
-          .default_value = "by topology if it is known, else the scheduler's order, else by "
-                           "name"}),
+          .default_value = "topology if the network is known, else scheduler if there is one, else "
+                           "name; given is the order of --node-rank or --hosts"}),
     ours({.name = "--topology",
           .value = "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE",
           .variable = "TOPRUN_TOPOLOGY",
@@ -129,11 +137,12 @@ constexpr std::array launch_flags = {
           .group = Group::placement,
           .known_to = launches | networks | of(Command::cluster),
           .set = set_topology,
-          .help = "Source of the network's topology: Slurm, Kubernetes' labels, a cloud, "
-                  "nvidia-smi, the nodes' names, or a file. The file contains one of these: lines "
-                  "`host /cluster/rack/host`, TOML, JSON, YAML, a topology.conf, a topology.yaml "
-                  "(FILE:NAME selects one of its topologies), or the output of kubectl or "
-                  "ibnetdiscover",
+          .help =
+              "Source of the network's topology: Slurm, Kubernetes' labels, a cloud, nvidia-smi, "
+              "the nodes' names, or a file. In REGEX each level of the network is a named group, "
+              "as in name:(?<rack>r\\d+)-n\\d+. The file contains one of these: lines `host "
+              "/cluster/rack/host`, TOML, JSON, YAML, a topology.conf, a topology.yaml (FILE:NAME "
+              "selects one of its topologies), or the output of kubectl or ibnetdiscover",
           .default_value = "auto"}),
     ours({.name = "--fabric",
           .value = "auto|off|FABRIC",
@@ -184,9 +193,10 @@ constexpr std::array launch_flags = {
           .known_to = launches | costs,
           .rivals = "order segment",
           .set = put<&PlanOptions::parallel, not_empty>,
-          .help = "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp); order=tp-cp-ep-dp-pp "
-                  "sets their order. toprun orders the nodes so that the costliest traffic takes "
-                  "the shortest paths"}),
+          .help =
+              "Sizes of Megatron's parallel groups: tp, cp, ep, etp, dp, pp. order=tp-cp-ep-dp-pp, "
+              "the default, numbers the ranks along tp first and along pp last. toprun orders the "
+              "nodes so that the costliest traffic takes the shortest paths"}),
     ours({.name = "--model",
           .value = "PARAMETERS",
           .variable = "TOPRUN_MODEL",
@@ -205,17 +215,19 @@ constexpr std::array launch_flags = {
           .set = put<&PlanOptions::traffic, not_empty>,
           .help = "Bytes that each rank sends per step in a kind of parallel group, such as "
                   "dp=2G,tp=512M; overrides --model"}),
-    ours({.name = "--link",
-          .value = "LEVEL=GBPS,...",
-          .variable = "TOPRUN_LINK",
-          .id = FlagId::link,
-          .group = Group::placement,
-          .known_to = launches | costs,
-          .repeatable = true,
-          .set = add_links,
-          .help = "Bandwidth of a rack's uplink in each direction in Gbit/s (rack=400), or with "
-                  "its latency in microseconds (rack=400:2); host=3200 is the bandwidth of all "
-                  "adapters of a node together"}),
+    ours(
+        {.name = "--link",
+         .value = "LEVEL=GBPS,...",
+         .variable = "TOPRUN_LINK",
+         .id = FlagId::link,
+         .group = Group::placement,
+         .known_to = launches | costs,
+         .repeatable = true,
+         .set = add_links,
+         .help =
+             "Speeds of links in each direction, from which toprun computes the costs of an order: "
+             "rack=400 means 400 Gbit/s for each rack's uplink, rack=400:2 adds a latency of 2 "
+             "microseconds, host=3200 means 3200 Gbit/s for all adapters of a node together"}),
     ours({.name = "--stable",
           .variable = "TOPRUN_STABLE",
           .group = Group::placement,
@@ -244,8 +256,8 @@ constexpr std::array launch_flags = {
           .value_optional = true,
           .set = put<&Options::warm, parse_imports>,
           .help = "In one Python process per node, import MODULES (torch if none are named) and "
-                  "what the script's first import statements name; start and restart the ranks as "
-                  "forks of this process",
+                  "the modules of the import statements at the top of the script; start and "
+                  "restart the ranks as forks of this process",
           .default_value = "off"}),
     ours({.name = "--prefetch",
           .value = "off|MODULES",
@@ -264,9 +276,9 @@ constexpr std::array launch_flags = {
           .group = Group::program,
           .known_to = scripts,
           .set = put<&Options::stage, not_empty>,
-          .help = "Copy this environment (a venv, a conda environment, any folder, an image file) "
-                  "from the first node to the local disk or memory of the other nodes. Nodes pass "
-                  "the copy on to each other, and ranks see it at the path DIR"}),
+          .help = "Copy this environment (a venv, a conda environment, any folder, a squashfs "
+                  "file) from the first node to the local disk or memory of the other nodes. Nodes "
+                  "pass the copy on to each other, and ranks see it at the path DIR"}),
     ours({.name = "--stage-to",
           .value = "DIR",
           .variable = "TOPRUN_STAGE_TO",
@@ -275,8 +287,8 @@ constexpr std::array launch_flags = {
           .set = put<&Options::stage_to, not_empty>,
           .help = "Folder in which each node stores the copies of --stage; toprun adds a subfolder "
                   "for each user",
-          .default_value = "TMPDIR, else /tmp; /dev/shm if that folder is on a network file "
-                           "system"}),
+          .default_value = "the folder TMPDIR, or /tmp if TMPDIR is not set; but /dev/shm if this "
+                           "folder is on a network file system"}),
     ours({.name = "--ranks-in-place",
           .variable = "TOPRUN_RANKS_IN_PLACE",
           .group = Group::placement,
@@ -311,13 +323,15 @@ constexpr std::array launch_flags = {
           .help = "Number of ranks on each node, with --launcher mpirun",
           .default_value = "the number of --nproc-per-node"}),
 
-    torchrun({.name = "--master-addr",
-              .value = "HOST",
-              .variable = "PET_MASTER_ADDR",
-              .group = Group::rendezvous,
-              .set = put<&Options::master_addr, parse_host>,
-              .help = "Name or address of the node with rank 0, for the backend static",
-              .default_value = "found by the engine; 127.0.0.1 on one node"}),
+    torchrun(
+        {.name = "--master-addr",
+         .value = "HOST",
+         .variable = "PET_MASTER_ADDR",
+         .group = Group::rendezvous,
+         .set = put<&Options::master_addr, parse_host>,
+         .help = "Name or address of the node with rank 0, for the backend static",
+         .default_value =
+             "toprun finds it in Slurm, in Kubernetes and with --hosts; 127.0.0.1 on one node"}),
     torchrun({.name = "--master-port",
               .value = "PORT",
               .variable = "PET_MASTER_PORT",
@@ -331,17 +345,19 @@ constexpr std::array launch_flags = {
               .variable = "PET_RDZV_ENDPOINT",
               .group = Group::rendezvous,
               .set = unless_empty<put<&Options::rdzv_endpoint, parse_endpoint>>,
-              .help = "Address of the root agent, to which the nodes connect; write an IPv6 "
-                      "address in brackets"}),
-    torchrun({.name = "--rdzv-backend",
-              .value = "static|c10d",
-              .variable = "PET_RDZV_BACKEND",
-              .id = FlagId::rdzv_backend,
-              .group = Group::rendezvous,
-              .set = put<&Options::rdzv_backend, parse_backend>,
-              .help = "torchrun's rendezvous backend; in toprun the backend only decides the "
-                      "default port (29400 for c10d) and which nodes can run the root agent",
-              .default_value = "static"}),
+              .help = "Address of the root agent, the toprun to which those on all other nodes "
+                      "connect; write an IPv6 address in brackets"}),
+    torchrun(
+        {.name = "--rdzv-backend",
+         .value = "static|c10d",
+         .variable = "PET_RDZV_BACKEND",
+         .id = FlagId::rdzv_backend,
+         .group = Group::rendezvous,
+         .set = put<&Options::rdzv_backend, parse_backend>,
+         .help = "torchrun's rendezvous backend. In toprun it only decides the default port (29400 "
+                 "for c10d) and which toprun is the root agent, to which the others connect: for "
+                 "static the one with --node-rank 0, for c10d the one at the endpoint's address",
+         .default_value = "static"}),
     torchrun({.name = "--rdzv-id",
               .value = "NAME",
               .variable = "PET_RDZV_ID",
@@ -355,8 +371,8 @@ constexpr std::array launch_flags = {
               .id = FlagId::rdzv_conf,
               .group = Group::rendezvous,
               .set = set_rendezvous_settings,
-              .help = "Settings of the rendezvous, such as is_host=1 or join_timeout=600 "
-                      "(seconds)"}),
+              .help = "Settings of the rendezvous, such as join_timeout=600 (seconds), or "
+                      "is_host=1 on the node to which the others connect"}),
     torchrun({.name = "--local-addr",
               .value = "HOST",
               .variable = "PET_LOCAL_ADDR",
@@ -414,8 +430,8 @@ constexpr std::array launch_flags = {
           .known_to = starting,
           .repeatable = true,
           .set = add_modules,
-          .help = "Before anything else, load these environment modules (Environment Modules, "
-                  "Lmod), and no others"}),
+          .help = "Before anything else, unload all environment modules (`module purge`), then "
+                  "load these"}),
     ours({.name = "--accelerate-config",
           .value = "FILE",
           .variable = "TOPRUN_ACCELERATE_CONFIG",
@@ -432,7 +448,8 @@ constexpr std::array launch_flags = {
           .known_to = starting,
           .set = put<&Activation::before, not_empty>,
           .help = "Run COMMAND, such as 'source /opt/site/env.sh', in bash on every node after "
-                  "--modules are loaded, and start the ranks in the resulting environment"}),
+                  "--modules are loaded; everything that toprun starts afterwards gets the "
+                  "resulting environment"}),
     torchrun({.name = "--role",
               .value = "NAME",
               .variable = "PET_ROLE",
@@ -447,7 +464,7 @@ constexpr std::array launch_flags = {
               .group = Group::program,
               .known_to = scripts,
               .set = put<&RunDraft::run_path, parse_switch>,
-              .help = "SCRIPT is a Python file, even with -m or --no-python"}),
+              .help = "Run SCRIPT as a Python file; overrides -m and --no-python"}),
     ours({.name = "--no-preflight",
           .variable = "TOPRUN_NO_PREFLIGHT",
           .group = Group::program,
@@ -470,15 +487,16 @@ constexpr std::array launch_flags = {
                .help = "Run in the container that this environment definition file (EDF, a format "
                        "of CSCS) describes, with the file's mounts and variables; a NAME is looked "
                        "up in $EDF_PATH, else in ~/.edf"}),
-    container({.name = "--container-runtime",
-               .value = "auto|pyxis|enroot|apptainer|singularity|podman|docker",
-               .variable = "TOPRUN_CONTAINER_RUNTIME",
-               .id = FlagId::container_runtime,
-               .set = put<&Request::runtime, one_of>,
-               .help = "Runtime of the container; auto selects the first installed runtime that "
-                       "accepts the image. The commands for pyxis, enroot, singularity and docker "
-                       "follow the manuals but were never run",
-               .default_value = "auto"}),
+    container(
+        {.name = "--container-runtime",
+         .value = "auto|pyxis|enroot|apptainer|singularity|podman|docker",
+         .variable = "TOPRUN_CONTAINER_RUNTIME",
+         .id = FlagId::container_runtime,
+         .set = put<&Request::runtime, one_of>,
+         .help = "Runtime of the container; auto selects the first installed runtime that accepts "
+                 "the image. The support for pyxis, enroot, singularity and docker was written "
+                 "from their manuals and has never been tested with the real programs",
+         .default_value = "auto"}),
     container({.name = "--bind",
                .value = "SRC[:DST[:ro|rw]],...",
                .variable = "TOPRUN_BIND",
@@ -559,7 +577,7 @@ constexpr std::array launch_flags = {
               .set = set_shutdown_timeout,
               .help = "How long the workers may take to end before toprun kills them; with 0 "
                       "toprun kills them at once",
-              .default_value = "30"}),
+              .default_value = "30; in Slurm and Kubernetes 25"}),
     ours({.name = "--hang-timeout",
           .value = "SECONDS",
           .variable = "TOPRUN_HANG_TIMEOUT",
@@ -585,8 +603,8 @@ constexpr std::array launch_flags = {
               .group = Group::output,
               .known_to = launches | of(Command::setup),
               .set = set_log_dir,
-              .help = "Write the workers' output and error files under DIR, in the same layout "
-                      "as torchrun"}),
+              .help = "Write output files under DIR; the workers' output and error files have the "
+                      "same layout as with torchrun"}),
     torchrun({.name = "--redirects",
               .letter = 'r',
               .value = "STREAMS",
@@ -665,14 +683,14 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_PREFIX",
           .group = Group::output,
           .set = put<&Options::prefix, parse_switch>,
-          .help = "Put role and local rank before every line"}),
+          .help = "Put role and local rank before every line of the workers' output"}),
     ours({.name = "--node-log",
           .value = "DIR",
           .variable = "TOPRUN_NODE_LOG",
           .group = Group::output,
           .set = put<&Options::node_log, not_empty>,
-          .help = "Let every node also append its output to DIR/HOST.out; in Run:AI's pods, "
-                  "toprun replaces %j in DIR by the variable JOB_UUID"}),
+          .help = "Let every node also append its output to DIR/HOST.out. In Run:AI's pods, %j in "
+                  "DIR means the job's UUID (JOB_UUID)"}),
     ours({.name = "--web",
           .value = "ADDR:PORT",
           .variable = "TOPRUN_WEB",
@@ -688,8 +706,8 @@ constexpr std::array launch_flags = {
           .group = Group::output,
           .set = put<&Options::report, not_empty>,
           .help = "Write a JSON report of the job to FILE. toprun updates FILE during the job and "
-                  "completes it at the end. In Run:AI's pods, toprun replaces %j in FILE by the "
-                  "variable JOB_UUID"}),
+                  "completes it at the end. In Run:AI's pods, %j in FILE means the job's UUID "
+                  "(JOB_UUID)"}),
     ours({.name = "--notify",
           .value = "CMD|URL",
           .variable = "TOPRUN_NOTIFY",
@@ -765,7 +783,7 @@ constexpr std::array launch_flags = {
               .help = "toprun always starts each worker as a separate program"}),
     torchrun({.name = "--use-env",
               .group = Group::without_effect,
-              .help = "LOCAL_RANK is always in the workers' environment"}),
+              .help = "the workers' environment always contains LOCAL_RANK"}),
     torchrun({.name = "--event-log-handler",
               .value = "null|console",
               .variable = "PET_EVENT_LOG_HANDLER",

@@ -105,8 +105,8 @@ constexpr std::array pod_flags = {
     pod({.name = "--toprun-image",
          .value = "IMAGE",
          .rivals = "toprun",
-         .help = "Copy toprun into the pods from this image, if the image of --container does "
-                 "not contain toprun"}),
+         .help = "Copy toprun into the pods from this image; necessary if the image of --container "
+                 "does not contain toprun"}),
     pod({.name = "--toprun",
          .value = "PATH",
          .rivals = "toprun-image",

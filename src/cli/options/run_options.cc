@@ -30,7 +30,9 @@ Result<void> check_activation(const plan::Activation& activation) {
 
 Result<void> check_stage(const Options& options) {
   if (options.stage.empty() || options.container.empty()) return {};
-  return usage("--stage and --container", "an image brings its own environment",
+  return usage("--stage and --container",
+               "ranks in a container use the environment in the image, so they would not use the "
+               "copy of --stage",
                "give only one of them");
 }
 

@@ -448,7 +448,7 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "hang"});
   EXPECT_EQ(parse("toprun --on-hang restart --hang-timeout 9 --max-restarts 1 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
-            Notes{"--use-env has no effect: LOCAL_RANK is always in the workers' environment"});
+            Notes{"--use-env has no effect: the workers' environment always contains LOCAL_RANK"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
             Notes{"PET_START_METHOD=fork has no effect: toprun always starts each worker as a "
                   "separate program"});

@@ -33,8 +33,8 @@ constexpr std::array setup_flags = {
               .value = "FILE",
               .id = FlagId::base_python,
               .help = "Python that creates the environment",
-              .default_value = "once --modules are loaded, the first one that exists of the list "
-                               "\"Which Python\" below"}),
+              .default_value = "the first Python of the list \"Which Python\" below that exists "
+                               "after --modules are loaded"}),
     of_setup({.name = "--system-site-packages",
               .id = FlagId::system_site_packages,
               .help = "Let the environment see the packages that are installed for the Python "
@@ -51,14 +51,16 @@ constexpr std::array setup_flags = {
     of_setup({.name = "--nccl-home",
               .value = "DIR",
               .id = FlagId::nccl_home,
-              .help = "Folder of NCCL for Horovod, if the compiler does not find it"}),
+              .help = "Folder in which NCCL is installed, for --horovod, if the compiler does not "
+                      "find NCCL"}),
     of_setup({.name = "--container",
               .value = "FILE",
               .variable = "TOPRUN_CONTAINER",
               .id = FlagId::container,
-              .help = "Build the image FILE from the image --from; other verbs run it with "
-                      "--container FILE. Apptainer builds a .sif, enroot a .sqsh. The enroot "
-                      "command follows enroot's manual, but it has never been run"}),
+              .help =
+                  "Build the image file FILE (.sif by Apptainer, .sqsh by enroot) from the image "
+                  "that --from names; other verbs run it with --container FILE. The support for "
+                  "enroot was written from its manual and has never been tested with enroot"}),
     of_setup({.name = "--from",
               .value = "IMAGE",
               .id = FlagId::image_from,

@@ -29,8 +29,9 @@ constexpr std::array verb_flags = {
              .letter = 'r',
              .id = FlagId::recent,
              .known_to = of(Command::jobs),
-             .help = "Show your last 20 jobs that have ended, and why they ended. toprun finds "
-                     "these jobs in the engine's records and in the files of this folder"}),
+             .help =
+                 "Show your last 20 jobs that have ended, and why they ended. toprun finds these "
+                 "jobs in Slurm's records and by the files that they left in this folder"}),
     json(Command::jobs,
          "Print one JSON object (schema toprun.jobs/1, with --recent toprun.recent/1)"),
     json(Command::status, "Print one JSON object (schema toprun.status/1)"),
@@ -54,7 +55,7 @@ constexpr std::array verb_flags = {
              .value = "N",
              .id = FlagId::last_lines,
              .known_to = of(Command::logs),
-             .help = "Show only the last N lines of each file; with -f, new lines follow"}),
+             .help = "Show only the last N lines of each file; with -f, also all new lines"}),
     of_verb({.name = "--dumps",
              .value = "DIR",
              .id = FlagId::dumps,
@@ -223,8 +224,8 @@ constexpr std::array verb_flags = {
     of_verb({.name = "--json-lines",
              .id = FlagId::json_lines,
              .known_to = of(Command::doctor),
-             .help = "Like --here, but print one JSON object per finding; each object is so "
-                     "short that srun does not split its line"}),
+             .help = "Like --here, but print one JSON object per finding, each on a line of at "
+                     "most 1000 bytes, because srun may split longer lines"}),
     json(Command::net_env, "Print one JSON object, toprun.net_env/1"),
 
     of_verb({.name = "--all",
@@ -249,7 +250,7 @@ constexpr std::array verb_flags = {
              .value = "PORT",
              .id = FlagId::port,
              .known_to = of(Command::store),
-             .help = "Port to listen on; 0: the kernel chooses",
+             .help = "Port to listen on; with 0 the kernel chooses a free port",
              .default_value = "29500"}),
     of_store({.name = "--max-key",
               .value = "BYTES",
@@ -261,8 +262,8 @@ constexpr std::array verb_flags = {
               .default_value = "8M"}),
     of_store({.name = "--max-keys-per-request",
               .value = "N",
-              .help = "Maximum number of keys in one request, and of keys that one connection "
-                      "watches",
+              .help = "Maximum number of keys in one request; also the maximum number of keys that "
+                      "one client watches (WATCH_KEY)",
               .default_value = "131072"}),
     of_store({.name = "--max-request",
               .value = "BYTES",
@@ -278,7 +279,7 @@ constexpr std::array verb_flags = {
               .default_value = "200000"}),
     of_store({.name = "--max-backlog",
               .value = "BYTES",
-              .help = "Maximum bytes of replies that one client has not read yet",
+              .help = "Maximum size of the replies that one client has not read yet",
               .default_value = "64M"}),
 
     of_verb({.name = "--verbose",
@@ -289,8 +290,8 @@ constexpr std::array verb_flags = {
     of_verb({.name = "--sbom",
              .id = FlagId::bill_of_materials,
              .known_to = of(Command::version),
-             .help = "Print a bill of materials, the libraries that are part of the program: "
-                     "CycloneDX 1.5, JSON"}),
+             .help = "Print a bill of materials (CycloneDX 1.5, JSON): the libraries that are part "
+                     "of the program"}),
 
     ours({.name = "--help",
           .letter = 'h',

@@ -624,7 +624,8 @@ Result<PodOptions> pod_options(const options::Split& argument,
   const auto no_file = [](const std::string&) { return true; };
   auto run = TRY(options::run_options(split, arguments, environment, no_file));
   if (run.options.script == "-") {
-    return usage("script -", "the pods have no standard input", "name the script's file");
+    return usage("script \"-\"", "it means standard input, which the pods do not have",
+                 "name the script's file");
   }
   out.notes = std::move(run.notes);
   out.notes.insert(out.notes.end(), notes.begin(), notes.end());

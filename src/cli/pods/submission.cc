@@ -181,9 +181,9 @@ void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workl
         "that the restricted Pod Security level forbids");
   } else {
     say("perhaps the cluster refuses the workers' pods: the training operator adds an init "
-        "container to them, and the Pod Security level `restricted` requires a security context of "
-        "it. Use --operator jobset, or set that security context in the file of the operator's "
-        "--pytorch-init-container-template-file");
+        "container to them, and in a namespace of the Pod Security level `restricted` each "
+        "container needs a security context. Use --operator jobset, or set the init container's "
+        "security context in the file of the operator's --pytorch-init-container-template-file");
   }
 }
 

@@ -81,7 +81,7 @@ TEST(Edf, Errors) {
       {"image = 1", "e.toml:1:9: image must be a text in quotes"},
       {"image = 'A b'", "e.toml:1:9: container image A b: names have only lower-case letters"},
       {"\nimage = '${NOT_SET}'", "e.toml:2:9: ${NOT_SET}: is not set; set it, or write"},
-      {"image = '${USER'", "e.toml:1:9: ${USER: has no closing brace"},
+      {"image = '${USER'", "e.toml:1:9: ${USER: it has no closing brace"},
       {"workdir = 'a'", "e.toml:1:11: workdir must be an absolute path"},
       {"writable = 'yes'", "e.toml:1:12: writable must be true or false"},
       {"mounts = '/a:/b'", "e.toml:1:10: mounts must be an array of"},

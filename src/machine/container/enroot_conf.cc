@@ -37,7 +37,8 @@ class Expansion {
       }
       text.remove_prefix(1);
       if (c == '`')
-        return fail("`", "toprun does not run commands (backticks) in the value of a variable");
+        return fail("backticks",
+                    "toprun does not run the commands between backticks in a variable's value");
       if (c != '"' && c != '\'') out += c;
     }
     return out;
@@ -54,7 +55,7 @@ class Expansion {
     text.remove_prefix(1);
     if (text.starts_with('{')) {
       const std::size_t end = closing_brace(text.substr(1));
-      if (end == text.npos) return fail("$" + printable(text), "has no closing brace");
+      if (end == text.npos) return fail("$" + printable(text), "it has no closing brace");
       const std::string_view inner = text.substr(1, end);
       text.remove_prefix(end + 2);
       return braces(inner, depth);

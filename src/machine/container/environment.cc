@@ -129,13 +129,13 @@ Result<std::string> expand(std::string_view text, const Lookup& lookup) {
       continue;
     }
     const auto end = text.find('}');
-    if (end == text.npos) return usage("$" + printable(text), "has no closing brace");
+    if (end == text.npos) return usage("$" + printable(text), "it has no closing brace");
     const auto value = value_of(text.substr(1, end - 1), lookup);
     if (!value) return value;
     out += *value;
     if (out.size() > max_expanded_bytes)
       return usage("a value in the environment definition file",
-                   "is longer than 1 MiB after its variables are expanded");
+                   "it is longer than 1 MiB after its variables are expanded");
     text.remove_prefix(end + 1);
   }
   return out;

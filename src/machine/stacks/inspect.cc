@@ -164,7 +164,7 @@ class Inspection {
 
 Result<StacksByThread> parse_spy(std::string_view json) {
   const Json document = Json::parse(json, nullptr, false);
-  if (!document.is_array()) return fail("py-spy's answer is not a list of threads");
+  if (!document.is_array()) return fail("the output of py-spy is not a list of threads");
   StacksByThread out;
   for (const Json& thread : document) {
     if (!thread.is_object() || out.size() == most_python_threads) continue;

@@ -327,7 +327,7 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
   const std::size_t most = awaits_ == Awaits::first_frame ? max_first_frame_bytes : max_frame_bytes;
   if (length > most) too_long_bytes_ = length;
   if (length < overhead || length > most) {
-    return fail("a frame of the other agent has an impossible length");
+    return fail("a message from toprun on another node has an impossible length");
   }
   if (bytes.size() < length_bytes + length) return std::nullopt;
   used_ += length_bytes + length;
@@ -339,13 +339,15 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
           reinterpret_cast<const unsigned char*>(bytes.data() + length_bytes), length, nullptr,
           0) != 0) {
     has_other_key_ = true;
-    return fail("the other agent has a different secret");
+    return fail(
+        "toprun on the other node has a different secret (TOPRUN_SECRET, or the secret of its own "
+        "job)");
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
   if (plain.empty()) return nlohmann::json();
   nlohmann::json message = json_in(plain, JsonLimits{.values = most_frame_values});
   if (message.is_discarded()) {
-    return fail("a message from the other agent is not JSON, or has too many values");
+    return fail("a message from toprun on another node is not JSON, or has too many values");
   }
   return message;
 }
@@ -442,7 +444,7 @@ void Channel::fail_reading(std::string why) {
   if (const auto on_line = std::exchange(on_line_, nullptr)) {
     on_line(fail("the program that answers is not a toprun agent", std::move(why)));
   } else if (const auto on_frame = std::exchange(on_frame_, nullptr)) {
-    on_frame(fail("cannot read from the other agent", std::move(why)));
+    on_frame(fail("cannot read from toprun on the other node", std::move(why)));
   }
 }
 

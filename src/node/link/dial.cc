@@ -365,11 +365,12 @@ asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
   };
   auto checked = co_await pool_.answer<Result<std::string>>(std::move(work), munge_limit);
   if (checked) co_return *std::move(checked);
-  co_return fail("cannot read the root agent's munge credential",
-                 checked.error() == Pool::NoAnswer::late
-                     ? "munge does not answer"
-                     : Pool::words_for(checked.error(), munge_limit),
-                 "check that munge runs on this node");
+  co_return fail(
+      "cannot read the munge credential of the job's root agent (the toprun to which the others "
+      "connect)",
+      checked.error() == Pool::NoAnswer::late ? "munge does not answer"
+                                              : Pool::words_for(checked.error(), munge_limit),
+      "check that munge runs on this node");
 }
 
 asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {

@@ -26,8 +26,9 @@ TEST(Dialing, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
       {identity("job", "9.9.9"), Secret::given("s"), "the agent that answers is toprun 0.1.0"},
       {identity("job", "0.3.0"), Secret::given("s"), "the agent that answers is toprun 0.1.0"},
       {identity(), Secret::given("other"), "a different secret"},
-      {identity(), Secret::derived("job"), "another kind of secret"},
-      {identity(), Secret::munge_member("job", "/nowhere"), "the root agent does not use munge"},
+      {identity(), Secret::derived("job"), "different kinds of secret"},
+      {identity(), Secret::munge_member("job", "/nowhere"),
+       "this node uses munge, but the node of the job's root agent does not"},
       // The job is compared first: another job may have any version.
       {identity("other", "9.9.9"), Secret::given("s"), "an agent of another job answers"},
   };

@@ -109,16 +109,23 @@ Result<std::string> Secret::unwrap(std::string_view credential) const {
       munge_decode(std::string(credential).c_str(), munge.context, &data, &size, &uid, &gid);
   const std::unique_ptr<void, decltype(&std::free)> owner(data, &std::free);
   if (!is_genuine(error)) {
-    return fail("cannot read the root agent's munge credential", munge_strerror(error),
-                "check that munge runs on both nodes with the same key, or set TOPRUN_SECRET");
+    return fail(
+        "cannot read the munge credential of the job's root agent (the toprun to which the others "
+        "connect)",
+        munge_strerror(error),
+        "check that munge runs on both nodes with the same key, or set TOPRUN_SECRET");
   }
   if (uid != geteuid()) {
-    return fail("the root agent's munge credential belongs to another user",
-                fmt::format("uid {} instead of {}", uid, geteuid()));
+    return fail(
+        "the job's root agent (the toprun to which the others connect) has another user's munge "
+        "credential",
+        fmt::format("uid {} instead of {}", uid, geteuid()));
   }
   const std::string_view payload(static_cast<const char*>(data), static_cast<std::size_t>(size));
   if (!payload.starts_with(munge_.label)) {
-    return fail("the root agent's munge credential is for another job");
+    return fail(
+        "the root agent (the toprun to which the others connect) has a munge credential for "
+        "another job");
   }
   return std::string(payload.substr(munge_.label.size()));
 }
@@ -139,14 +146,14 @@ Result<std::string> Secret::against(std::string_view root_proof) const {
   if (origin_ == Origin::munge) {
     if (!root_proof.starts_with(munge_prefix)) {
       return fail(
-          "the root agent does not use munge, and this node does",
+          "this node uses munge, but the node of the job's root agent does not",
           fmt::format("the root agent offers \"{}\"", root_proof.substr(0, root_proof.find(':'))),
           "make munge's socket visible on all nodes or on none, or set TOPRUN_SECRET");
     }
     return unwrap(root_proof.substr(munge_prefix.size()));
   }
   if (root_proof != proof(false)) {
-    return fail("the root agent expects another kind of secret",
+    return fail("this toprun and the job's root agent use different kinds of secret",
                 fmt::format("the root agent has \"{}\", this agent has \"{}\"",
                             root_proof.substr(0, root_proof.find(':')), proof(false)),
                 "set the same TOPRUN_SECRET for all agents, or set it for none");

@@ -109,7 +109,9 @@ Result<std::string> receive_secret() {
   const auto line =
       TRY(read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout));
   if (line.starts_with(secret_word)) return line.substr(secret_word.size());
-  return fail("no instructions from the launcher", "standard input does not begin with a secret",
+  return fail("no instructions from the launcher",
+              "standard input does not begin with the secret that the launcher, another toprun, "
+              "writes first",
               std::string("unset ") + std::string(step_variable));
 }
 

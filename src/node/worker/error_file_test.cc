@@ -29,7 +29,7 @@ TEST(ErrorFile, GetsTheExitCodeWhereTorchrunPutsIt) {
 
 TEST(ErrorFile, ThatIsNone) {
   for (const char* text : {"", "x", "[1]", "{\"message\": "}) {
-    EXPECT_EQ(passed_on(text, 3), "error: the error file is not a JSON object") << text;
+    EXPECT_EQ(passed_on(text, 3), "error: the rank's error file is not a JSON object") << text;
   }
 }
 

@@ -95,7 +95,7 @@ std::optional<model::ErrorFile> parse_error_file(const std::string& text, const 
 Result<std::string> error_file_for_launcher(const std::string& text,
                                             const model::WorkerExit& exit) {
   nlohmann::json json = json_in(text);
-  if (!json.is_object()) return fail("the error file is not a JSON object");
+  if (!json.is_object()) return fail("the rank's error file is not a JSON object");
   if (json.contains("message") && json["message"].is_object()) {
     json["message"]["errorCode"] = exit.signal != 0 ? -exit.signal : exit.exit_code;
   }

@@ -40,7 +40,7 @@ const std::vector<ExitCode>& codes_of_run() {
 const std::vector<ExitCode>& codes_of_submit() {
   static const std::vector<ExitCode> codes = {
       {"0", "submitted; with --wait or --follow, every rank ended with 0"},
-      {"N", "with --wait or --follow: the exit code of the job's toprun"},
+      {"N", "with --wait or --follow: the exit code of toprun in the job"},
       {code_text(exit_failure), "Slurm, Kubernetes or Run:AI refused the job or did not answer"},
       {code_text(exit_usage), wrong_words},
       {code_text(engines::exit_not_started),
@@ -122,7 +122,7 @@ const std::vector<ExitCode>& codes_of_pairs() {
 
 const std::vector<ExitCode>& codes_of_doctor() {
   static const std::vector<ExitCode> codes = {
-      {"0", "nothing worse than a note was found"},
+      {"0", "no warning and no error was found, at most notes"},
       {code_text(exit_failure), "the output could not be written"},
       {code_text(exit_usage), "the command line is wrong"},
       {code_text(doctor::exit_warning), "a warning was found: jobs run, but may be slow or fail"},
@@ -135,7 +135,7 @@ const std::vector<ExitCode>& codes_of_doctor() {
 const std::vector<ExitCode>& codes_of_logs() {
   static const std::vector<ExitCode> codes = [] {
     std::vector<ExitCode> all = codes_of_others();
-    all.insert(all.begin(), {"N", "with -f: the exit code of the job's toprun"});
+    all.insert(all.begin(), {"N", "with -f: the exit code of toprun in the job"});
     return all;
   }();
   return codes;

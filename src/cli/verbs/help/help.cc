@@ -44,8 +44,7 @@ constexpr std::array headings = {
     Heading{options::Group::of_verb, "Options"},
     Heading{options::Group::general, "General"},
     Heading{options::Group::without_effect, "Accepted without effect"},
-    Heading{options::Group::plugins,
-            "Refused, because torchrun's launcher would import Python code by them"},
+    Heading{options::Group::plugins, "Refused: options that make torchrun import Python code"},
 };
 
 options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
@@ -62,7 +61,9 @@ options::CommandText::Option option_of(const options::Flag& flag, options::Comma
 }
 
 std::string with_default_and_variable(const options::Flag& flag, options::Command command) {
-  std::string out(flag.group == options::Group::without_effect ? "Ignored: " : "");
+  std::string out;
+  if (flag.group == options::Group::without_effect) out = "Ignored: ";
+  if (flag.group == options::Group::plugins) out = "Only the value `default` is accepted: ";
   out += flag.help;
   // The page that another one refers to does not refer to itself.
   const std::string other_page =
@@ -125,10 +126,11 @@ std::vector<options::CommandText::Options> options_of(options::Command command) 
 
 const std::vector<Row>& pythons() {
   static const std::vector<Row> rows = {
-      {"$PYTHON_EXEC", "this Python, if the variable is set"},
+      {"$PYTHON_EXEC", "if this variable is set, the Python that it names"},
       {"python3, python",
-       "otherwise, from the first folder that has one of these two: the folder of the called "
-       "toprun, $VIRTUAL_ENV/bin, $CONDA_PREFIX/bin, the folders of $PATH"},
+       "otherwise python3, or else python, from the first of these folders that has one: the "
+       "folder of the toprun that was called, $VIRTUAL_ENV/bin, $CONDA_PREFIX/bin, the folders of "
+       "$PATH"},
   };
   return rows;
 }

@@ -225,8 +225,8 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
 Result<int> signal_run(const pods::RunId& id, const Call& call, const std::string& signal) {
   if (call.has(FlagId::dry_run)) {
     return usage("--dry-run",
-                 "a run in pods has no command to show, because toprun itself sends the signal to "
-                 "the first pod",
+                 "for a run in pods there is no command to print, because toprun itself sends the "
+                 "signal to the run's first pod",
                  "leave --dry-run out");
   }
   return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);

@@ -133,7 +133,7 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
       const int code =
           show(file, prefix, mixed, each_once ? &remainder : nullptr, options.choice.last_lines);
       if (code != 0) {
-        return fail("the rest of the output is not shown");
+        return fail("the rest of the job's output is not shown");
       }
       ++shown;
     }
@@ -304,7 +304,8 @@ Result<void> refuse_last_lines(const LogsOptions& options, std::string why) {
 // Of a job whose output the engine keeps.
 Result<int> show_kept_output(const LogsOptions& options, const Environment& environment) {
   if (!options.choice.takes_all()) {
-    return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
+    return usage("--rank and --node",
+                 "Kubernetes and Run:AI keep one output for each pod, not for each rank or node",
                  "leave --rank and --node out");
   }
   TRY(refuse_last_lines(options, "the engine's own program shows the output of pods"));

@@ -228,20 +228,21 @@ std::string key_of(const std::string& python, const Environment& environment,
 }
 
 Result<Record> parse_record(std::string_view text) {
-  if (text.size() > most_record_bytes) return fail("the record", "it is too long");
+  if (text.size() > most_record_bytes)
+    return fail("the list of files for --prefetch", "it is too long");
   Record record;
   std::uint64_t bytes = 0;
   for (std::size_t number = 1; number <= most_lines; ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (end == text.npos) return fail("the record", "it is cut off");
+    if (end == text.npos) return fail("the list of files for --prefetch", "it is cut off");
     text.remove_prefix(end + 1);
     if (number > 1 && line == "end" && text.empty()) return record;
     if (number == 1 ? line != first_line : !take_line(line, record, bytes)) {
-      return fail("the record", fmt::format("line {}", number));
+      return fail("the list of files for --prefetch", fmt::format("line {}", number));
     }
   }
-  return fail("the record", "it has too many lines");
+  return fail("the list of files for --prefetch", "it has too many lines");
 }
 
 std::optional<fs::path> folder_of(const Environment& environment) {

@@ -21,7 +21,7 @@ Hash blake2b(std::string_view bytes, const Hash* key) {
 
 constexpr std::string_view head = "toprun-manifest/1\n";
 std::unexpected<Error> malformed(std::size_t entry, std::string_view why) {
-  return fail(fmt::format("entry {} of a manifest", entry), std::string(why));
+  return fail(fmt::format("entry {} of the file list of --stage", entry), std::string(why));
 }
 
 bool is_name(std::string_view name) {
@@ -169,10 +169,10 @@ std::string Manifest::encode() const {
 Result<Manifest> Manifest::decode(std::string_view bytes) {
   Reader reader(bytes);
   if (reader.text(head.size()) != head)
-    return fail("a manifest", "its first bytes are not those of a manifest");
+    return fail("the file list of --stage", "it does not begin with the line toprun-manifest/1");
   const auto count = reader.number<std::uint32_t>();
   if (count == 0 || count > most_entries) {
-    return fail("a manifest", fmt::format("it has {} entries", count));
+    return fail("the file list of --stage", fmt::format("it has {} entries", count));
   }
   Manifest manifest;
   // The number is only a claim as yet.
@@ -185,7 +185,7 @@ Result<Manifest> Manifest::decode(std::string_view bytes) {
     manifest.entries.push_back(std::move(entry));
     TRY(check(manifest, depths, last_names));
   }
-  if (reader.left() > 0) return fail("a manifest", "bytes follow its end");
+  if (reader.left() > 0) return fail("the file list of --stage", "bytes follow its end");
   return manifest;
 }
 

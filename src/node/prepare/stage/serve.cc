@@ -30,7 +30,8 @@ namespace {
 constexpr std::size_t least_sent_by_kernel = std::size_t{64} << 10;
 
 std::unexpected<Error> stop_serving() {
-  return fail("--stage: the connection to another agent", "the agents have nothing more to copy");
+  return fail("--stage: toprun ends the connection to another node",
+              "the other node's request is wrong, or nothing is left to copy");
 }
 
 // Answers one connection.
