@@ -333,6 +333,34 @@ TEST(Keys, ASearchKeepsTheSort) {
   EXPECT_EQ(press(state, picture, "/n3\n").sort, Sort::order) << "a sorted list has no nodes";
 }
 
+TEST(Keys, ASelectedRankStaysSelectedWhenTheSortChanges) {
+  Picture picture = job(4, 8);
+  for (std::size_t rank = 0; rank < 32; ++rank) {
+    picture.ranks[rank].busy_cpus = rank;
+    picture.ranks[rank].memory_mib = 2'000.0 - 10.0 * static_cast<double>(rank);
+  }
+  picture.ranks[17].state = RankState::suspect;
+  picture.nodes[2].logs = "/logs";
+  const auto shown = [&](State state) { return frame(picture, state, usual, no_colours).state; };
+  for (const std::string keys : {"/hang\n", "G\nG", "s/17\n"}) {
+    State state = shown(press({}, picture, keys));
+    const Item chosen = state.selected;
+    ASSERT_EQ(chosen.kind, Kind::rank) << keys;
+    for (int presses = 0; presses < 5; ++presses) {
+      state = shown(press(state, picture, "s"));
+      EXPECT_EQ(state.selected, chosen) << keys << " and s " << presses + 1 << " times";
+    }
+  }
+  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path,
+            "/logs/attempt_0/1/stdout.log");
+  // Without a selected rank, the bar is at the largest value.
+  EXPECT_EQ(shown(press({}, picture, "s")).selected, (Item{Kind::rank, 31}));
+  EXPECT_EQ(shown(press(shown(press({}, picture, "s")), picture, "s")).selected,
+            (Item{Kind::rank, 0}));
+  EXPECT_EQ(shown(press(shown(press({}, picture, "sj")), picture, "s")).selected,
+            (Item{Kind::rank, 30}));
+}
+
 TEST(Keys, EnterShowsARank) {
   Picture picture = job(1, 4);
   picture.nodes[0].logs = "/logs";
