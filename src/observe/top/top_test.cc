@@ -511,7 +511,7 @@ TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
   picture.run.max_restarts = 2;
   const Lines lines = frame(picture, {}, usual, no_colours).lines;
   EXPECT_EQ(lines[0], "a-long-name-of-a-job-of-mine (1234567) | running | 1 min 15 s | attempt 1");
-  EXPECT_EQ(lines[1], "1 of 2 restarts | 8 ranks: 8 run");
+  EXPECT_EQ(lines[1], "1 of 2 restarts | 2 nodes | 8 ranks: 8 run");
 }
 
 TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
@@ -583,6 +583,26 @@ TEST(Frame, TheLastLineOfEveryRank) {
   State other;
   other.selected = {Kind::rank, 0};
   EXPECT_EQ(frame(picture, other, {.columns = 56, .rows = 24}, no_colours).lines[22], "");
+}
+
+TEST(Frame, HelpAndDetailsStandWithoutTheHeadOfColumns) {
+  Picture picture = job(1, 2);
+  hang_with(picture, "rank 1 on n0 sleeps");
+  for (const auto& [size, words] :
+       {std::pair<TerminalSize, const char*>{{40, 10}, "fold; show a rank"},
+        {{44, 14}, "fold or unfold a rack or\n"},
+        {{80, 24}, "fold or unfold a rack or node; show all about a rank\n"},
+        {{120, 40}, "fold or unfold a rack or node; show all about a rank\n"}}) {
+    const std::string text = text_of(frame(picture, press({}, picture, "?"), size, no_colours));
+    EXPECT_TRUE(text.contains(words)) << text;
+    EXPECT_TRUE(text.contains("\n  q             leave")) << text;
+    EXPECT_TRUE(text.ends_with("\nany key goes back\n")) << text;
+    EXPECT_FALSE(text.contains("…") || text.contains("RANKS")) << text;
+    const std::string rank =
+        text_of(frame(picture, press({}, picture, "/1\n\n"), size, no_colours));
+    EXPECT_TRUE(rank.contains("rank 1 on n0, its local rank 1: runs\n")) << rank;
+    EXPECT_FALSE(rank.contains("RANKS")) << rank;
+  }
 }
 
 TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {
