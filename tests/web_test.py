@@ -267,6 +267,25 @@ class Chromium(web_cases.Windows):
             page.until("$('table-body').rows.length === 1")
             self.assertLess(page.run("document.querySelector('#table-body button').getBoundingClientRect().height"), 30, "one line")
 
+    def test_keys_of_the_whole_page(self):
+        page = self.opened(self.player(web_pictures.Picture(512)), height=400)
+        fitted = page.run("picture.scale")
+        self.assertEqual(page.run("document.activeElement.tagName"), "BODY")
+        page.press("+")
+        self.assertGreater(page.run("picture.scale"), fitted)
+        page.press("0")
+        self.assertEqual(page.run("picture.scale"), fitted)
+        page.run("choose(7)")
+        page.press("Escape")
+        self.assertEqual(page.run("picture.chosen"), -1)
+        page.press("ArrowDown")
+        page.until("scrollY > 0")
+        self.assertEqual(page.run("picture.chosen"), -1, "arrow keys scroll the page")
+        self.assertTrue(page.text("keys").startswith("In the picture, arrow keys select a rank"))
+        page.press("n")
+        page.press("ArrowRight")
+        self.assertEqual(page.run("picture.chosen"), 0, "n goes to the picture")
+
     def test_by_keyboard_alone(self):
         picture = web_pictures.Picture(512)
         picture.hang([4000])
