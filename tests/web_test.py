@@ -244,6 +244,52 @@ class Chromium(web_cases.Windows):
                          "all at the store" + "awaited")
         self.assert_clean(page, player)
 
+    def test_a_job_without_the_store_has_no_bars_for_long(self):
+        picture = web_pictures.Picture(8)
+        picture.job["phases"] = picture.phases(4)
+        picture.job["now"] = "2026-11-25T08:01:00.000Z"
+        player = self.player(picture)
+        page = self.opened(player, width=320)
+        launch = "[$('launch').dataset.launch, $('phases').children.length, $('awaited').textContent]"
+        words = "No rank has connected to the store yet, as init_process_group() does."
+        self.assertEqual(page.run(launch), ["goes on", 6, words])
+        picture.job["phases"].update(join=0, order=0)
+        picture.job["nnodes"] = [1, 1]
+        player.show(job=picture.job)
+        page.until("$('phases').children.length === 4")
+        widths = "[...$('phases').children].map((bar) => Math.round(bar.getBoundingClientRect().width))"
+        self.assertEqual(len(set(page.run(widths))), 1, page.run(widths))
+        picture.job["now"] = "2026-11-25T08:02:10.000Z"
+        player.show(job=picture.job)
+        page.until("$('launch').dataset.launch === 'over'")
+        self.assertEqual(page.run(launch), ["over", 1, ""])
+        self.assertEqual(page.text("phases"), "ranks started" + "after 1.4 s")
+        # A restart begins anew.
+        picture.job["attempts"].append({**picture.job["attempts"][0], "attempt": 1, "started": "2026-11-25T08:02:00.000Z"})
+        player.show(job=picture.job)
+        page.until("$('launch').dataset.launch === 'goes on'")
+        picture.job["phases"] = picture.phases(5)
+        picture.job["now"] = "2026-11-25T08:30:00.000Z"
+        player.show(job=picture.job)
+        page.until("$('phases').textContent.includes('all at the store' + 'awaited')")
+
+    def test_a_failure_before_a_restart(self):
+        picture = web_pictures.Picture(8)
+        picture.fail(3, message="RuntimeError: out of shards\nof the second epoch")
+        cause = picture.job["attempts"][0]["cause"]
+        cause["last_output"] = [f"line {i}" for i in range(30)] + ["RuntimeError: out of shards"]
+        picture.state = ["r"] * picture.ranks
+        picture.job["attempts"].append({"attempt": 1, "started": "2026-11-25T08:13:00.000Z", "ended": None, "cause": None})
+        picture.job.update(attempt=1, restarts=1, stage="running")
+        player = self.player(picture)
+        page = self.opened(player)
+        self.assertEqual(page.text("alert-title"), "Attempt 0: rank 3 on node00000 ended with exit code 1: "
+                         "RuntimeError: out of shards")
+        page.run("document.querySelector('#attempts-list summary').click()")
+        lines = "document.querySelector('#attempts-list pre')"
+        page.until(f"{lines}.scrollTop > 0")
+        self.assertLessEqual(page.run(f"{lines}.scrollHeight - {lines}.clientHeight - {lines}.scrollTop"), 1, "at its end")
+
     def test_nothing_but_a_table_is_wider_than_a_phone(self):
         for width in 400, 320:
             picture = web_pictures.Picture(16)
