@@ -2,6 +2,7 @@
 """The page of a job as a browser has it: a real Chromium, a real server, pictures of jobs of any size; reports."""
 
 import json
+import math
 import os
 import pty
 import select
@@ -306,6 +307,8 @@ class Chromium(web_cases.Windows):
             self.assertEqual(wide, [])
             out = page.run(f"[...document.querySelectorAll('button')].filter((e) => e.getBoundingClientRect().right > {width}).map((e) => e.outerHTML)")
             self.assertEqual(out, [])
+            tops = page.run("['out', 'in', 'fit'].map((id) => $(id).getBoundingClientRect().top)")
+            self.assertEqual(len(set(tops)), 1, tops)
             picture = web_pictures.Picture(1)
             picture.name = lambda i: "vm"
             page = self.opened(self.player(picture), width=width, height=900)
@@ -439,6 +442,27 @@ class Chromium(web_cases.Windows):
             page.until(f"$('legend').dataset.key.includes('{figure}')")
             self.assertGreater(page.run("[...new Set(picture.buffer)].length"), 6, figure)
         self.assert_clean(page, player)
+
+    def test_a_low_value_is_not_the_colour_of_an_unknown_one(self):
+        picture = web_pictures.Picture(8)
+        figures = picture.figures()
+        figures["ranks"]["memory"] = [8] * picture.ranks
+        player = self.player()
+        player.show(job=picture.job, nodes=picture.node_part(), figures=figures)
+        for dark in (False, True):
+            page = self.opened(player, dark=dark)
+            page.run("picture.show(FIGURES.find(({id}) => id === 'memory'))")
+            page.until("$('legend').textContent === '0 1 GiB'")
+            colour = "(pixel) => [pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255]"
+            low, unknown, node = (page.run(f"({colour})(picture.{name})") for name in ("colourOf(0, 0)", "unknown", "nodeColour"))
+            for one, other in ((low, unknown), (low, node), (unknown, node)):
+                self.assertGreater(math.dist(one, other), 45, (dark, low, unknown, node))
+            page.close()
+        figures["ranks"]["memory"][5] = None
+        player.show(figures=figures)
+        page = self.opened(player)
+        page.run("picture.show(FIGURES.find(({id}) => id === 'memory'))")
+        page.until("$('legend').textContent === '0 1 GiBunknown'")
 
     def test_the_mouse(self):
         player = self.player(web_pictures.Picture(512))

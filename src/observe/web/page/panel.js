@@ -410,13 +410,14 @@ class Panel {
       fill($('legend'), [counts, this.hasEnded()], () => this.legendOf(counts, Object.keys(STATES)));
       return;
     }
-    fill($('legend'), [figure.id, picture.most, counts, this.hasEnded()], () => {
+    fill($('legend'), [figure.id, picture.most, picture.hasUnknown, counts, this.hasEnded()], () => {
       const item = element('span', '0 ');
+      item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
+      if (!picture.hasUnknown) return [item, ...this.legendOf(counts, [...KEPT_STATES])];
       const unknown = element('span');
       const swatch = element('i');
       swatch.style.background = 'var(--unknown)';
       unknown.append(swatch, 'unknown');
-      item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
       return [item, unknown, ...this.legendOf(counts, [...KEPT_STATES])];
     });
   }
