@@ -62,8 +62,11 @@ class Tmux:
     def expect_form(self, pattern):
         """Until a frame matches; a frame of before has perhaps a part of it."""
         frames = []
-        support.wait_until(lambda: frames.append("\n".join(self.lines())) or re.search(pattern, frames[-1]), LIMIT_S,
-                           pattern)
+        try:
+            support.wait_until(lambda: frames.append("\n".join(self.lines())) or re.search(pattern, frames[-1]), LIMIT_S,
+                               pattern)
+        except AssertionError:
+            raise AssertionError(f"no {pattern!r} in\n{frames[-1]}") from None
 
 
 class Top(support.TestCase):
@@ -205,6 +208,16 @@ while not""", 1))
 
     def test_a_log(self):
         self.assert_log_is_shown("--log-dir", self.here / "logs", "--tee", "3")
+
+    def test_less_says_of_which_rank_the_log_is(self):
+        support.needs_program("less")
+        self.job("--log-dir", self.here / "logs", "--tee", "3")
+        screen = self.top(env={"PAGER": "less", "LESS": "-S"})
+        screen.expect("rank 1")
+        screen.press("/", "1", "Enter", "s", "l")
+        screen.expect_form(r"(?m)^rank 1 is here\n(~?\n)*rank 1 on \S+, stdout\.log \(END\)$")
+        screen.press("q")
+        screen.expect("sort: CPU")
 
     def test_the_log_of_a_submitted_job_is_its_nodes(self):
         self.assert_log_is_shown("--node-log", self.here / "logs")

@@ -2,6 +2,7 @@
 """The page of a job as a browser has it: a real Chromium, a real server, pictures of jobs of any size; reports."""
 
 import json
+import math
 import os
 import pty
 import select
@@ -244,6 +245,52 @@ class Chromium(web_cases.Windows):
                          "all at the store" + "awaited")
         self.assert_clean(page, player)
 
+    def test_a_job_without_the_store_has_no_bars_for_long(self):
+        picture = web_pictures.Picture(8)
+        picture.job["phases"] = picture.phases(4)
+        picture.job["now"] = "2026-11-25T08:01:00.000Z"
+        player = self.player(picture)
+        page = self.opened(player, width=320)
+        launch = "[$('launch').dataset.launch, $('phases').children.length, $('awaited').textContent]"
+        words = "No rank has connected to the store yet, as init_process_group() does."
+        self.assertEqual(page.run(launch), ["goes on", 6, words])
+        picture.job["phases"].update(join=0, order=0)
+        picture.job["nnodes"] = [1, 1]
+        player.show(job=picture.job)
+        page.until("$('phases').children.length === 4")
+        widths = "[...$('phases').children].map((bar) => Math.round(bar.getBoundingClientRect().width))"
+        self.assertEqual(len(set(page.run(widths))), 1, page.run(widths))
+        picture.job["now"] = "2026-11-25T08:02:10.000Z"
+        player.show(job=picture.job)
+        page.until("$('launch').dataset.launch === 'over'")
+        self.assertEqual(page.run(launch), ["over", 1, ""])
+        self.assertEqual(page.text("phases"), "ranks started" + "after 1.4 s")
+        # A restart begins anew.
+        picture.job["attempts"].append({**picture.job["attempts"][0], "attempt": 1, "started": "2026-11-25T08:02:00.000Z"})
+        player.show(job=picture.job)
+        page.until("$('launch').dataset.launch === 'goes on'")
+        picture.job["phases"] = picture.phases(5)
+        picture.job["now"] = "2026-11-25T08:30:00.000Z"
+        player.show(job=picture.job)
+        page.until("$('phases').textContent.includes('all at the store' + 'awaited')")
+
+    def test_a_failure_before_a_restart(self):
+        picture = web_pictures.Picture(8)
+        picture.fail(3, message="RuntimeError: out of shards\nof the second epoch")
+        cause = picture.job["attempts"][0]["cause"]
+        cause["last_output"] = [f"line {i}" for i in range(30)] + ["RuntimeError: out of shards"]
+        picture.state = ["r"] * picture.ranks
+        picture.job["attempts"].append({"attempt": 1, "started": "2026-11-25T08:13:00.000Z", "ended": None, "cause": None})
+        picture.job.update(attempt=1, restarts=1, stage="running")
+        player = self.player(picture)
+        page = self.opened(player)
+        self.assertEqual(page.text("alert-title"), "Attempt 0: rank 3 on node00000 ended with exit code 1: "
+                         "RuntimeError: out of shards")
+        page.run("document.querySelector('#attempts-list summary').click()")
+        lines = "document.querySelector('#attempts-list pre')"
+        page.until(f"{lines}.scrollTop > 0")
+        self.assertLessEqual(page.run(f"{lines}.scrollHeight - {lines}.clientHeight - {lines}.scrollTop"), 1, "at its end")
+
     def test_nothing_but_a_table_is_wider_than_a_phone(self):
         for width in 400, 320:
             picture = web_pictures.Picture(16)
@@ -268,12 +315,33 @@ class Chromium(web_cases.Windows):
             page.run(f"{scroll}.scrollLeft = 0")
             out = page.run(f"[...document.querySelectorAll('button')].filter((e) => e.getBoundingClientRect().right > {width}).map((e) => e.outerHTML)")
             self.assertEqual(out, [])
+            tops = page.run("['out', 'in', 'fit'].map((id) => $(id).getBoundingClientRect().top)")
+            self.assertEqual(len(set(tops)), 1, tops)
             picture = web_pictures.Picture(1)
             picture.name = lambda i: "vm"
             page = self.opened(self.player(picture), width=width, height=900)
             page.run("$('table').open = true")
             page.until("$('table-body').rows.length === 1")
             self.assertLess(page.run("document.querySelector('#table-body button').getBoundingClientRect().height"), 30, "one line")
+
+    def test_keys_of_the_whole_page(self):
+        page = self.opened(self.player(web_pictures.Picture(512)), height=400)
+        fitted = page.run("picture.scale")
+        self.assertEqual(page.run("document.activeElement.tagName"), "BODY")
+        page.press("+")
+        self.assertGreater(page.run("picture.scale"), fitted)
+        page.press("0")
+        self.assertEqual(page.run("picture.scale"), fitted)
+        page.run("choose(7)")
+        page.press("Escape")
+        self.assertEqual(page.run("picture.chosen"), -1)
+        page.press("ArrowDown")
+        page.until("scrollY > 0")
+        self.assertEqual(page.run("picture.chosen"), -1, "arrow keys scroll the page")
+        self.assertTrue(page.text("keys").startswith("In the picture, arrow keys select a rank"))
+        page.press("n")
+        page.press("ArrowRight")
+        self.assertEqual(page.run("picture.chosen"), 0, "n goes to the picture")
 
     def test_by_keyboard_alone(self):
         picture = web_pictures.Picture(512)
@@ -382,6 +450,27 @@ class Chromium(web_cases.Windows):
             page.until(f"$('legend').dataset.key.includes('{figure}')")
             self.assertGreater(page.run("[...new Set(picture.buffer)].length"), 6, figure)
         self.assert_clean(page, player)
+
+    def test_a_low_value_is_not_the_colour_of_an_unknown_one(self):
+        picture = web_pictures.Picture(8)
+        figures = picture.figures()
+        figures["ranks"]["memory"] = [8] * picture.ranks
+        player = self.player()
+        player.show(job=picture.job, nodes=picture.node_part(), figures=figures)
+        for dark in (False, True):
+            page = self.opened(player, dark=dark)
+            page.run("picture.show(FIGURES.find(({id}) => id === 'memory'))")
+            page.until("$('legend').textContent === '0 1 GiB'")
+            colour = "(pixel) => [pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255]"
+            low, unknown, node = (page.run(f"({colour})(picture.{name})") for name in ("colourOf(0, 0)", "unknown", "nodeColour"))
+            for one, other in ((low, unknown), (low, node), (unknown, node)):
+                self.assertGreater(math.dist(one, other), 45, (dark, low, unknown, node))
+            page.close()
+        figures["ranks"]["memory"][5] = None
+        player.show(figures=figures)
+        page = self.opened(player)
+        page.run("picture.show(FIGURES.find(({id}) => id === 'memory'))")
+        page.until("$('legend').textContent === '0 1 GiBunknown'")
 
     def test_the_mouse(self):
         player = self.player(web_pictures.Picture(512))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <span>
 #include <utility>
@@ -89,8 +90,9 @@ std::string nodes_text(const Picture& picture) {
   return text;
 }
 
-// On a narrow screen without the number of nodes: the list shows them.
-Lines title(const Picture& picture, std::size_t width) {
+// In `most` lines, if possible. The number of nodes is left out if that saves a line: the list
+// shows the nodes.
+Lines title(const Picture& picture, std::size_t width, std::size_t most) {
   Lines parts = {name_of(picture)};
   if (const auto code = model::reported_code(picture.run)) {
     parts.push_back(fmt::format("ended with {}", *code));
@@ -114,11 +116,11 @@ Lines title(const Picture& picture, std::size_t width) {
     count(counts, picture, {0, picture.ranks.size()});
     parts.push_back(fmt::format("{}: {}", counted(counts.all, "rank"), states_text(counts)));
   }
-  const bool has_both = parts.size() == before_nodes + 2;
-  if (has_both && !fits(join(parts, " | "), width)) {
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(before_nodes));
-  }
-  return parts;
+  if (parts.size() != before_nodes + 2) return parts;
+  Lines brief = parts;
+  brief.erase(brief.begin() + static_cast<std::ptrdiff_t>(before_nodes));
+  const auto lines_of = [&](const Lines& some) { return report::wrapped(some, width, 0).size(); };
+  return lines_of(parts) <= std::min(lines_of(brief), most) ? parts : brief;
 }
 
 // On one line: the job and its stage come first and its ranks last; what does not fit is left out.
@@ -237,17 +239,34 @@ std::string said_at(const Picture& picture, const Tree& tree, Item item) {
   return rank ? fmt::format("rank {}: {}", *rank, picture.ranks[*rank].line) : "";
 }
 
-Lines help() {
-  return {"up down k j      move",
-          "PgUp PgDn        move by a screen",
-          "Home End g G     first, last",
-          "Enter, space     fold or unfold a rack or node; show all about a rank",
-          "s                sort: by place, CPU, memory, silence",
-          "/                search a rank, node, rack or state (failed); n: next",
-          "l                the log of the rank",
-          "q                leave; the job goes on",
-          "",
-          "any key goes back"};
+struct KeyHelp {
+  std::string_view keys, effect, brief;
+};
+constexpr std::array keys_help = {
+    KeyHelp{"up down k j", "move", "move"},
+    KeyHelp{"PgUp PgDn", "move by a screen", "move by a screen"},
+    KeyHelp{"Home End g G", "first, last", "first, last"},
+    KeyHelp{"Enter, space", "fold or unfold a rack or node; show all about a rank",
+            "fold; show a rank"},
+    KeyHelp{"s", "sort: by place, CPU, memory, silence", "sort"},
+    KeyHelp{"/", "search a rank, node, rack or state (failed); n: next", "search; n: next"},
+    KeyHelp{"l", "the log of the rank", "the log of the rank"},
+    KeyHelp{"q", "leave; the job goes on", "leave"},
+};
+constexpr std::size_t keys_width = 14;
+constexpr std::string_view back_words = "any key goes back";
+
+// `rows` of 0: no limit. In few rows it is brief.
+Lines help(std::size_t width, std::size_t rows) {
+  Lines whole, brief;
+  for (const KeyHelp& key : keys_help) {
+    brief.push_back(fmt::format("{:<{}}{}", key.keys, keys_width, key.brief));
+    std::string_view before = key.keys;
+    for (const std::string& part : report::wrapped(key.effect, width - keys_width, 0)) {
+      whole.push_back(fmt::format("{:<{}}{}", std::exchange(before, ""), keys_width, part));
+    }
+  }
+  return rows == 0 || whole.size() <= rows ? whole : brief;
 }
 
 // All that is known of one rank.
@@ -289,6 +308,7 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
 std::string foot(const State& state, std::size_t width) {
   if (state.searches) return fitted("/" + state.search + "_", width);
   if (!state.note.empty()) return fitted(state.note, width);
+  if (state.shows_help) return std::string(back_words);
   if (state.shows_rank) return fitted("l log  q quit  any other key goes back", width);
   const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
   Lines keys = {"q quit", "s sort: " + sort_word(state.sort), "/ search", enter, "l log", "? help"};
@@ -357,9 +377,10 @@ Lines listed(const Picture& picture, std::size_t width, std::size_t most, const 
 Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const std::size_t width = size.columns;
   const bool is_low = size.rows > 0 && size.rows < least_rows_for_messages;
-  Lines parts = title(picture, width);
+  const std::size_t title_lines = is_low ? 1 : most_title_lines;
+  Lines parts = title(picture, width, title_lines);
   if (is_low) keep_ends(parts, width);
-  Lines lines = report::wrapped(parts, width, is_low ? 1 : most_title_lines);
+  Lines lines = report::wrapped(parts, width, title_lines);
   const std::string now = progress(picture, width);
   if (!now.empty()) {
     const std::string line = fitted(now, width);
@@ -389,17 +410,22 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   Layout parts = layout(picture, size, style);
   Lines lines = std::move(parts.head);
   const std::size_t shown = parts.list;
-  const std::size_t first = lines.size() + 1;
-  const std::string heads = parts.columns.heads(state.sort);
-  lines.push_back(style.colour ? coloured(heads, Colour::faint, style) : " " + heads);
+  const std::size_t end = lines.size() + 1 + shown;
   const Tree tree = tree_of(picture);
   state.shows_rank = state.shows_rank && state.selected.kind == Kind::rank &&
                      state.selected.number < picture.ranks.size();
   if (state.shows_help || state.shows_rank) {
-    for (std::string& line : state.shows_help ? help() : rank_lines(picture, state, width - 2)) {
-      if (lines.size() < first + shown) lines.push_back("  " + both_ends(line, width - 2));
+    if (state.shows_help && size.rows < least_rows_for_messages) lines.resize(1);
+    const std::size_t rows = end - lines.size();
+    const Lines text =
+        state.shows_help ? help(width - 2, rows) : rank_lines(picture, state, width - 2);
+    if (text.size() < rows) lines.emplace_back();
+    for (const std::string& line : text) {
+      if (lines.size() < end) lines.push_back("  " + both_ends(line, width - 2));
     }
   } else {
+    const std::string heads = parts.columns.heads(state.sort);
+    lines.push_back(style.colour ? coloured(heads, Colour::faint, style) : " " + heads);
     const auto rows = rows_of(picture, tree, state.sort, state.folds, shown);
     state = normalised(std::move(state), rows, shown);
     for (std::size_t i = 0; i < shown && state.first_row + i < rows.size(); ++i) {
@@ -411,7 +437,7 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
                              is_selected, style));
     }
   }
-  lines.resize(first + shown);
+  lines.resize(end);
   for (const std::string& line : parts.messages) {
     lines.push_back(coloured(line, Colour::faint, style));
   }
@@ -452,7 +478,8 @@ Lines waiting_screen(const Lines& waits, const State& state, std::size_t columns
     return lines;
   }
   add("q ends top; the job stays in the queue. The other keys work when the job runs:");
-  for (const std::string& line : help()) lines.push_back(report::beginning(line, columns));
+  for (std::string& line : help(columns, 0)) lines.push_back(std::move(line));
+  add(back_words);
   return lines;
 }
 

@@ -64,13 +64,6 @@ void open(State& state, const std::vector<Row>& rows) {
   }
 }
 
-void next_sort(State& state) {
-  state.sort = state.sort == Sort::silence ? Sort::order
-                                           : static_cast<Sort>(static_cast<int>(state.sort) + 1);
-  if (state.sort != Sort::order) state.row = state.first_row = 0;
-  state.is_followed = false;
-}
-
 std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t lines) {
   const std::size_t page = std::max<std::size_t>(lines, 2) - 1;
   const std::size_t last = rows == 0 ? 0 : rows - 1;
@@ -167,6 +160,20 @@ void reveal(State& state, const Picture& picture, const Tree& tree, Item item) {
   }
 }
 
+// A selected rank stays selected. The bar at the top of a sorted list stays at the top, as it is
+// there for the largest value.
+void next_sort(State& state, const Picture& picture) {
+  const bool is_for_largest = state.sort != Sort::order && state.row == 0 && !state.is_followed;
+  state.sort = state.sort == Sort::silence ? Sort::order
+                                           : static_cast<Sort>(static_cast<int>(state.sort) + 1);
+  state.is_followed = state.selected.kind == Kind::rank && !is_for_largest;
+  if (!state.is_followed) {
+    state.row = state.first_row = 0;
+  } else if (state.sort == Sort::order) {
+    reveal(state, picture, tree_of(picture), state.selected);
+  }
+}
+
 void search(State& state, const Picture& picture, const Tree& tree) {
   if (state.search.empty()) return;
   const auto item = found(picture, tree, state.search, state.selected);
@@ -233,7 +240,7 @@ void command(State& state, char letter, const Picture& picture) {
   }
   switch (letter) {
     case 's':
-      return next_sort(state);
+      return next_sort(state, picture);
     case '/':
       state.searches = true;
       state.search.clear();

@@ -30,8 +30,8 @@ struct State {
   std::size_t first_row = 0;  // the first row on the screen
   bool searches = false;      // the search text is being typed
   std::string search;
-  bool is_followed = false;  // the user searched for the selected rank, so it stays selected when
-                             // rows are sorted
+  bool is_followed = false;  // the user chose the selected rank, so it stays selected when the rows
+                             // of a sorted list move
   bool shows_help = false;
   bool shows_rank = false;  // shows only the selected rank instead of the list
   std::string note;         // one line, shown until the next key

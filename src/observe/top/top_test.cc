@@ -333,6 +333,34 @@ TEST(Keys, ASearchKeepsTheSort) {
   EXPECT_EQ(press(state, picture, "/n3\n").sort, Sort::order) << "a sorted list has no nodes";
 }
 
+TEST(Keys, ASelectedRankStaysSelectedWhenTheSortChanges) {
+  Picture picture = job(4, 8);
+  for (std::size_t rank = 0; rank < 32; ++rank) {
+    picture.ranks[rank].busy_cpus = rank;
+    picture.ranks[rank].memory_mib = 2'000.0 - 10.0 * static_cast<double>(rank);
+  }
+  picture.ranks[17].state = RankState::suspect;
+  picture.nodes[2].logs = "/logs";
+  const auto shown = [&](State state) { return frame(picture, state, usual, no_colours).state; };
+  for (const std::string keys : {"/hang\n", "G\nG", "s/17\n"}) {
+    State state = shown(press({}, picture, keys));
+    const Item chosen = state.selected;
+    ASSERT_EQ(chosen.kind, Kind::rank) << keys;
+    for (int presses = 0; presses < 5; ++presses) {
+      state = shown(press(state, picture, "s"));
+      EXPECT_EQ(state.selected, chosen) << keys << " and s " << presses + 1 << " times";
+    }
+  }
+  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path,
+            "/logs/attempt_0/1/stdout.log");
+  // Without a selected rank, the bar is at the largest value.
+  EXPECT_EQ(shown(press({}, picture, "s")).selected, (Item{Kind::rank, 31}));
+  EXPECT_EQ(shown(press(shown(press({}, picture, "s")), picture, "s")).selected,
+            (Item{Kind::rank, 0}));
+  EXPECT_EQ(shown(press(shown(press({}, picture, "sj")), picture, "s")).selected,
+            (Item{Kind::rank, 30}));
+}
+
 TEST(Keys, EnterShowsARank) {
   Picture picture = job(1, 4);
   picture.nodes[0].logs = "/logs";
@@ -483,7 +511,7 @@ TEST(Frame, ATitleThatIsTooLongTakesAnotherLine) {
   picture.run.max_restarts = 2;
   const Lines lines = frame(picture, {}, usual, no_colours).lines;
   EXPECT_EQ(lines[0], "a-long-name-of-a-job-of-mine (1234567) | running | 1 min 15 s | attempt 1");
-  EXPECT_EQ(lines[1], "1 of 2 restarts | 8 ranks: 8 run");
+  EXPECT_EQ(lines[1], "1 of 2 restarts | 2 nodes | 8 ranks: 8 run");
 }
 
 TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
@@ -555,6 +583,26 @@ TEST(Frame, TheLastLineOfEveryRank) {
   State other;
   other.selected = {Kind::rank, 0};
   EXPECT_EQ(frame(picture, other, {.columns = 56, .rows = 24}, no_colours).lines[22], "");
+}
+
+TEST(Frame, HelpAndDetailsStandWithoutTheHeadOfColumns) {
+  Picture picture = job(1, 2);
+  hang_with(picture, "rank 1 on n0 sleeps");
+  for (const auto& [size, words] :
+       {std::pair<TerminalSize, const char*>{{40, 10}, "fold; show a rank"},
+        {{44, 14}, "fold or unfold a rack or\n"},
+        {{80, 24}, "fold or unfold a rack or node; show all about a rank\n"},
+        {{120, 40}, "fold or unfold a rack or node; show all about a rank\n"}}) {
+    const std::string text = text_of(frame(picture, press({}, picture, "?"), size, no_colours));
+    EXPECT_TRUE(text.contains(words)) << text;
+    EXPECT_TRUE(text.contains("\n  q             leave")) << text;
+    EXPECT_TRUE(text.ends_with("\nany key goes back\n")) << text;
+    EXPECT_FALSE(text.contains("…") || text.contains("RANKS")) << text;
+    const std::string rank =
+        text_of(frame(picture, press({}, picture, "/1\n\n"), size, no_colours));
+    EXPECT_TRUE(rank.contains("rank 1 on n0, its local rank 1: runs\n")) << rank;
+    EXPECT_FALSE(rank.contains("RANKS")) << rank;
+  }
 }
 
 TEST(Frame, MessagesTakeTheRowsThatTheListCannotFill) {

@@ -137,6 +137,23 @@ std::string farewell(const Picture& picture, TerminalSize size, const Style& sty
   return text_of(lines);
 }
 
+// The environment in which `less` shows which log it displays: the path has only the local rank.
+// Other pagers ignore LESS. The user's own options follow, so they have precedence.
+Environment with_title(Environment environment, const top::Log& log) {
+  const std::string file = std::filesystem::path(log.path.raw()).filename().string();
+  const std::string title = fmt::format("rank {} on {}, {}", log.rank, log.node, Outside(file));
+  constexpr std::string_view end_of_option = "$", escaped = "?:.%\\";  // less(1), PROMPTS
+  std::string prompt;
+  for (const char c : title) {
+    if (end_of_option.contains(c)) continue;
+    if (escaped.contains(c)) prompt += '\\';
+    prompt += c;
+  }
+  const std::string own = environment.get("LESS").value_or("");
+  environment.set("LESS", fmt::format("-Ps{}?e (END).${}", prompt, own));
+  return environment;
+}
+
 // `toprun cancel` records the user only after the engine has begun to end the job.
 std::optional<std::string> awaited_cancellation(const Picture& picture) {
   constexpr int most_looks = 10;
@@ -252,7 +269,7 @@ class Session {
       return;
     }
     screen_.give_back();
-    const auto code = run_in_front({pager_, log.path.raw()}, environment_);
+    const auto code = run_in_front({pager_, log.path.raw()}, with_title(environment_, log));
     screen_.take_again();
     if (!code) state_.note = code.error().line();
   }

@@ -74,25 +74,25 @@ function step(dx, dy) {
   choose(picture.chosen < 0 ? 0 : picture.neighbour(picture.chosen, dx, dy));
 }
 
-const KEYS = {
+// In the picture: elsewhere these keys scroll the page or press a button.
+const PICTURE_KEYS = {
   ArrowLeft: () => step(-1, 0), ArrowRight: () => step(1, 0), ArrowUp: () => step(0, -1), ArrowDown: () => step(0, 1),
   Home: () => model.ranks && choose(0), End: () => model.ranks && choose(model.ranks - 1),
   Enter: () => picture.chosen >= 0 && choose(picture.chosen, true),
+};
+const PAGE_KEYS = {
+  '/': () => $('search').focus(),
+  n: () => { nextInTrouble(); $('picture').focus(); },
   '+': () => picture.zoom(1.5), '=': () => picture.zoom(1.5), '-': () => picture.zoom(1 / 1.5), 0: () => picture.fit(),
   Escape: () => { choose(-1); picture.fit(); },
 };
 
-$('picture').addEventListener('keydown', (event) => {
-  const act = KEYS[event.key];
-  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  act();
-});
-
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
-  if (event.key === '/') { event.preventDefault(); $('search').focus(); }
-  if (event.key === 'n') { nextInTrouble(); $('picture').focus(); }
+  const act = PAGE_KEYS[event.key] ?? (event.target === $('picture') ? PICTURE_KEYS[event.key] : null);
+  if (!act) return;
+  event.preventDefault();
+  act();
 });
 
 $('search').addEventListener('input', search);

@@ -21,6 +21,8 @@ function fill(parent, key, make) {
   return true;
 }
 
+const LONGEST_WAIT_FOR_STORE_S = 120;  // after that a job is shown as one without the store
+
 class Panel {
   constructor(model) {
     this.model = model;
@@ -147,13 +149,15 @@ class Panel {
     const hang = hangBeforeEnd(last, job);
     const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : causeText(last, job);
     const attempt = `Attempt ${last.attempt}${this.hasEnded() ? ', then restarted' : ''}: `;
-    setText($('alert-title'), `${isOver ? '' : attempt}${what}`);
-    // One line: the rest is among the attempts.
+    // As in top; the rest is among the attempts.
     if (!isOver) {
+      const [message] = messageBelow(last, job).split('\n');
+      setText($('alert-title'), [attempt + what, message].filter(Boolean).join(': '));
       setText($('alert-text'), '');
       this.hideFailure();
       return;
     }
+    setText($('alert-title'), what);
     setText($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const kept = this.outputOf(cause.node);
@@ -174,10 +178,19 @@ class Panel {
     return this.model.nodes.name.length === 1;
   }
 
+  // Whether the ranks have run for so long without the store that the job is shown as one without it.
+  // A script that never calls init_process_group() never connects to the store.
+  runsWithoutStore(job) {
+    const {spawn, first_connect} = job.phases ?? {};
+    if (!isNumber(spawn) || isNumber(first_connect)) return false;
+    const before = (new Date(job.attempts?.at(-1)?.started ?? job.started) - new Date(job.started)) / 1000;
+    return this.elapsed() - before - spawn / 1000 > LONGEST_WAIT_FOR_STORE_S;
+  }
+
   showLaunch(job) {
     const times = job.phases ?? {};
     const reached = PHASES.map(([key]) => key).filter((key) => isNumber(times[key]));
-    const isLaunching = !this.hasEnded() && !isNumber(times.first_collective);
+    const isLaunching = !this.hasEnded() && !isNumber(times.first_collective) && !this.runsWithoutStore(job);
     $('launch').dataset.launch = isLaunching ? 'goes on' : 'over';
     $('launch').hidden = reached.length === 0 && !isLaunching;
     // Most jobs copy no files. One node awaits no others, and after a restart they are there already.
@@ -190,7 +203,7 @@ class Panel {
         !phases.slice(i + 1).some(([later]) => isNumber(times[later])));
     // What was left out is not shown once a later phase is over.
     const shown = phases.filter(([key], i) => isNumber(times[key]) || (isLaunching && next >= 0 && i >= next));
-    fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
+    fill($('phases'), [times, isLaunching], () => shown.map(([key, words]) => {
       const isDone = isNumber(times[key]);
       const item = element('li', words);
       // A script that never calls init_process_group() never comes to the store.
@@ -200,10 +213,10 @@ class Panel {
       if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
       return item;
     }));
-    setText($('awaited'), this.awaitedLines(job).join('\n'));
+    setText($('awaited'), this.awaitedLines(job, isLaunching).join('\n'));
   }
 
-  awaitedLines(job) {
+  awaitedLines(job, isLaunching) {
     const lines = [];
     const missing = job.missing ?? [];
     if (job.stage === 'gathering' || missing.length > 0) {
@@ -218,7 +231,7 @@ class Panel {
       }
     }
     if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
-    if (!this.hasEnded() && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
+    if (isLaunching && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
       lines.push('No rank has connected to the store yet, as init_process_group() does.');
     }
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
@@ -279,7 +292,10 @@ class Panel {
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
       const more = element('details');
-      more.append(element('summary', 'Last lines of output'), element('pre', output, {tabIndex: 0}));
+      const shown = element('pre', output, {tabIndex: 0});
+      more.append(element('summary', 'Last lines of output'), shown);
+      // The error is at the end.
+      more.addEventListener('toggle', () => { shown.scrollTop = shown.scrollHeight; });
       lines.push(more);
     }
     return lines;
@@ -394,13 +410,14 @@ class Panel {
       fill($('legend'), [counts, this.hasEnded()], () => this.legendOf(counts, Object.keys(STATES)));
       return;
     }
-    fill($('legend'), [figure.id, picture.most, counts, this.hasEnded()], () => {
+    fill($('legend'), [figure.id, picture.most, picture.hasUnknown, counts, this.hasEnded()], () => {
       const item = element('span', '0 ');
+      item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
+      if (!picture.hasUnknown) return [item, ...this.legendOf(counts, [...KEPT_STATES])];
       const unknown = element('span');
       const swatch = element('i');
       swatch.style.background = 'var(--unknown)';
       unknown.append(swatch, 'unknown');
-      item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
       return [item, unknown, ...this.legendOf(counts, [...KEPT_STATES])];
     });
   }

@@ -31,6 +31,7 @@ class Picture {
     this.layout = layoutOf(model.nodes, 1);
     this.figure = FIGURES[0];
     this.most = 1;
+    this.hasUnknown = false;
     this.matching = null;
     this.chosen = -1;
     this.scale = 1;      // device pixels per unit
@@ -264,17 +265,18 @@ class Picture {
     return this.matching && !this.matching[node] ? mixed(colour, this.back, 0.82) : colour;
   }
 
-  // The value of the darkest colour.
+  // The value of the darkest colour, and whether a rank has no value.
   measure() {
     if (this.figure.id === 'state') return;
     let most = this.figure.most ?? this.figure.least;
-    if (!this.figure.most) {
-      for (let rank = 0; rank < this.model.ranks; ++rank) {
-        const value = this.figure.of(this.model, rank, this.model.nodeOfRank[rank]);
-        if (value > most) most = value;
-      }
+    let hasUnknown = false;
+    for (let rank = 0; rank < this.model.ranks; ++rank) {
+      const value = this.figure.of(this.model, rank, this.model.nodeOfRank[rank]);
+      if (!this.figure.most && value > most) most = value;
+      hasUnknown ||= !isNumber(value) && !KEPT_STATES.includes(this.model.stateOf(rank));
     }
     this.most = most;
+    this.hasUnknown = hasUnknown;
   }
 
   draw() {
