@@ -314,11 +314,20 @@ class Logs(Queue):
         job = self.submit("-N1", folder=folder)
         self.in_state(job, "RUNNING")
         (folder / job).mkdir()
-        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun --launcher=mpirun train.py\n")
+        (folder / job / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada","launcher":"mpirun"}\n')
         for verb in "top", "stacks":
             self.assert_refused(self.toprun(verb, job), 1,
                                 rf"mpirun starts this job's ranks \(--launcher mpirun\), and toprun {verb} sees only ranks "
                                 rf"that toprun starts; toprun logs -f {job} shows their output$")
+
+    def test_a_script_s_own_argument_is_no_launcher(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        (folder / job).mkdir()
+        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun train.py --launcher=mpirun --lr 1\n")
+        (folder / job / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada"}\n')
+        self.assertNotIn("mpirun", self.toprun("stacks", job).err)
 
     def test_a_signal_is_not_for_a_job_that_waits(self):
         """scancel would repeat it until the job runs."""

@@ -346,9 +346,9 @@ class OfMpi(submitting.SubmitCase):
 
     def test_a_job_of_mpirun_that_is_cancelled(self):
         folder = self.folder()
-        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "--no-python",
-                            "sh", "-c", "touch $OMPI_COMM_WORLD_RANK; exec sleep 100", cwd=folder)
-        self.wait_for_job(id, lambda: (folder / "0").exists() and (folder / "1").exists(), "its ranks run", 30)
+        id = self.submitted("-N", "2", "-J", "mpi", "--no-python", "sh", "-c", "touch rank$OMPI_COMM_WORLD_RANK; exec sleep 100",
+                            cwd=folder, env={"TOPRUN_LAUNCHER": "mpirun", "TOPRUN_RANKS_PER_NODE": "1"})
+        self.wait_for_job(id, lambda: (folder / "rank0").exists() and (folder / "rank1").exists(), "its ranks run", 30)
         top = self.login(TOPRUN, "top", id, cwd=folder)
         self.assertEqual(top.code, 1, top)
         self.assert_one_line(top, r".*mpirun starts this job's ranks \(--launcher mpirun\), and toprun top sees only .*")

@@ -317,13 +317,6 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   });
 }
 
-bool has_mpirun_ranks(const JobFiles& files) {
-  const auto script = read_plain_file(fs::path(files.folder) / script_name, max_script_bytes);
-  return std::ranges::any_of(split(script.value_or(""), '\n'), [](std::string_view line) {
-    return line.starts_with("exec ") && line.contains(" --launcher=mpirun ");
-  });
-}
-
 std::string built_in(const std::string& folder) {
   constexpr std::string_view start = "#SBATCH --chdir=";
   const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);

@@ -142,11 +142,11 @@ std::string own_name(const Environment& environment) {
   return engines::user_name(environment, engines::engine_answer_limit);
 }
 
-std::string submission_line(const JobStory::Act& act, const std::string& job_name,
-                            const std::string& report) {
-  json line = act_json("submitted", act);
-  line["name"] = job_name;
-  if (!report.empty()) line["report"] = report;
+std::string submission_line(const JobStory& story) {
+  json line = act_json("submitted", story.submitted.value());
+  line["name"] = story.name;
+  if (!story.report.empty()) line["report"] = story.report;
+  if (!story.launcher.empty()) line["launcher"] = story.launcher;
   return json_text(line) + '\n';
 }
 
@@ -167,6 +167,7 @@ JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
       story.submitted = act_of(line);
       story.name = text_at(line, "name");
       story.report = text_at(line, "report");
+      story.launcher = text_at(line, "launcher");
     }
   }
   return story;

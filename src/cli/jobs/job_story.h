@@ -39,9 +39,11 @@ struct JobStory {
   };
   Outside name;        // the job's name at its submission; empty: unknown
   std::string report;  // the absolute path of --report at its submission; empty: not given
+  // --launcher at its submission: "mpirun"; empty: toprun starts the ranks, or it is unknown
+  std::string launcher;
   std::optional<Act> submitted;
-  std::vector<Act> cancels;     // oldest first
-  TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
+  std::vector<Act> cancels = {};     // oldest first
+  TaskNumbers cancelled_tasks = {};  // in an array's story: tasks that were cancelled separately
 };
 
 // Returns the cancellation that ended the run that began at this time. This is the first
@@ -51,9 +53,9 @@ const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 // Returns the name of this process's user, as written in a job's log (story).
 std::string own_name(const Environment& environment);
 
-// Returns a line about a submission for the job's log (story), as JSON with a line end. Pure.
-std::string submission_line(const JobStory::Act& act, const std::string& job_name,
-                            const std::string& report = {});
+// Returns a line about a submission for the job's log (story), as JSON with a line end:
+// `submitted`, which must be set, and the fields that are known at the submission. Pure.
+std::string submission_line(const JobStory& story);
 // Returns a line about a cancellation for the job's log (story). `tasks`: the array's cancelled
 // tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});

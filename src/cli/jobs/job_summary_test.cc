@@ -391,11 +391,15 @@ TEST_F(TheJobTold, ASecondCancelDoesNotMoveTheTime) {
 TEST(JobStory, LinesAreReadAsTheyAreWritten) {
   const WallTime first = time_in("2026-11-28T06:04:10Z").value();
   const JobStory story = parse_story(
-      submission_line({"alice", first}, "train \"1\"\n", "/x/report.json") +
+      submission_line({.name = "train \"1\"\n",
+                       .report = "/x/report.json",
+                       .launcher = "mpirun",
+                       .submitted = {{"alice", first}}}) +
       "no JSON\n{\"act\":7}\n" + cancel_line({"bob", first + std::chrono::hours(1)}) +
       cancel_line({"carol", first + std::chrono::hours(2)}) + "{\"act\":\"cancelled\"}\n");
   EXPECT_EQ(story.name.raw(), "train \"1\"\n");
   EXPECT_EQ(story.report, "/x/report.json");
+  EXPECT_EQ(story.launcher, "mpirun");
   ASSERT_TRUE(story.submitted);
   EXPECT_EQ(story.submitted->by.raw(), "alice");
   EXPECT_EQ(story.submitted->at, first);
