@@ -111,6 +111,12 @@ std::string tasks_text(const TaskNumbers& tasks) {
   return join(ranges, ",");
 }
 
+std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks) {
+  const std::string text = tasks_text(tasks);
+  return tasks.size() == 1 ? fmt::format("{}_{}", array, text)
+                           : fmt::format("{}_[{}]", array, text);
+}
+
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other) {
   TaskNumbers common;
   std::ranges::set_intersection(one, other, std::back_inserter(common));

@@ -21,6 +21,8 @@ using TaskNumbers = std::vector<std::int64_t>;
 std::optional<TaskNumbers> parse_tasks(std::string_view text);
 // Returns the numbers in Slurm's form: "1-3,7".
 std::string tasks_text(const TaskNumbers& tasks);
+// Returns the id of these tasks of an array: "9_3", "9_[3-4]".
+std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
 // Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);
 // Returns the tasks that are in at least one of the lists.
