@@ -67,6 +67,14 @@ OfArray array_of(const fs::path& folder) {
           parse_tasks(std::string_view(name).substr(underscore + 1)).value_or(TaskNumbers())};
 }
 
+void add_signal(const json& line, const TaskNumbers& requested, JobStory& story) {
+  auto done = act_of(line);
+  const std::string text = text_at(line, "tasks");
+  const TaskNumbers tasks = parse_tasks(text).value_or(TaskNumbers());
+  const bool is_of_others = !text.empty() && common_tasks(tasks, requested).empty();
+  if (done && !is_of_others) story.signals.push_back({*std::move(done), text_at(line, "signal")});
+}
+
 void add_cancel(const json& line, const TaskNumbers& requested, JobStory& story) {
   auto done = act_of(line);
   if (!done) return;
@@ -138,9 +146,13 @@ TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others) {
 // A story has no parts of seconds.
 constexpr std::chrono::seconds time_of_an_act{1};
 
+bool is_since(const JobStory::Act& act, WallTime began) {
+  return act.at + time_of_an_act > began;
+}
+
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began) {
   const auto first = std::ranges::find_if(
-      story.cancels, [&](const JobStory::Act& act) { return act.at + time_of_an_act > began; });
+      story.cancels, [&](const JobStory::Act& act) { return is_since(act, began); });
   return first == story.cancels.end() ? nullptr : &*first;
 }
 
@@ -162,6 +174,13 @@ std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks) {
   return json_text(line) + '\n';
 }
 
+std::string signal_line(const JobStory::Signal& signal, const TaskNumbers& tasks) {
+  json line = act_json("signalled", signal.act);
+  line["signal"] = signal.name;
+  if (!tasks.empty()) line["tasks"] = tasks_text(tasks);
+  return json_text(line) + '\n';
+}
+
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
   JobStory story;
   for (const std::string_view piece : split(text, '\n')) {
@@ -169,6 +188,8 @@ JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
     const std::string act = text_at(line, "act");
     if (act == "cancelled") {
       add_cancel(line, tasks, story);
+    } else if (act == "signalled") {
+      add_signal(line, tasks, story);
     } else if (act == "submitted") {
       story.submitted = act_of(line);
       story.name = text_at(line, "name");

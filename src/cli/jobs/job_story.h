@@ -44,10 +44,17 @@ struct JobStory {
   // --launcher at its submission: "mpirun"; empty: toprun starts the ranks, or it is unknown
   std::string launcher;
   std::optional<Act> submitted;
-  std::vector<Act> cancels = {};     // oldest first
+  std::vector<Act> cancels = {};  // oldest first
+  struct Signal {
+    Act act;
+    Outside name;  // "TERM"
+  };
+  std::vector<Signal> signals = {};  // sent by `toprun cancel --signal`, oldest first
   TaskNumbers cancelled_tasks = {};  // in an array's story: tasks that were cancelled separately
 };
 
+// Whether the act may be later than the begin of this run.
+bool is_since(const JobStory::Act& act, WallTime began);
 // Returns the cancellation that ended the run that began at this time. This is the first
 // cancellation since that time, because a later one ends nothing. Null if there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
@@ -61,6 +68,8 @@ std::string submission_line(const JobStory& story);
 // Returns a line about a cancellation for the job's log (story). `tasks`: the array's cancelled
 // tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
+// Returns a line about a signal ("TERM") that the user sent to the job, or to these tasks.
+std::string signal_line(const JobStory::Signal& signal, const TaskNumbers& tasks = {});
 // Parses a story. Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is
 // empty for a whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});

@@ -150,7 +150,11 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
                   .name = target_name(*jobs, *id),
                   .commands = {text},
                   .stories = story_places(queue, *jobs, *id)};
-    if (!signal.empty()) leave_out_waiting(*jobs, *id, target);
+    if (!signal.empty()) {
+      leave_out_waiting(*jobs, *id, target);
+      std::erase_if(*jobs, [](const Job& job) { return !may_get_signal(job); });
+      target.stories = story_places(queue, *jobs, *id);
+    }
     return target;
   }
   if (queue.keeps_what_has_ended() && signal.empty()) {
@@ -192,6 +196,12 @@ std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<st
 // Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.
 bool passes_on(std::string_view signal) {
   constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
+// Signals that are usually to end a job. Others may come often, and would fill its story.
+bool ends_jobs(std::string_view signal) {
+  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "KILL", "ABRT"};
   return std::ranges::find(signals, signal) != signals.end();
 }
 
@@ -243,14 +253,17 @@ std::vector<std::vector<std::string>> ids_of_commands(const std::vector<Target>&
   return all;
 }
 
-// Slurm would not tell which user did it. A job without a folder of toprun's has no story.
+// Slurm would not tell which user did it, or sent this signal. A job without a folder of toprun's
+// has no story.
 void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
-                const jobs::JobStory::Act& act) {
+                const jobs::JobStory::Act& act, const std::string& signal) {
   for (const Target& target : targets) {
     if (std::ranges::find(ids, target.id) == ids.end()) continue;
     for (const StoryPlace& place : target.stories) {
       if (!jobs::is_there(place.folder)) continue;
-      const auto kept = jobs::add_to_story(place.folder, jobs::cancel_line(act, place.tasks));
+      const std::string line = signal.empty() ? jobs::cancel_line(act, place.tasks)
+                                              : jobs::signal_line({act, signal}, place.tasks);
+      const auto kept = jobs::add_to_story(place.folder, line);
       if (!kept) say(kept.error().line());
     }
   }
@@ -285,7 +298,7 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
       if (!done) return refused(queue, ids, done.error());
     }
     if (call.has(FlagId::dry_run)) continue;
-    if (signal.empty()) keep_story(targets, ids, act);
+    if (signal.empty() || ends_jobs(signal)) keep_story(targets, ids, act, signal);
     say(done_text(targets, ids, signal));
   }
   return code;
