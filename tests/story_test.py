@@ -324,6 +324,16 @@ class List(submitting.SubmitCase):
                     self.assert_ok(finished)
                     self.assertIn(f"toprun: job {id}, your latest in this folder\n", finished.err)
                     self.assertIn(f"job {id} " if words == ["status"] else f"I am {where.name}\n", finished.out)
+            with self.subTest(words="report", id=id):
+                finished = self.login(TOPRUN, "report", cwd=where)
+                self.assert_ok(finished)
+                self.assertEqual(finished.err, f"toprun: job {id}, your latest in this folder\n")
+                self.assertEqual(json.loads(finished.out)["id"], id)
+        with self.subTest("none was submitted here"):
+            refused = self.login(TOPRUN, "report", cwd=self.folder())
+            self.assertEqual(refused.code, 1, refused)
+            self.assert_one_line(refused, "you have submitted no job from this folder, according to the files in it; "
+                                          "give the job's id; toprun jobs lists your jobs")
         with self.subTest("an earlier job of another cluster, whose numbers are higher"):
             (folder / f"logs/{ids[1]}").rename(folder / "logs/99999")
             finished = self.login(TOPRUN, "status", cwd=folder)
