@@ -145,6 +145,25 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
                          rf"\Ajob {FORGOTTEN} \(sig\): interrupted by SIGTERM, exit code 143: {sent}, ")
 
+    def test_what_failed_before_toprun_began(self):
+        folder, program = self.folder(), self.folder() / "toprun"
+        shutil.copy(TOPRUN, program)
+        id = self.login(program, "submit", "--slurm-arg=--hold", "-N", "1", "-J", "gone", "--no-python", "true", cwd=folder).out.strip()
+        program.unlink()
+        self.login("scontrol", "release", id)
+        self.wait_for_state(id, "FAILED")
+        how = rf"failed, exit code 127; its output ends with: the job's script: {program}: No such file or directory"
+        self.assertRegex(self.told("eta", id, cwd=folder), rf"^job {id} \(gone\): {how}")
+        for gone in "logs", ".":
+            with self.subTest(gone=gone):
+                folder = self.folder()
+                id = self.submitted("--slurm-arg=--hold", "-N", "1", "-J", "lost", "--no-python", "true", cwd=folder)
+                shutil.rmtree(folder / gone)
+                self.login("scontrol", "release", id)
+                self.wait_for_state(id, "FAILED")
+                self.assertRegex(self.told("eta", id, cwd=self.folder()),
+                                 rf"^job {id} \(lost\): failed, signal 53: often Slurm could not open the job's output file, ")
+
     def test_what_failed_by_itself(self):
         folder = self.folder()
         id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "bad", "--no-python", "sh", "-c", "exit 3",
