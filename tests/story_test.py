@@ -132,6 +132,38 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
+    def test_who_sent_the_signal_that_ended_a_job(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "sig", "--no-python", "sleep", "100", cwd=folder)
+        self.wait_for_ranks(folder, id)
+        self.told("cancel", "-s", "TERM", id, cwd=folder)
+        self.wait_for_state(id, "FAILED")
+        sent = rf"{getpass.getuser()} sent SIGTERM at {CLOCK}"
+        self.assertRegex(self.told("status", id, cwd=folder), rf"(?m)^  state      FAILED, exit code 143: {sent}$")
+        self.assertRegex(json.loads(self.told("report", id, cwd=folder))["told"], rf"^failed, exit code 143: {sent}$")
+        self.forget(folder, id)
+        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
+                         rf"\Ajob {FORGOTTEN} \(sig\): interrupted by SIGTERM, exit code 143: {sent}, ")
+
+    def test_what_failed_before_toprun_began(self):
+        folder, program = self.folder(), self.folder() / "toprun"
+        shutil.copy(TOPRUN, program)
+        id = self.login(program, "submit", "--slurm-arg=--hold", "-N", "1", "-J", "gone", "--no-python", "true", cwd=folder).out.strip()
+        program.unlink()
+        self.login("scontrol", "release", id)
+        self.wait_for_state(id, "FAILED")
+        how = rf"failed, exit code 127; its output ends with: the job's script: {program}: No such file or directory"
+        self.assertRegex(self.told("eta", id, cwd=folder), rf"^job {id} \(gone\): {how}")
+        for gone in "logs", ".":
+            with self.subTest(gone=gone):
+                folder = self.folder()
+                id = self.submitted("--slurm-arg=--hold", "-N", "1", "-J", "lost", "--no-python", "true", cwd=folder)
+                shutil.rmtree(folder / gone)
+                self.login("scontrol", "release", id)
+                self.wait_for_state(id, "FAILED")
+                self.assertRegex(self.told("eta", id, cwd=self.folder()),
+                                 rf"^job {id} \(lost\): failed, signal 53: often Slurm could not open the job's output file, ")
+
     def test_what_failed_by_itself(self):
         folder = self.folder()
         id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "bad", "--no-python", "sh", "-c", "exit 3",
@@ -207,11 +239,18 @@ class Story(submitting.SubmitCase):
         self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", status), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
         self.assertRegex(status, rf"(?m)^job {id}_\[2-3\] \(half\): {how}, before it started")
         self.assertNotIn("administrator", status)
-        self.assertNotIn("cancelled", self.told("eta", id, cwd=folder))
+        eta = self.told("eta", id, cwd=folder)
+        self.assertEqual(re.findall(r"(?m)^job (\S+) .*(running|cancelled)", eta),
+                         [(f"{id}_0", "running"), (f"{id}_1", "running"), (f"{id}_[2-3]", "cancelled")])
         self.assertEqual(re.findall(rf"(?m)^ *({id}\S*)", self.told("jobs", "--recent", cwd=folder)), [f"{id}_[2-3]"])
         (folder / "go").touch()
         followed = self.toprun("logs", "-f", id, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^toprun: job ([^\s:]+): ", followed.err), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+        self.assertEqual(re.findall(r"(?m)^job (\S+) ", self.told("eta", id, cwd=folder)), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+        for verb in "eta", "status":  # some tasks, of which Slurm has a record of none
+            one = self.told(verb, f"{id}_[2-3]", cwd=folder)
+            self.assertEqual(re.findall(r"(?m)^job (\S+) ", one), [f"{id}_[2-3]"])
+            self.assertRegex(one, how)
 
     def test_the_rest_of_an_array_is_cancelled_after_some_of_its_tasks(self):
         """No task is in two rows, and Slurm's limit of the array is not told of tasks that have ended."""
@@ -304,6 +343,16 @@ class List(submitting.SubmitCase):
                     self.assert_ok(finished)
                     self.assertIn(f"toprun: job {id}, your latest in this folder\n", finished.err)
                     self.assertIn(f"job {id} " if words == ["status"] else f"I am {where.name}\n", finished.out)
+            with self.subTest(words="report", id=id):
+                finished = self.login(TOPRUN, "report", cwd=where)
+                self.assert_ok(finished)
+                self.assertEqual(finished.err, f"toprun: job {id}, your latest in this folder\n")
+                self.assertEqual(json.loads(finished.out)["id"], id)
+        with self.subTest("none was submitted here"):
+            refused = self.login(TOPRUN, "report", cwd=self.folder())
+            self.assertEqual(refused.code, 1, refused)
+            self.assert_one_line(refused, "you have submitted no job from this folder, according to the files in it; "
+                                          "give the job's id; toprun jobs lists your jobs")
         with self.subTest("an earlier job of another cluster, whose numbers are higher"):
             (folder / f"logs/{ids[1]}").rename(folder / "logs/99999")
             finished = self.login(TOPRUN, "status", cwd=folder)
@@ -346,9 +395,9 @@ class OfMpi(submitting.SubmitCase):
 
     def test_a_job_of_mpirun_that_is_cancelled(self):
         folder = self.folder()
-        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "--no-python",
-                            "sh", "-c", "touch $OMPI_COMM_WORLD_RANK; exec sleep 100", cwd=folder)
-        self.wait_for_job(id, lambda: (folder / "0").exists() and (folder / "1").exists(), "its ranks run", 30)
+        id = self.submitted("-N", "2", "-J", "mpi", "--no-python", "sh", "-c", "touch rank$OMPI_COMM_WORLD_RANK; exec sleep 100",
+                            cwd=folder, env={"TOPRUN_LAUNCHER": "mpirun", "TOPRUN_RANKS_PER_NODE": "1"})
+        self.wait_for_job(id, lambda: (folder / "rank0").exists() and (folder / "rank1").exists(), "its ranks run", 30)
         top = self.login(TOPRUN, "top", id, cwd=folder)
         self.assertEqual(top.code, 1, top)
         self.assert_one_line(top, r".*mpirun starts this job's ranks \(--launcher mpirun\), and toprun top sees only .*")
