@@ -118,8 +118,9 @@ constexpr std::array launch_flags = {
               .group = Group::placement,
               .rivals = "nnodes nodes node-rank rdzv-endpoint master-addr",
               .set = set_standalone,
-              .help = "Run on this node only, even in a job of several nodes, and ignore "
-                      "--node-rank and the options of the rendezvous"}),
+              .help =
+                  "Run on this node only, even in a job of several nodes, and ignore --node-rank, "
+                  "--master-addr, --master-port, --rdzv-endpoint and --rdzv-backend"}),
     ours({.name = "--order",
           .value = "topology|name|scheduler|given|file:PATH",
           .variable = "TOPRUN_ORDER",

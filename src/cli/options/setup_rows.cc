@@ -51,7 +51,8 @@ constexpr std::array setup_flags = {
     of_setup({.name = "--nccl-home",
               .value = "DIR",
               .id = FlagId::nccl_home,
-              .help = "Folder of NCCL for Horovod, if the compiler does not find it"}),
+              .help = "Folder in which NCCL is installed, for --horovod, if the compiler does not "
+                      "find NCCL"}),
     of_setup({.name = "--container",
               .value = "FILE",
               .variable = "TOPRUN_CONTAINER",

@@ -55,7 +55,7 @@ constexpr std::array verb_flags = {
              .value = "N",
              .id = FlagId::last_lines,
              .known_to = of(Command::logs),
-             .help = "Show only the last N lines of each file; with -f, new lines follow"}),
+             .help = "Show only the last N lines of each file; with -f, also all new lines"}),
     of_verb({.name = "--dumps",
              .value = "DIR",
              .id = FlagId::dumps,
@@ -279,7 +279,7 @@ constexpr std::array verb_flags = {
               .default_value = "200000"}),
     of_store({.name = "--max-backlog",
               .value = "BYTES",
-              .help = "Maximum bytes of replies that one client has not read yet",
+              .help = "Maximum size of the replies that one client has not read yet",
               .default_value = "64M"}),
 
     of_verb({.name = "--verbose",

@@ -131,8 +131,8 @@ void say_what_users_may_not_expect(const WorkRequest& request) {
   const bool is_first_node = assignment.first_rank == 0;
   if (options.verbose > 0 && is_first_node &&
       worker::sets_omp_num_threads(request.place.environment, assignment.local_world_size)) {
-    say("OMP_NUM_THREADS=1 for each process, because the variable was not set: tune it for your "
-        "program");
+    say("OMP_NUM_THREADS=1 for each process, because the variable was not set: choose the best "
+        "value for your program");
   }
   if (is_first_node && shows_no_rank(options, assignment.local_world_size)) {
     say(

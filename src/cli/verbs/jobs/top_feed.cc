@@ -146,7 +146,7 @@ Result<Printing> start_printing(PictureFeed::State& state, const std::vector<std
   auto err = TRY(process::make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::lock_guard lock(state.mutex);
-  if (state.ending) return fail("cannot look at the job", "the job's toprun is ending");
+  if (state.ending) return fail("cannot show the job", "the job's toprun is ending");
   const auto pid = TRY(start(command, environment,
                              {.in = nothing.get(),
                               .out = out.write.get(),
@@ -180,7 +180,7 @@ Result<void> read_command(PictureFeed::State& state, const Printing& printing) {
   }
   if (code == 0) return {};
   const std::string why = join(complaint(complaints, most_complaints), "; ");
-  return fail("cannot look at the job", why.empty() ? fmt::format("exit code {}", code) : why);
+  return fail("cannot show the job", why.empty() ? fmt::format("exit code {}", code) : why);
 }
 
 void tell_the_end(PictureFeed::State& state, const Result<void>& ended) {
@@ -215,7 +215,7 @@ void wait_and_read(PictureFeed::State& state, const std::function<Result<Approac
 Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
   const auto state = std::make_shared<State>();
   auto thread = quiet_thread([state, job] { read_socket(*state, job); });
-  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
+  if (!thread) return fail("cannot show the job", "the system cannot start a thread");
   thread->detach();
   return PictureFeed(state);
 }
@@ -229,7 +229,7 @@ Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
         tell_the_end(*state, read_command(*state, *printing));
       });
   PictureFeed feed(state);
-  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
+  if (!thread) return fail("cannot show the job", "the system cannot start a thread");
   thread->detach();
   return feed;
 }
@@ -240,7 +240,7 @@ Result<PictureFeed> PictureFeed::once_begun(std::function<Result<Approach>()> ap
   auto thread = quiet_thread([state, approach = std::move(approach), environment] {
     wait_and_read(*state, approach, environment);
   });
-  if (!thread) return fail("cannot look at the job", "the system cannot start a thread");
+  if (!thread) return fail("cannot show the job", "the system cannot start a thread");
   thread->detach();
   return PictureFeed(state);
 }

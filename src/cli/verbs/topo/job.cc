@@ -203,8 +203,8 @@ Result<OrderText> read_order_option(const std::string& order) {
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) say(printable(warning));
   if (source.empty()) {
-    say("nothing is known about the network, so the nodes stay in the given order; describe the "
-        "network with --topology FILE");
+    say("nothing is known about the network, so the nodes keep their order; describe the network "
+        "with --topology FILE");
   }
 }
 
