@@ -112,15 +112,15 @@ constexpr std::array launch_flags = {
                       "of the nodes, unless --order is given too. With --rdzv-backend c10d, toprun "
                       "ignores the numbers if two nodes have the same one. The variable "
                       "PET_NODE_RANK only identifies the node: it does not set the order"}),
-    torchrun(
-        {.name = "--standalone",
-         .variable = "PET_STANDALONE",
-         .id = FlagId::standalone,
-         .group = Group::placement,
-         .rivals = "nnodes nodes node-rank rdzv-endpoint master-addr",
-         .set = set_standalone,
-         .help = "Run on this node only, even in a job of several nodes, and ignore --node-rank, "
-                 "--master-addr, --master-port, --rdzv-endpoint and --rdzv-backend"}),
+    torchrun({.name = "--standalone",
+              .variable = "PET_STANDALONE",
+              .id = FlagId::standalone,
+              .group = Group::placement,
+              .rivals = "nnodes nodes node-rank rdzv-endpoint master-addr",
+              .set = set_standalone,
+              .help =
+                  "Run on this node only, even in a job of several nodes, and ignore --node-rank, "
+                  "--master-addr, --master-port, --rdzv-endpoint and --rdzv-backend"}),
     ours({.name = "--order",
           .value = "topology|name|scheduler|given|file:PATH",
           .variable = "TOPRUN_ORDER",
