@@ -8,7 +8,7 @@
 
 namespace toprun::topology {
 
-// Parses a topology in JSON: our own form (plain_file.h), toprun's output (own_json.h), or the
+// Parses a topology in JSON: our own form (plain_file.h), toprun's own output, or the
 // answer of a cloud's or tool's API. Such an answer is a list of instances, or an object with this
 // list at the key instances, data, results or items:
 //   {"id", "network_layers": [leaf … root], "labels"}                  NVIDIA topograph's graph

@@ -109,8 +109,7 @@ class LinesReader {
       // Most lines name one host, so its location is moved, not copied.
       Location own = &host == &hosts->back() ? std::move(location) : location;
       if (own_id(written) != host) own.written = written;
-      auto added = add(line, columns[0], std::move(host), std::move(own));
-      if (!added) return added;
+      TRY(add(line, columns[0], std::move(host), std::move(own)));
     }
     return {};
   }

@@ -65,15 +65,14 @@ class Dump {
     if (ports_.empty() && !members_.empty()) return unknown_members();
     if (ports_.empty()) {
       return usage(file_, "the adapters do not name their hosts",
-                   unnamed_ == 0
+                   unnamed_.count == 0
                        ? "are the hosts' ports up?"
                        : "set the adapters' node descriptions (rdma-ndd does this), or start a "
                          "job: the agents of a job know the GUIDs of their ports");
     }
-    auto fabric = map_of_fabric(file_, switches_, ports_);
-    if (!fabric) return fabric;
-    add_rail_facts(*fabric, in_job(fabric->map));
-    warn(fabric->map);
+    auto fabric = TRY(map_of_fabric(file_, switches_, ports_));
+    add_rail_facts(fabric, in_job(fabric.map));
+    warn(fabric.map);
     return fabric;
   }
 
@@ -157,10 +156,8 @@ class Dump {
     // A device's name has a number at its end: mlx5_0, HCA-1, ibp24s0.
     const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
     if (names.size() != 1 && !device) {
-      if (unnamed_++ == 0) {
-        first_unnamed_ = fmt::format("{}: adapter {} says \"{}\", which does not name a host",
-                                     evidence, adapter.id, adapter.description);
-      }
+      unnamed_.add(fmt::format("{}: adapter {} says \"{}\", which does not name a host", evidence,
+                               adapter.id, adapter.description));
       return;
     }
     const std::string_view hca = device ? names[1] : adapter.id;
@@ -192,11 +189,7 @@ class Dump {
   }
 
   void warn(Map& map) const {
-    if (unnamed_ > 0) {
-      map.warnings.push_back(unnamed_ == 1
-                                 ? first_unnamed_
-                                 : fmt::format("{} ({} such ports)", first_unnamed_, unnamed_));
-    }
+    unnamed_.warn(map.warnings, "ports");
     const auto open = [](const Node& node) { return node.line == 0; };
     const auto missing = std::ranges::count_if(nodes_, open);
     if (missing == 0) return;
@@ -215,8 +208,7 @@ class Dump {
   std::vector<FabricSwitch> switches_;
   std::vector<Index> switch_index_;  // by node; meaningless for nodes that are not switches
   std::vector<FabricPort> ports_;
-  std::size_t unnamed_ = 0;
-  std::string first_unnamed_;
+  Tally unnamed_;
 };
 
 }  // namespace

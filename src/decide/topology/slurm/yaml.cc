@@ -51,14 +51,13 @@ class TopologyYamlReader {
     const auto topologies = TRY(choose(root, choice));
     Map all;
     for (const DataNode* topology : topologies) {
-      auto map = read(*topology);
-      if (!map) return map;
-      map->source = topology->find("topology")->text;
-      join(all, *std::move(map));
+      auto map = TRY(read(*topology));
+      map.source = topology->find("topology")->text;
+      join(all, std::move(map));
     }
     std::ranges::move(warnings_, std::back_inserter(all.warnings));
     if (all.hosts.empty()) std::ranges::move(without_hosts_, std::back_inserter(all.warnings));
-    if (unknown_keys_.count > 0) all.warnings.push_back(unknown_keys_.text("keys"));
+    unknown_keys_.warn(all.warnings, "keys");
     return all;
   }
 
