@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 

@@ -1,13 +1,24 @@
 #include "machine/container/runtimes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "base/process/command.h"
+#include "base/text/secrets.h"
 #include "base/text/text.h"
-#include "machine/container/runtime.h"
 
 namespace toprun::container {
+namespace {
+
+std::string quoted(const std::string& value) {
+  std::string out;
+  for (const char c : value) out.append(c == '"' ? 2 : 1, c);
+  return fmt::format("\"{}\"", out);
+}
+
+}  // namespace
 
 std::vector<std::string> Runtime::notes(const Run& run) const {
   std::vector<std::string> lines;
@@ -122,6 +133,25 @@ Result<const Runtime*> choose(const Request& request, const Environment& environ
   }
   if (taking.empty()) return std::unexpected(std::move(*refusal));
   return none_here(request, taking);
+}
+
+std::string variable_word(const std::string& name, const std::string& value,
+                          Environment& environment) {
+  if (holds_a_secret(name, value)) environment.set(name, value);
+  return environment.get(name) == value ? name : fmt::format("{}={}", name, value);
+}
+
+std::string colon_form(const Bind& bind) {
+  return fmt::format("{}:{}{}", bind.source, bind.target, bind.read_only ? ":ro" : "");
+}
+
+bool needs_mount_form(const Bind& bind) {
+  return (bind.source + bind.target).find_first_of(":,\"") != std::string::npos;
+}
+
+std::string mount_form(const Bind& bind) {
+  return fmt::format("type=bind,{},{}{}", quoted("source=" + bind.source),
+                     quoted("destination=" + bind.target), bind.read_only ? ",ro" : "");
 }
 
 }  // namespace toprun::container

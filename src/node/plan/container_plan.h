@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text/error.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 #include "node/plan/job.h"
 
 namespace toprun::plan {
