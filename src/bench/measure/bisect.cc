@@ -161,9 +161,8 @@ Result<Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                 const std::function<void(const Tried&)>& tell) {
   Trials trials(group, command);
   if (group.self.rank != 0) {
-    Result<bool> more = true;
-    while (more && *more) more = trials.follow();
-    return more ? Result<Bisection::Found>() : std::unexpected(more.error());
+    while (TRY(trials.follow())) continue;
+    return Bisection::Found{};
   }
   Bisection bisection(group.self.nodes);
   while (const auto nodes = bisection.next()) {

@@ -148,18 +148,16 @@ class PairPlay::Partner {
     for (std::byte more{1}; more != std::byte{0};) {
       const auto began = steady_clock::now();
       if (took.size() + 1 == pings || (!took.empty() && began >= until)) more = std::byte{0};
-      auto done = send(std::span(&more, 1));
-      if (done) done = receive(std::span(&more, 1));
-      if (!done) return std::unexpected(done.error());
+      TRY(send(std::span(&more, 1)));
+      TRY(receive(std::span(&more, 1)));
       took.push_back(microseconds_since(began));
     }
     return bench::median(std::move(took)) / 2;
   }
   Result<double> reflect() const {
     for (std::byte more{1}; more != std::byte{0};) {
-      auto done = receive(std::span(&more, 1));
-      if (done) done = send(std::span(&more, 1));
-      if (!done) return std::unexpected(done.error());
+      TRY(receive(std::span(&more, 1)));
+      TRY(send(std::span(&more, 1)));
     }
     return 0.0;
   }
