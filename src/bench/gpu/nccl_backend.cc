@@ -270,8 +270,7 @@ class NcclBackend final : public measure::Backend {
       TRY(group_.store.set(key, std::string_view(id.bytes.data(), id.bytes.size())));
       return id;
     }
-    const std::string_view keys[] = {key};
-    const auto arrived = TRY(group_.store.wait(keys, init_limit));
+    const auto arrived = TRY(group_.store.wait(std::span(&key, 1), init_limit));
     if (!arrived) return fail("no NCCL id", "the first rank did not create it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size())
@@ -337,10 +336,9 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
                   platform.device->bus_id(), platform.device->number())));
   std::vector<RankInfo> all;
   if (group.self.rank != 0) return all;
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto arrived = TRY(group.store.wait(keys, init_limit));
+  const auto arrived = TRY(group.store.wait(names, init_limit));
   if (!arrived) return fail("not all ranks opened their GPU");
-  const auto values = TRY(group.store.multi_get(keys));
+  const auto values = TRY(group.store.multi_get(names));
   for (const std::string& value : values) {
     const auto lines = split(value, '\n');
     RankInfo& reported = all.emplace_back();

@@ -190,8 +190,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
     TRY(group_.store.set(where, text));
     return rounds;
   }
-  const std::string_view keys[] = {where};
-  const auto arrived = TRY(group_.store.wait(keys, round_limit()));
+  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), round_limit()));
   if (!arrived) return fail("rank 0 did not say what to measure next");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
@@ -341,14 +340,12 @@ Result<void> PairPlay::close_round(bool is_last) {
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
     if (is_waited_for(rank)) names.push_back(key("done", rank));
   }
-  const std::vector<std::string_view> waited(names.begin(), names.end());
-  const auto all = TRY(group_.store.wait(waited, round_limit()));
+  const auto all = TRY(group_.store.wait(names, round_limit()));
   std::vector<std::size_t> away = lost_;
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
     if (is_lost(rank) || (all && is_waited_for(rank))) continue;
     const std::string name = key("done", rank);
-    const std::string_view one[] = {name};
-    const auto arrived = TRY(group_.store.check(one));
+    const auto arrived = TRY(group_.store.check(std::span(&name, 1)));
     if (!arrived) away.push_back(rank);
   }
   away_ = std::move(away);
@@ -358,8 +355,7 @@ Result<void> PairPlay::close_round(bool is_last) {
 }
 
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
-  const std::string_view keys[] = {where};
-  const auto arrived = TRY(group_.store.wait(keys, 2 * round_limit()));
+  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), 2 * round_limit()));
   if (!arrived) return fail("rank 0 has not finished its round of measurements");
   const auto text = TRY(group_.store.get(where));
   away_.clear();
@@ -379,8 +375,7 @@ Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
                                                 std::vector<Measured> found) {
   for (const Pair& pair : met) {
     const std::string name = key("pair", pair.a);
-    const std::string_view one[] = {name};
-    const auto arrived = TRY(group_.store.check(one));
+    const auto arrived = TRY(group_.store.check(std::span(&name, 1)));
     if (!arrived) {
       found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
       continue;
