@@ -49,7 +49,6 @@ struct Compared {
 };
 
 // Combines every backend with every order of every set of ranks in the request. A set contains the
-// Combines every backend with every order of every set of ranks in the request. A set contains the
 // first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
 // the same ranks in the same order, only one is measured for each backend and fabric. On one node,
 // only the first fabric of the request is measured. `job_order`: the order in which the launch put
