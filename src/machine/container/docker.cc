@@ -1,7 +1,6 @@
 #include "base/text/text.h"
 #include "machine/container/container.h"
 #include "machine/container/image.h"
-#include "machine/container/node.h"
 #include "machine/container/runtimes.h"
 
 namespace toprun::container {

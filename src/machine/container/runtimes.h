@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,11 +15,12 @@
 #include "base/process/command.h"
 #include "base/text/error.h"
 #include "machine/container/container.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 
-// The properties of this node that determine a runtime's flags. The properties are read once
-// (machine/container/node.h).
+// The properties of this node that determine a runtime's flags. find_node() reads the properties
+// once.
 struct Node {
   std::string host;  // its name in messages
   uid_t uid = 0;
@@ -189,12 +191,22 @@ class Arguments {
 std::string variable_word(const std::string& name, const std::string& value,
                           Environment& environment);
 
-// Returns "SRC:DST[:ro]", the form for Podman, Docker and Apptainer.
-std::string colon_form(const Bind& bind);
-// Whether colon_form() would be misread, because a path contains ':', ',' or '"'.
-bool needs_mount_form(const Bind& bind);
 // Returns "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
 // Apptainer. Fields are separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
+// Adds the run's binds, with `flag` and "SRC:DST[:ro]". If this would be misread, because a path
+// contains ':', ',' or '"', adds --mount with mount_form().
+void add_binds(Arguments& words, const Run& run, const char* flag);
+
+// Detects the properties of this node. Devices and CDI files (cdi.md in the Container Device
+// Interface) are searched below `root`; user, group and limits are this process's.
+Node find_node(std::string host, const std::filesystem::path& root = "/");
+
+// Returns the numbers that the node gives to the GPUs of a Slurm job, if the job itself gives them
+// other numbers. Slurm hides a node's other GPUs with a cgroup (ConstrainDevices in cgroup.conf).
+// Slurm counts the job's GPUs from 0 in CUDA_VISIBLE_DEVICES. A container with a cgroup of its own
+// would see all GPUs, so GPU 0 there could belong to another job. Empty: the container may see all
+// GPUs.
+std::vector<std::string> renumbered_gpus(const Environment& environment);
 
 }  // namespace toprun::container
