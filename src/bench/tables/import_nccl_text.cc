@@ -8,7 +8,6 @@
 #include "bench/tables/import.h"
 #include "bench/tables/import_nccl_row.h"
 #include "bench/tables/live_table.h"
-#include "bench/tables/log_line.h"
 
 namespace toprun::bench {
 namespace {
