@@ -5,11 +5,8 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "decide/topology/cloud/aws.h"
-#include "decide/topology/files/azslurm_file.h"
-#include "decide/topology/files/json_file.h"
-#include "decide/topology/files/lines_file.h"
-#include "decide/topology/files/toml_file.h"
+#include "decide/topology/cloud/cloud.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/infiniband/ibnetdiscover.h"
 #include "decide/topology/match.h"
 #include "decide/topology/ports.h"

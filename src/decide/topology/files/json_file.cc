@@ -1,13 +1,10 @@
-#include "decide/topology/files/json_file.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
-#include "decide/topology/files/k8s_file.h"
-#include "decide/topology/files/plain_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/physical_host.h"
 #include "decide/topology/position.h"
 

@@ -1,10 +1,9 @@
-#include "decide/topology/files/lines_file.h"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/physical_host.h"
 #include "decide/topology/position.h"
 

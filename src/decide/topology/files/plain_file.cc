@@ -1,5 +1,3 @@
-#include "decide/topology/files/plain_file.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/physical_host.h"
 #include "decide/topology/position.h"
 

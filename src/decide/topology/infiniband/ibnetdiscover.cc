@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/text/text.h"
-#include "decide/topology/infiniband/ib_ports_report.h"
 #include "decide/topology/infiniband/ib_records.h"
 #include "decide/topology/position.h"
 
