@@ -61,8 +61,7 @@ void GlooStore::wait(const std::vector<std::string>& keys,
                      const std::chrono::milliseconds& timeout) {
   std::vector<std::string> full;
   for (const std::string& key : keys) full.push_back(prefix_ + key);
-  const std::vector<std::string_view> views(full.begin(), full.end());
-  if (!or_throw(client_.wait(views, timeout))) {
+  if (!or_throw(client_.wait(full, timeout))) {
     throw std::runtime_error("not all ranks came within " + std::to_string(timeout.count() / 1000) +
                              " s");
   }

@@ -204,9 +204,8 @@ Result<std::shared_ptr<Device>> Device::open(Vendor vendor, std::size_t local_ra
   made->driver_ = std::move(driver);
   const Driver& call = *made->driver_;
   int count = 0;
-  Result<void> done = made->check(call.init(0), "starting the GPU's driver");
-  if (done) done = made->check(call.device_count(&count), "counting the GPUs");
-  if (!done) return std::unexpected(done.error());
+  TRY(made->check(call.init(0), "starting the GPU's driver"));
+  TRY(made->check(call.device_count(&count), "counting the GPUs"));
   if (count == 0) return fail("no GPU", "the driver shows no GPU to this process");
   const auto number = TRY(chosen(count, local_rank));
   made->number_ = number;
@@ -214,14 +213,13 @@ Result<std::shared_ptr<Device>> Device::open(Vendor vendor, std::size_t local_ra
   std::array<char, 256> name{};
   std::array<char, 64> bus{};
   const std::string what = fmt::format("opening GPU {}", number);
-  done = made->check(call.device(&device, number), what);
-  if (done && vendor == Vendor::nvidia) {
-    done = made->check(call.retain_context(&made->context_, device), what);
+  TRY(made->check(call.device(&device, number), what));
+  if (vendor == Vendor::nvidia) {
+    TRY(made->check(call.retain_context(&made->context_, device), what));
   }
-  if (done) done = made->use_here();
-  if (done) done = made->check(call.device_name(name.data(), name.size() - 1, device), what);
-  if (done) done = made->check(call.bus_id(bus.data(), bus.size() - 1, device), what);
-  if (!done) return std::unexpected(done.error());
+  TRY(made->use_here());
+  TRY(made->check(call.device_name(name.data(), name.size() - 1, device), what));
+  TRY(made->check(call.bus_id(bus.data(), bus.size() - 1, device), what));
   made->name_ = name.data();
   made->bus_id_ = bus.data();
   return made;
@@ -296,8 +294,7 @@ Stream::~Stream() {
 Result<void> Stream::mark(std::size_t index) {
   while (marks_.size() <= index) {
     void* event = nullptr;
-    auto made = device_->check(device_->driver_->make_event(&event, 0), "making an event");
-    if (!made) return made;
+    TRY(device_->check(device_->driver_->make_event(&event, 0), "making an event"));
     marks_.push_back(event);
   }
   return device_->check(device_->driver_->record(marks_[index], stream_), "recording an event");
@@ -306,8 +303,8 @@ Result<void> Stream::mark(std::size_t index) {
 Result<bool> Stream::reached(std::size_t index) const {
   const int code = device_->driver_->query(marks_.at(index));
   if (code == not_ready) return false;
-  auto done = device_->check(code, "waiting for the GPU");
-  return done ? Result<bool>(true) : std::unexpected(done.error());
+  TRY(device_->check(code, "waiting for the GPU"));
+  return true;
 }
 
 Result<double> Stream::microseconds_between(std::size_t first, std::size_t second) const {

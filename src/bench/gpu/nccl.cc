@@ -63,48 +63,4 @@ Result<void> Nccl::check(int code, std::string_view what, Comm comm) const {
   return fail(std::string(what), why, "set NCCL_DEBUG=INFO for more details from NCCL");
 }
 
-int nccl_number(measure::Type type) {
-  using measure::Type;
-  switch (type) {
-    case Type::int8:
-      return 0;
-    case Type::uint8:
-      return 1;
-    case Type::int32:
-      return 2;
-    case Type::uint32:
-      return 3;
-    case Type::int64:
-      return 4;
-    case Type::uint64:
-      return 5;
-    case Type::half:
-      return 6;
-    case Type::float32:
-      return 7;
-    case Type::float64:
-      return 8;
-    case Type::bfloat16:
-      return 9;
-  }
-  return -1;
-}
-
-int nccl_number(measure::Op op) {
-  using measure::Op;
-  switch (op) {
-    case Op::sum:
-      return 0;
-    case Op::prod:
-      return 1;
-    case Op::max:
-      return 2;
-    case Op::min:
-      return 3;
-    case Op::avg:
-      return 4;
-  }
-  return -1;
-}
-
 }  // namespace toprun::gpu

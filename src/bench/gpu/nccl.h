@@ -78,8 +78,4 @@ class Nccl {
   int version_ = 0;
 };
 
-// Return the number that nccl.h gives the type or operation.
-int nccl_number(measure::Type type);
-int nccl_number(measure::Op op);
-
 }  // namespace toprun::gpu

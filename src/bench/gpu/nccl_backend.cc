@@ -64,18 +64,16 @@ class NcclWork final : public measure::Work {
     std::vector<double> times;
     while (times.size() < iterations) {
       const std::size_t queued = std::min(iterations - times.size(), most_queued);
-      Result<void> done = stream_.mark(0);
-      for (std::size_t i = 0; i < queued && done; ++i) {
-        done = start(in_place, aggregated);
-        if (done) done = stream_.mark(i + 1);
+      TRY(stream_.mark(0));
+      for (std::size_t i = 0; i < queued; ++i) {
+        TRY(start(in_place, aggregated));
+        TRY(stream_.mark(i + 1));
       }
-      for (std::size_t i = 0; i < queued && done; ++i) {
-        done = wait_for(i + 1);
-        const auto took =
-            TRY(done ? stream_.microseconds_between(i, i + 1) : std::unexpected(done.error()));
+      for (std::size_t i = 0; i < queued; ++i) {
+        TRY(wait_for(i + 1));
+        const auto took = TRY(stream_.microseconds_between(i, i + 1));
         times.push_back(took / static_cast<double>(aggregated));
       }
-      if (!done) return std::unexpected(done.error());
     }
     return times;
   }
@@ -116,8 +114,8 @@ class NcclWork final : public measure::Work {
   int call(const std::byte* send, std::byte* receive, std::size_t part) {
     const Nccl& nccl = platform_->nccl;
     const std::size_t count = part / host_.buffers(false).element;
-    const int type = nccl_number(request_.type);
-    const int op = nccl_number(request_.op);
+    const int type = static_cast<int>(request_.type);
+    const int op = static_cast<int>(request_.op);
     const int root = static_cast<int>(ring_.root);
     void* const stream = stream_.get();
     switch (request_.collective) {
@@ -165,7 +163,7 @@ class NcclWork final : public measure::Work {
         }
     }
     const std::size_t count = part / host_.buffers(false).element;
-    const int type = nccl_number(request_.type);
+    const int type = static_cast<int>(request_.type);
     int code = nccl.group_start();
     for (const Message& one : out) {
       if (code == 0) {
@@ -197,9 +195,8 @@ class NcclWork final : public measure::Work {
       const auto reached = TRY(stream_.reached(mark));
       if (reached) return {};
       int code = 0;
-      Result<void> asked = check(platform_->nccl.async_error(comm_, &code));
-      if (asked) asked = check(code);
-      if (!asked) return asked;
+      TRY(check(platform_->nccl.async_error(comm_, &code)));
+      TRY(check(code));
       if (steady_clock::now() > deadline) {
         return fail(fmt::format("{} hangs", bench::facts_of(request_.collective).name),
                     fmt::format("the GPU did not finish the operation within {} s",
@@ -237,13 +234,11 @@ class NcclBackend final : public measure::Backend {
                                platform_->nccl.version_text()),
                    "use NCCL 2.18 or later, or measure twice, once with NCCL_NET=Socket");
     }
-    const auto id = id_of_all();
-    return id ? init(*id) : std::unexpected(id.error());
+    return init(TRY(id_of_all()));
   }
 
   Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const override {
-    auto host = measure::check_memory(bytes, processes);
-    if (!host) return host;
+    TRY(measure::check_memory(bytes, processes));
     const auto free = TRY(platform_->device->free_bytes());
     if (bytes <= free) return {};
     return usage(fmt::format("{} MiB on GPU {}", bytes >> 20, platform_->device->bus_id()),
@@ -272,11 +267,10 @@ class NcclBackend final : public measure::Backend {
     Nccl::Id id{};
     if (mesh_.ring().position == 0) {
       TRY(platform_->nccl.check(platform_->nccl.get_id(&id), "making NCCL's id"));
-      auto set = group_.store.set(key, std::string_view(id.bytes.data(), id.bytes.size()));
-      return set ? Result<Nccl::Id>(id) : std::unexpected(set.error());
+      TRY(group_.store.set(key, std::string_view(id.bytes.data(), id.bytes.size())));
+      return id;
     }
-    const std::string_view keys[] = {key};
-    const auto arrived = TRY(group_.store.wait(keys, init_limit));
+    const auto arrived = TRY(group_.store.wait(std::span(&key, 1), init_limit));
     if (!arrived) return fail("no NCCL id", "the first rank did not create it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size())
@@ -342,10 +336,9 @@ Result<std::vector<RankInfo>> info_of_all(Group& group, const Platform& platform
                   platform.device->bus_id(), platform.device->number())));
   std::vector<RankInfo> all;
   if (group.self.rank != 0) return all;
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto arrived = TRY(group.store.wait(keys, init_limit));
+  const auto arrived = TRY(group.store.wait(names, init_limit));
   if (!arrived) return fail("not all ranks opened their GPU");
-  const auto values = TRY(group.store.multi_get(keys));
+  const auto values = TRY(group.store.multi_get(names));
   for (const std::string& value : values) {
     const auto lines = split(value, '\n');
     RankInfo& reported = all.emplace_back();

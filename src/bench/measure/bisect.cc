@@ -81,8 +81,7 @@ class Trials {
   // The others': false once the search is over.
   Result<bool> follow() {
     const std::string name = key("nodes");
-    const std::string_view keys[] = {name};
-    const auto arrived = TRY(group_.store.wait(keys, command_.limit + 2 * slack));
+    const auto arrived = TRY(group_.store.wait(std::span(&name, 1), command_.limit + 2 * slack));
     if (!arrived) return fail("rank 0 did not send the list of nodes to measure next in time");
     const auto text = TRY(group_.store.get(name));
     Nodes nodes;
@@ -115,10 +114,9 @@ class Trials {
     for (const Peer& peer : group_.peers) {
       if (holds(nodes, peer.node)) names.push_back(key_of(peer.rank));
     }
-    const std::vector<std::string_view> keys(names.begin(), names.end());
-    TRY(group_.store.wait(keys, command_.limit + slack));
+    TRY(group_.store.wait(names, command_.limit + slack));
     std::vector<Answer> answers;
-    for (const std::string_view one : keys) {
+    for (const std::string& one : names) {
       const auto arrived = TRY(group_.store.check(std::span(&one, 1)));
       if (!arrived) {
         answers.push_back({Outcome::hung, std::numeric_limits<std::int64_t>::max(), ""});
@@ -161,9 +159,8 @@ Result<Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                 const std::function<void(const Tried&)>& tell) {
   Trials trials(group, command);
   if (group.self.rank != 0) {
-    Result<bool> more = true;
-    while (more && *more) more = trials.follow();
-    return more ? Result<Bisection::Found>() : std::unexpected(more.error());
+    while (TRY(trials.follow())) continue;
+    return Bisection::Found{};
   }
   Bisection bisection(group.self.nodes);
   while (const auto nodes = bisection.next()) {

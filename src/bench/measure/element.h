@@ -7,6 +7,7 @@
 namespace toprun::measure {
 
 // The element types that the -d option of nccl-tests accepts.
+// In the order of NCCL's ncclDataType_t: a type's number is the same there.
 enum class Type { int8, uint8, int32, uint32, int64, uint64, half, float32, float64, bfloat16 };
 
 struct TypeFacts {
@@ -19,6 +20,7 @@ const TypeFacts& facts_of(Type type);
 
 // The reductions that the -o option of nccl-tests accepts. For avg, the elements are summed, and
 // divide() then divides the sums.
+// In the order of ncclRedOp_t.
 enum class Op { sum, prod, max, min, avg };
 
 struct OpName {

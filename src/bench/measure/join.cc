@@ -84,8 +84,7 @@ Result<std::string> token_of_all(const Self& self, store::Client& store, millise
     TRY(store.set(key, token));
     return token;
   }
-  const std::string_view keys[] = {key};
-  const auto arrived = TRY(store.wait(keys, limit));
+  const auto arrived = TRY(store.wait(std::span(&key, 1), limit));
   if (!arrived)
     return fail("rank 0", fmt::format("it has not connected after {} s", limit.count() / 1000));
   return store.get(key);
@@ -96,8 +95,7 @@ Result<std::string> absent_of(store::Client& store, std::span<const std::string>
   constexpr std::size_t most_named = 8;
   std::vector<std::size_t> absent;
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
-    const std::string_view one[] = {names[rank]};
-    const auto arrived = TRY(store.check(one));
+    const auto arrived = TRY(store.check(names.subspan(rank, 1)));
     if (!arrived) absent.push_back(rank);
   }
   const std::span named = std::span(absent).first(std::min(absent.size(), most_named));
@@ -110,14 +108,13 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
   for (std::size_t rank = 0; rank < self.size; ++rank) {
     names.push_back(key_of(self, std::to_string(rank)));
   }
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  const auto arrived = TRY(store.wait(keys, limit));
+  const auto arrived = TRY(store.wait(names, limit));
   if (!arrived) {
     const auto absent = TRY(absent_of(store, names));
     return fail(absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
                 "check whether its process is stopped or waits for a file system");
   }
-  const auto values = TRY(store.multi_get(keys));
+  const auto values = TRY(store.multi_get(names));
   std::vector<Peer> peers;
   for (const std::string& value : values) {
     auto peer = TRY(peer_from(peers.size(), value));

@@ -98,9 +98,8 @@ class Course {
   Result<std::size_t> receive_combined(const Incoming& piece) {
     const std::size_t left = piece.bytes - in_offset_ - pending_;
     const std::size_t room = std::min(left, scratch_.size() - pending_);
-    const auto got = receive(scratch_.data() + pending_, room);
-    if (!got) return got;
-    pending_ += *got;
+    const auto got = TRY(receive(scratch_.data() + pending_, room));
+    pending_ += got;
     const std::size_t elements = pending_ / element_bytes_;
     const std::size_t whole = elements * element_bytes_;
     combine_(scratch_.data(), piece.operand + in_offset_, piece.target + in_offset_, elements);

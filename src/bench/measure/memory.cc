@@ -5,30 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "base/net/address.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
 #include "bench/tables/live_table.h"
+#include "machine/stacks/proc.h"
 
 namespace toprun::measure {
 using std::chrono::steady_clock;
-namespace {
-
-std::optional<std::uint64_t> available_bytes() {
-  const auto text = read_file("/proc/meminfo");
-  if (!text) return std::nullopt;
-  for (const std::string_view line : split(*text, '\n')) {
-    const auto fields = words(line);  // MemAvailable: 24000000 kB
-    if (fields.size() < 2 || fields[0] != "MemAvailable:") continue;
-    const auto kib = parse_int(fields[1]);
-    return kib ? std::optional(static_cast<std::uint64_t>(*kib) << 10) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 Result<Memory> Memory::of(std::size_t bytes) {
   if (bytes == 0) return Memory(nullptr, 0);
@@ -46,7 +31,8 @@ Memory::~Memory() {
 }
 
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes) {
-  const auto available = available_bytes();
+  const std::string memory = read_file("/proc/meminfo").value_or("");
+  const auto available = stacks::labelled_bytes(memory, "MemAvailable");
   if (!available || bytes <= *available / processes) return {};
   return usage(
       fmt::format("buffers of {} for each rank on {}", bench::size_text(bytes), hosts::host_name()),

@@ -148,18 +148,16 @@ class PairPlay::Partner {
     for (std::byte more{1}; more != std::byte{0};) {
       const auto began = steady_clock::now();
       if (took.size() + 1 == pings || (!took.empty() && began >= until)) more = std::byte{0};
-      auto done = send(std::span(&more, 1));
-      if (done) done = receive(std::span(&more, 1));
-      if (!done) return std::unexpected(done.error());
+      TRY(send(std::span(&more, 1)));
+      TRY(receive(std::span(&more, 1)));
       took.push_back(microseconds_since(began));
     }
     return bench::median(std::move(took)) / 2;
   }
   Result<double> reflect() const {
     for (std::byte more{1}; more != std::byte{0};) {
-      auto done = receive(std::span(&more, 1));
-      if (done) done = send(std::span(&more, 1));
-      if (!done) return std::unexpected(done.error());
+      TRY(receive(std::span(&more, 1)));
+      TRY(send(std::span(&more, 1)));
     }
     return 0.0;
   }
@@ -192,8 +190,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
     TRY(group_.store.set(where, text));
     return rounds;
   }
-  const std::string_view keys[] = {where};
-  const auto arrived = TRY(group_.store.wait(keys, round_limit()));
+  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), round_limit()));
   if (!arrived) return fail("rank 0 did not send the pairs to measure in time");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
@@ -343,14 +340,12 @@ Result<void> PairPlay::close_round(bool is_last) {
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
     if (is_waited_for(rank)) names.push_back(key("done", rank));
   }
-  const std::vector<std::string_view> waited(names.begin(), names.end());
-  const auto all = TRY(group_.store.wait(waited, round_limit()));
+  const auto all = TRY(group_.store.wait(names, round_limit()));
   std::vector<std::size_t> away = lost_;
   for (std::size_t rank = 0; rank < group_.self.size; ++rank) {
     if (is_lost(rank) || (all && is_waited_for(rank))) continue;
     const std::string name = key("done", rank);
-    const std::string_view one[] = {name};
-    const auto arrived = TRY(group_.store.check(one));
+    const auto arrived = TRY(group_.store.check(std::span(&name, 1)));
     if (!arrived) away.push_back(rank);
   }
   away_ = std::move(away);
@@ -360,8 +355,7 @@ Result<void> PairPlay::close_round(bool is_last) {
 }
 
 Result<void> PairPlay::hear_who_is_away(const std::string& where) {
-  const std::string_view keys[] = {where};
-  const auto arrived = TRY(group_.store.wait(keys, 2 * round_limit()));
+  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), 2 * round_limit()));
   if (!arrived) return fail("rank 0 has not finished its round of measurements in time");
   const auto text = TRY(group_.store.get(where));
   away_.clear();
@@ -381,8 +375,7 @@ Result<std::vector<Measured>> PairPlay::collect(const pairs::Round& met,
                                                 std::vector<Measured> found) {
   for (const Pair& pair : met) {
     const std::string name = key("pair", pair.a);
-    const std::string_view one[] = {name};
-    const auto arrived = TRY(group_.store.check(one));
+    const auto arrived = TRY(group_.store.check(std::span(&name, 1)));
     if (!arrived) {
       found.push_back({pair.a, pair.b, round_, 0, 0, 0, State::hung});
       continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text/clock.h"
+#include "bench/tables/figures.h"
 #include "bench/tables/live_table.h"
 #include "bench/tables/statistics.h"
 
@@ -73,17 +74,16 @@ class Sizing {
   }
 
   Result<void> warm_up() {
-    const auto done = work_->run(false, request_.warmups, request_.aggregated);
-    return done ? Result<void>() : std::unexpected(done.error());
+    TRY(work_->run(false, request_.warmups, request_.aggregated));
+    return {};
   }
 
   // Some iterations: the time of each, as the request averages those of the ranks.
   Result<std::vector<double>> turn(bool in_place, std::size_t iterations) {
     TRY(mesh_.barrier(turn_limit));
-    auto times = work_->run(in_place, iterations, request_.aggregated);
-    if (!times) return times;
-    auto combined = combine(*times);
-    return combined ? times : std::unexpected(combined.error());
+    auto times = TRY(work_->run(in_place, iterations, request_.aggregated));
+    TRY(combine(times));
+    return times;
   }
 
   Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
@@ -110,9 +110,7 @@ class Sizing {
   bench::Side side(std::span<const double> times, std::optional<std::uint64_t> wrong) const {
     bench::Side side;
     side.times = bench::times_of(times);
-    constexpr double bytes_per_us_of_gb = 1e3;
-    side.algbw = static_cast<double>(extent_.bytes) / side.times.mean_us / bytes_per_us_of_gb;
-    side.busbw = side.algbw * bench::bus_factor(request_.collective, mesh_.ring().size);
+    bench::set_bandwidths(side, request_.collective, extent_.bytes, mesh_.ring().size);
     side.wrong = wrong;
     return side;
   }
@@ -171,9 +169,8 @@ class Round {
   Result<void> connect() {
     for (OwnCell& own : own_) {
       // Times and counts go over TCP whatever the backend.
-      Result<void> made = own.mesh.connect(Collective::all_reduce, 1);
-      if (made) made = own.backend->connect();
-      if (!made) return made;
+      TRY(own.mesh.connect(Collective::all_reduce, 1));
+      TRY(own.backend->connect());
     }
     return {};
   }
@@ -186,8 +183,7 @@ class Round {
       memory += memory_of(request_.collective, Extent::of(request_, bytes, ranks).part, ranks);
     }
     for (const OwnCell& own : own_) {
-      auto fits = own.backend->check_memory(memory, ranks_here_);
-      if (!fits) return fits;
+      TRY(own.backend->check_memory(memory, ranks_here_));
     }
     std::vector<Sizing> sizings;
     for (const OwnCell& own : own_) {

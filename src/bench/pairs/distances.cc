@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
+#include "base/text/sets.h"
 #include "base/text/text.h"
 #include "bench/tables/statistics.h"
 
@@ -20,25 +20,6 @@ constexpr double near_share = 0.7;
 double slower_pace(const Measured& pair) {
   return std::min(pace(pair, 0, Figure::rate), pace(pair, 1, Figure::rate));
 }
-
-// Sets that are joined, each named by its lowest node.
-class Sets {
- public:
-  explicit Sets(std::size_t nodes) : parent_(nodes) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-  std::size_t of(std::size_t node) {
-    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
-    return node;
-  }
-  void join(std::size_t a, std::size_t b) {
-    const auto [low, high] = std::minmax({of(a), of(b)});
-    parent_[high] = low;
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
 
 constexpr int most_decimals = 6;
 // Racks that reach less than this share of what their own nodes reach are slower with each other.
@@ -115,7 +96,7 @@ std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured
       best[node] = std::max(best[node], slower_pace(pair));
     }
   }
-  Sets sets(nodes);
+  DisjointSets sets(nodes);
   for (const Measured& pair : measured) {
     const double reached = slower_pace(pair);
     if (reached > 0 && reached >= near_share * std::max(best[pair.a], best[pair.b])) {
@@ -125,8 +106,8 @@ std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured
   std::vector<std::vector<double>> inside(nodes);  // by set
   std::vector<std::vector<double>> outside(nodes);
   for (const Measured& pair : measured) {
-    const std::size_t a = sets.of(pair.a);
-    const std::size_t b = sets.of(pair.b);
+    const std::size_t a = sets.find(pair.a);
+    const std::size_t b = sets.find(pair.b);
     if (a == b) {
       inside[a].push_back(slower_pace(pair));
     } else {
@@ -140,7 +121,7 @@ std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured
     SpeedGroup group{{}, bench::median(inside[set]), bench::median(outside[set])};
     if (group.outside >= near_share * group.inside) continue;
     for (std::size_t node = 0; node < nodes; ++node) {
-      if (sets.of(node) == set) group.nodes.push_back(node);
+      if (sets.find(node) == set) group.nodes.push_back(node);
     }
     groups.push_back(std::move(group));
   }

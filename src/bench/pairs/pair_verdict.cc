@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/text/sets.h"
 #include "bench/pairs/tally.h"
 #include "bench/tables/statistics.h"
 
@@ -331,8 +332,7 @@ class Judge {
       const auto& pairs = tally_.pairs_of(node);
       out.insert(out.end(), pairs.begin(), pairs.end());
     }
-    std::ranges::sort(out);
-    out.erase(std::ranges::unique(out).begin(), out.end());
+    sort_distinct(out);
     return out;
   }
 

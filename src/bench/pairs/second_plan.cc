@@ -1,7 +1,7 @@
-#include "bench/pairs/second_plan.h"
-
 #include <algorithm>
 #include <optional>
+
+#include "bench/pairs/second_look.h"
 
 namespace toprun::pairs {
 namespace {

@@ -32,12 +32,10 @@ std::string over_text(const Series& series) {
   return series.fabric.empty() ? series.backend : series.backend + " " + series.fabric;
 }
 
-bool agree(const std::string& a, const std::string& b) {
-  return a == b || a.empty() || b.empty();
-}
-
-bool agree(std::size_t a, std::size_t b) {
-  return a == b || a == 0 || b == 0;
+// An empty text or 0 is not known.
+template <class Value>
+bool agree(const Value& a, const Value& b) {
+  return a == b || a == Value() || b == Value();
 }
 
 bool may_match(const Series& a, const Series& b) {

@@ -1,5 +1,6 @@
 #include "bench/tables/import.h"
 
+#include <algorithm>
 #include <set>
 
 #include "bench/tables/import_nccl_row.h"
@@ -9,10 +10,7 @@ namespace toprun::bench {
 namespace {
 
 bool has_all(std::string_view line, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (line.find(word) == std::string_view::npos) return false;
-  }
-  return true;
+  return std::ranges::all_of(words, [&](std::string_view word) { return line.contains(word); });
 }
 
 std::optional<Format> format_of_line(std::string_view line) {
@@ -29,7 +27,7 @@ std::optional<Format> format_of_line(std::string_view line) {
 }
 
 std::optional<Format> format_of_json(std::string_view text) {
-  if (text.find("\"toprun.bench/") != std::string_view::npos) return Format::toprun_json;
+  if (text.contains("\"toprun.bench/")) return Format::toprun_json;
   if (has_all(text, {"\"results\"", "\"out_of_place\""})) return Format::nccl_json;
   return std::nullopt;
 }
@@ -51,10 +49,8 @@ Result<Report> import_as(Format format, std::string_view text, const ImportTerms
 }
 
 bool has_rows(const Report& report) {
-  for (const Series& series : report.series) {
-    if (!series.rows.empty()) return true;
-  }
-  return false;
+  return std::ranges::any_of(report.series,
+                             [](const Series& series) { return !series.rows.empty(); });
 }
 
 }  // namespace

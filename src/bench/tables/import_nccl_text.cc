@@ -8,7 +8,6 @@
 #include "bench/tables/import.h"
 #include "bench/tables/import_nccl_row.h"
 #include "bench/tables/live_table.h"
-#include "bench/tables/log_line.h"
 
 namespace toprun::bench {
 namespace {
@@ -176,12 +175,8 @@ class NcclTextReader {
 
   Result<Report> take() && {
     TRY(check_mixed());
-    if (const bool is_empty = std::ranges::all_of(
-            report_.series, [](const Series& series) { return series.rows.empty(); });
-        is_empty && !tables_.empty()) {
-      return no_rows();
-    }
     const auto with_rows = [&](const Table& table) { return !series_of(table).rows.empty(); };
+    if (!tables_.empty() && std::ranges::none_of(tables_, with_rows)) return no_rows();
     std::set<std::string_view> writers;
     for (const Table& table : tables_) {
       if (with_rows(table)) writers.insert(table.writer);

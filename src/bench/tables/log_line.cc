@@ -1,8 +1,8 @@
-#include "bench/tables/log_line.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include "bench/tables/import.h"
 
 namespace toprun::bench {
 namespace {

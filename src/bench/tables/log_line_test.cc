@@ -1,6 +1,6 @@
-#include "bench/tables/log_line.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/tables/import.h"
 
 namespace toprun::bench {
 namespace {

@@ -41,10 +41,6 @@ std::string columns(const Kinds& kinds, std::string_view type, std::string_view 
   return out;
 }
 
-std::string name_or_dash(const std::string& name) {
-  return name.empty() ? std::string(no_name) : printable(name);
-}
-
 bool may_agree(const std::string& a, const std::string& b) {
   return a == b || a.empty() || b.empty();
 }

@@ -41,10 +41,6 @@ std::string side_text(const Side& side) {
   return figures + fmt::format("  {:6g}", static_cast<double>(*side.wrong));
 }
 
-std::string name_text(const std::string& name) {
-  return name.empty() ? std::string(no_name) : printable(name);
-}
-
 std::string device_text(const Device& device) {
   return fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device {:2} {}{}\n", device.rank,
                      device.pid, printable(device.host), device.device,
@@ -274,6 +270,10 @@ std::string table(const Columns& columns, const ShownList& list) {
 
 }  // namespace
 
+std::string name_or_dash(const std::string& name) {
+  return name.empty() ? std::string(no_name) : printable(name);
+}
+
 std::string nccl_header(const Report& report, const Series& series) {
   std::string out = "# " + printable(report.version);
   if (!report.library.empty()) out += ", " + printable(report.library);
@@ -286,7 +286,7 @@ std::string nccl_header(const Report& report, const Series& series) {
 
 std::string nccl_row(const Row& row) {
   std::string out = fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:6}", row.bytes, row.count,
-                                name_text(row.type), name_text(row.redop), row.root);
+                                name_or_dash(row.type), name_or_dash(row.redop), row.root);
   out += row.out_of_place ? side_text(*row.out_of_place) : std::string(null_side_width, ' ');
   if (row.in_place) out += side_text(*row.in_place);
   return out + "\n";

@@ -10,6 +10,7 @@ namespace toprun::bench {
 
 // Printed for an unknown type or operation.
 inline constexpr std::string_view no_name = "-";
+std::string name_or_dash(const std::string& name);
 
 // Return the parts of a table in the format of nccl-tests 2.19. The header, the rows and the two
 // summary lines look exactly as in nccl-tests, so programs that read nccl-tests output can read

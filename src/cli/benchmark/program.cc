@@ -80,8 +80,7 @@ Result<std::string> from_rank_0(const Self& self, std::string_view name, millise
     auto set = store.set(key, *value);
     return set ? value : std::unexpected(set.error());
   }
-  const std::string_view keys[] = {key};
-  const auto arrived = TRY(store.wait(keys, limit));
+  const auto arrived = TRY(store.wait(std::span(&key, 1), limit));
   if (!arrived)
     return fail("rank 0", fmt::format("it sent no answer within {} s", limit.count() / 1000));
   return store.get(key);

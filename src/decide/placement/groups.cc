@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/text/sets.h"
 #include "base/text/text.h"
 #include "decide/cost/domains.h"
 #include "decide/cost/links.h"
@@ -114,22 +115,6 @@ void write_score(JsonWriter& json, const GroupScore& score,
   json.raw("}, \"cost\": ").raw(seconds_json(score.cost)).raw("}");
 }
 
-// Disjoint sets that can only grow; one of its members identifies a set.
-class Sets {
- public:
-  explicit Sets(std::size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
 std::vector<std::size_t> nodes_of_ranks(const Placement& placement) {
   std::vector<std::size_t> nodes;
   for (std::size_t i = 0; i < placement.nodes.size(); ++i) {
@@ -141,7 +126,7 @@ std::vector<std::size_t> nodes_of_ranks(const Placement& placement) {
 Teams teams_of_kind(const Placement& placement, const cost::Layout& layout, cost::Kind kind) {
   const std::vector<std::size_t> node_of = nodes_of_ranks(placement);
   const cost::Groups groups = cost::groups_of(layout, kind);
-  Sets sets(placement.nodes.size());
+  DisjointSets sets(placement.nodes.size());
   for (std::size_t g = 0; g < groups.bases.size(); ++g) {
     const std::size_t first = node_of[static_cast<std::size_t>(groups.rank(g, 0))];
     for (std::size_t i = 1; i < groups.offsets.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/text/sets.h"
 #include "decide/placement/exact_mapping.h"
 #include "decide/placement/segments.h"
 
@@ -101,8 +102,7 @@ class Climber {
     Indexes sizes;
     for (const Walk& walk : walks) append(sizes, grid_.blocks(walk));
     append(sizes, grid_.blocks(best_walk_));
-    std::ranges::sort(sizes);
-    sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+    sort_distinct(sizes);
     std::vector<Walk> tried = walks;
     tried.push_back(best_walk_);
     for (const std::size_t size : sizes) {

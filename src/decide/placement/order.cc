@@ -12,7 +12,6 @@
 #include "decide/cost/domains.h"
 #include "decide/placement/groups.h"
 #include "decide/placement/segments.h"
-#include "decide/placement/stable.h"
 #include "decide/topology/match.h"
 #include "decide/topology/position.h"
 

@@ -79,7 +79,7 @@ struct Constraints {
   std::unordered_set<std::size_t> fixed = {};  // hosts that must not become spare
   std::optional<Plan> plan = {};               // puts ranks that exchange much data near each other
   std::vector<std::string> before = {};  // the job's previous order; as many nodes as possible keep
-                                         // their positions (stable.h)
+                                         // their positions (segments.h)
 };
 
 // Orders the hosts. Order::topology sorts the domains of a level by the natural order of their

@@ -1,9 +1,8 @@
-#include "decide/placement/stable.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text/text.h"
 #include "decide/placement/order.h"
+#include "decide/placement/segments.h"
 
 namespace toprun::placement {
 namespace {

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text/sets.h"
 #include "decide/recorder/operations.h"
 
 namespace toprun::recorder {
@@ -17,8 +18,7 @@ using Kind = Finding::Kind;
 using Ranks = std::vector<int>;
 
 Ranks sorted(Ranks ranks) {
-  std::ranges::sort(ranks);
-  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  sort_distinct(ranks);
   return ranks;
 }
 

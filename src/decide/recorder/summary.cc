@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text/sets.h"
 #include "decide/recorder/operations.h"
 
 namespace toprun::recorder {
@@ -230,8 +231,7 @@ GroupSummary named(const Group& group, const Bounds& bounds) {
   out.description = kept(group.description, bounds);
   out.generation = group.generation;
   std::vector<int> members = group.members;
-  std::ranges::sort(members);
-  members.erase(std::ranges::unique(members).begin(), members.end());
+  sort_distinct(members);
   out.members = runs_of(members);
   if (out.members.size() > bounds.runs) out.members.clear();
   return out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text/sets.h"
+
 namespace toprun::topology {
 namespace {
 
@@ -21,11 +23,7 @@ Neighbours neighbours_of(const std::vector<FabricSwitch>& switches) {
       near[peer].push_back(i);
     }
   }
-  for (auto& all : near) {
-    std::ranges::sort(all);
-    const auto repeated = std::ranges::unique(all);
-    all.erase(repeated.begin(), repeated.end());
-  }
+  for (auto& all : near) sort_distinct(all);
   return near;
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/net/hostlist.h"
+#include "base/text/sets.h"
 #include "base/text/text.h"
 #include "decide/topology/dragonfly.h"
 #include "decide/topology/position.h"
@@ -17,25 +17,6 @@ namespace toprun::topology {
 namespace {
 
 using Index = std::size_t;
-
-// Disjoint sets of switches that can only grow.
-class Sets {
- public:
-  explicit Sets(Index count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
-
-  Index find(Index i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void unite(Index a, Index b) {
-    a = find(a);
-    b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<Index> parent_;
-};
 
 struct Host {
   std::string_view name;
@@ -67,9 +48,7 @@ class Hosts {
       return std::pair(a->guid, a->port) < std::pair(b->guid, b->port);
     });
     for (const FabricPort* port : host.ports) host.leaves.push_back(port->leaf);
-    std::ranges::sort(host.leaves);
-    const auto repeated = std::ranges::unique(host.leaves);
-    host.leaves.erase(repeated.begin(), repeated.end());
+    sort_distinct(host.leaves);
   }
 
   // Whether more than one machine has this name. This happens with machines that never received a
@@ -105,11 +84,7 @@ class LeafGroups {
         spans_(switches),
         sets_(switches) {
     for (const Host& host : hosts) count(host);
-    for (auto& names : names_on_) {
-      std::ranges::sort(names);
-      const auto repeated = std::ranges::unique(names);
-      names.erase(repeated.begin(), repeated.end());
-    }
+    for (auto& names : names_on_) sort_distinct(names);
     for (const auto& [pair, shared] : shared_) {
       const auto [a, b] = pair;
       if (!are_near(a, b, shared)) continue;
@@ -119,7 +94,7 @@ class LeafGroups {
     for (Index leaf = 0; leaf < switches; ++leaf) spans_[leaf] = spans_groups(leaf);
     for (Index leaf = 0; leaf < switches; ++leaf) {
       for (const Index other : near_[leaf]) {
-        if (!spans_[leaf] && !spans_[other]) sets_.unite(leaf, other);
+        if (!spans_[leaf] && !spans_[other]) sets_.join(leaf, other);
       }
     }
   }
@@ -127,7 +102,7 @@ class LeafGroups {
   bool is_leaf(Index i) const { return hosts_on_[i] > 0; }
   bool spans(Index leaf) const { return spans_[leaf]; }
   Index group(Index leaf) { return sets_.find(leaf); }
-  const Sets& sets() const { return sets_; }
+  const DisjointSets& sets() const { return sets_; }
 
   // A leaf of the group with most of the host's rails; if several groups have equally many, the
   // group of the first rail. Sets `groups` to the number of groups with rails of the host.
@@ -219,7 +194,7 @@ class LeafGroups {
   std::unordered_map<Pair, std::size_t, Hash> shared_;   // number of hosts on both
   std::vector<std::vector<Index>> near_;
   std::vector<char> spans_;
-  Sets sets_;
+  DisjointSets sets_;
 };
 
 // Finds the levels above the groups.
@@ -348,7 +323,7 @@ class Levels {
     if (a == b) return false;
     const bool hosts_a = has_hosts_.contains(a);
     const bool hosts_b = has_hosts_.contains(b);
-    sets_.unite(a, b);
+    sets_.join(a, b);
     if (hosts_a || hosts_b) has_hosts_.insert(sets_.find(a));
     return hosts_a && hosts_b;
   }
@@ -404,7 +379,7 @@ class Levels {
 
   const std::vector<FabricSwitch>& switches_;
   LeafGroups& groups_;
-  Sets sets_;
+  DisjointSets sets_;
   std::vector<std::size_t> distance_;    // to the nearest host; 0: no connection to any
   std::vector<std::size_t> dragonfly_;   // the switches' groups; empty: not a dragonfly
   std::unordered_set<Index> has_hosts_;  // roots of the sets with hosts
@@ -462,7 +437,7 @@ void add_hosts(const std::vector<Host>& hosts, const std::vector<FabricSwitch>& 
       own.push_back({port->hca, port->port, switches[port->leaf].name, port->speed});
     }
   }
-  if (scattered.count > 0) builder.warn(scattered.text("hosts"));
+  builder.warn(scattered, "hosts");
 }
 
 void warn_of_spanning_leaves(const std::string& source, const std::vector<FabricSwitch>& switches,
@@ -515,7 +490,7 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
                              const std::vector<FabricPort>& ports) {
   const Hosts hosts(ports);
   MapBuilder builder(source);
-  if (hosts.shared_names().count > 0) builder.warn(hosts.shared_names().text("names"));
+  builder.warn(hosts.shared_names(), "names");
   if (hosts.all().empty()) {
     return usage(source, "no host is connected to a switch",
                  hosts.shared_names().count > 0 ? hosts.shared_names().text("names")

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <span>
 
-#include "decide/topology/files/k8s_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/k8s_labels.h"
 
 // Parses the two injected forms, then a document in the form of a file or of kubectl's output.

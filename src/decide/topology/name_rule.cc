@@ -1,10 +1,6 @@
 #include "decide/topology/name_rule.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <algorithm>
-#include <memory>
 #include <unordered_set>
 
 #include "decide/topology/pattern.h"
@@ -23,20 +19,12 @@ class Rule {
       return usage("--topology name:…",
                    fmt::format("the rule is longer than {} bytes", max_rule_bytes));
     }
-    int error = 0;
-    PCRE2_SIZE offset = 0;
-    Rule rule;
-    rule.code_.reset(pcre2_compile(pcre2_units(text), text.size(), PCRE2_NEVER_BACKSLASH_C, &error,
-                                   &offset, nullptr));
-    if (!rule.code_) {
-      return usage(
-          fmt::format("--topology name:{}", text),
-          fmt::format("column {}: {}", offset + rule_prefix.size() + 1, pcre2_message(error)),
-          std::string(example));
+    auto pattern = Pattern::compile(text, rule_prefix.size());
+    if (!pattern) {
+      return usage(fmt::format("--topology name:{}", text), pattern.error(), std::string(example));
     }
-    rule.data_.reset(pcre2_match_data_create_from_pattern(rule.code_.get(), nullptr));
-    rule.limits_.reset(pcre2_match_context_create(nullptr));
-    pcre2_set_match_limit(rule.limits_.get(), max_rule_steps);
+    Rule rule;
+    rule.pattern_ = *std::move(pattern);
     rule.read_groups();
     if (rule.levels_.empty() || rule.levels_.size() > max_levels) {
       return usage(
@@ -57,12 +45,11 @@ class Rule {
 
   // Returns an empty path if the name does not match.
   std::expected<Path, std::string> match(std::string_view name) const {
-    const int count =
-        pcre2_match(code_.get(), pcre2_units(name), name.size(), 0, 0, data_.get(), limits_.get());
+    const int count = pattern_.match(name);
     if (count == PCRE2_ERROR_NOMATCH) return Path{};
     if (count < 0) return std::unexpected(pcre2_message(count));
-    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data_.get());
-    const std::uint32_t groups = pcre2_get_ovector_count(data_.get());
+    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(pattern_.data());
+    const std::uint32_t groups = pcre2_get_ovector_count(pattern_.data());
     Path path;
     for (const Group& group : levels_) {
       const PCRE2_SIZE start = bounds[2 * group.number];
@@ -86,9 +73,9 @@ class Rule {
     std::uint32_t count = 0;
     std::uint32_t size = 0;
     PCRE2_SPTR table = nullptr;
-    pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMECOUNT, &count);
-    pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMEENTRYSIZE, &size);
-    pcre2_pattern_info(code_.get(), PCRE2_INFO_NAMETABLE, &table);
+    pcre2_pattern_info(pattern_.code(), PCRE2_INFO_NAMECOUNT, &count);
+    pcre2_pattern_info(pattern_.code(), PCRE2_INFO_NAMEENTRYSIZE, &size);
+    pcre2_pattern_info(pattern_.code(), PCRE2_INFO_NAMETABLE, &table);
     for (std::uint32_t i = 0; i < count; ++i, table += size) {
       std::string name = reinterpret_cast<const char*>(table + 2);
       if (name == "host" || name == "node") continue;
@@ -98,17 +85,7 @@ class Rule {
     std::ranges::sort(levels_, {}, &Group::number);
   }
 
-  template <auto release>
-  struct Release {
-    template <class T>
-    void operator()(T* object) const {
-      release(object);
-    }
-  };
-
-  std::unique_ptr<pcre2_code, Release<pcre2_code_free>> code_;
-  std::unique_ptr<pcre2_match_data, Release<pcre2_match_data_free>> data_;
-  std::unique_ptr<pcre2_match_context, Release<pcre2_match_context_free>> limits_;
+  Pattern pattern_;
   std::vector<Group> levels_;  // outermost first
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +8,6 @@
 namespace toprun::topology {
 
 inline constexpr std::size_t max_rule_bytes = 1024;
-inline constexpr std::uint32_t max_rule_steps = 100'000;  // per name
 
 // Derives places from the site's node names with a regular expression (pcre2syntax(3)). The
 // expression's named groups are the levels, outermost first: from p1r07n3,

@@ -7,7 +7,7 @@
 #include "base/net/hostlist.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "decide/topology/placeholder.h"
+#include "decide/topology/physical_host.h"
 
 namespace toprun::topology {
 namespace {

@@ -1,5 +1,9 @@
 #pragma once
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <expected>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,21 +15,30 @@ namespace toprun::topology {
 inline constexpr std::size_t max_pattern_bytes = 4u << 10;
 inline constexpr std::uint32_t max_pattern_steps = 100'000;  // per name
 
-const unsigned char* pcre2_units(std::string_view text);  // the text in PCRE2's type
-std::string pcre2_message(int code);                      // PCRE2's message for its error code
+std::string pcre2_message(int code);  // PCRE2's message for its error code
 
 // A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:
-  // Compiles the expression. Error: what is wrong with the expression, without its position.
-  static std::expected<Pattern, std::string> compile(std::string_view text);
+  // Compiles the expression. Error: what is wrong with the expression, as "column N: …" if
+  // PCRE2 found it. `before`: the number of columns in front of the expression.
+  static std::expected<Pattern, std::string> compile(std::string_view text, std::size_t before = 0);
 
-  // Whether the name contains a match. If the search needs more than max_pattern_steps, there is no
-  // match.
-  bool finds(std::string_view name) const;
+  // Searches the name. Returns PCRE2's result: negative without a match, and if the search needs
+  // more than max_pattern_steps. The groups' bounds are then in data().
+  int match(std::string_view name) const;
+  bool finds(std::string_view name) const { return match(name) >= 0; }
+
+  pcre2_code* code() const { return parts_->code; }
+  pcre2_match_data* data() const { return parts_->data; }
 
  private:
-  struct Parts;
+  struct Parts {
+    ~Parts();
+    pcre2_code* code = nullptr;
+    pcre2_match_data* data = nullptr;
+    pcre2_match_context* limits = nullptr;
+  };
   std::shared_ptr<const Parts> parts_;
 };
 

@@ -1,6 +1,6 @@
-#include "decide/topology/placeholder.h"
-
 #include <gtest/gtest.h>
+
+#include "decide/topology/physical_host.h"
 
 namespace toprun::topology {
 namespace {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace toprun::topology {
 
@@ -58,6 +59,10 @@ struct Tally {
   }
   std::string text(std::string_view things) const {
     return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);
+  }
+  // Adds the warning, if there was an event.
+  void warn(std::vector<std::string>& warnings, std::string_view things) const {
+    if (count > 0) warnings.push_back(text(things));
   }
 };
 

@@ -5,13 +5,11 @@
 #include <span>
 
 #include "base/process/command.h"
-#include "decide/topology/cloud/aws.h"
+#include "base/text/sets.h"
 #include "decide/topology/cloud/azure.h"
 #include "decide/topology/cloud/cloud.h"
-#include "decide/topology/cloud/gcp.h"
-#include "decide/topology/cloud/oci.h"
 #include "decide/topology/files/file.h"
-#include "decide/topology/files/k8s_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/k8s_labels.h"
 #include "decide/topology/match.h"
 #include "decide/topology/name_rule.h"
@@ -39,18 +37,11 @@ bool is_only_tried(const Source& row, const Request& request) {
   return row.option == slurm_option && request.outside_of_jobs && request.topology == "auto";
 }
 
-bool on(Cloud cloud, const Request& request) {
+template <Cloud cloud>
+bool on(const Request& request) {
   return std::ranges::any_of(request.members, [&](const Member& member) {
     return member.cloud && member.cloud->cloud == name_of(cloud);
   });
-}
-
-bool on_gcp(const Request& request) {
-  return on(Cloud::gcp, request);
-}
-
-bool on_oci(const Request& request) {
-  return on(Cloud::oci, request);
 }
 
 bool never(const Request&) {
@@ -80,10 +71,10 @@ constexpr std::array<Source, 12> table = {{
      read_injected_labels, Speed::at_once, Fault::warning},
     {k8s_option, "the nodes of Kubernetes' API server", can_ask_cluster, read_cluster, Speed::slow,
      Fault::warning},
-    {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
-     read_gcp, Speed::at_once, Fault::warning},
-    {"oci", "each node's rdmaTopologyData, where the firmware names OracleCloud.com", on_oci,
-     read_oci, Speed::at_once, Fault::warning},
+    {"gcp", "each node's physical_host, where the firmware names Google Compute Engine",
+     on<Cloud::gcp>, read_gcp, Speed::at_once, Fault::warning},
+    {"oci", "each node's rdmaTopologyData, where the firmware names OracleCloud.com",
+     on<Cloud::oci>, read_oci, Speed::at_once, Fault::warning},
     {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
      read_aws, Speed::slow, Fault::warning},
     {"azure", "`sharp_cmd topology`, for the nodes' InfiniBand ports", never, read_azure,
@@ -117,9 +108,7 @@ bool complete(const Map& map, const std::vector<std::string>& names) {
   if (map.hosts.size() == names.size()) return true;  // no name occurs twice
   if (map.hosts.empty()) return false;
   std::vector<std::string> distinct = names;
-  std::ranges::sort(distinct);
-  const auto repeated = std::ranges::unique(distinct);
-  distinct.erase(repeated.begin(), repeated.end());
+  sort_distinct(distinct);
   return map.hosts.size() == distinct.size();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
-#include "decide/topology/placeholder.h"
+#include "decide/topology/physical_host.h"
 
 namespace toprun::topology {
 namespace {

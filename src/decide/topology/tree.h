@@ -78,8 +78,8 @@ std::vector<std::string> switch_level_names(std::size_t count);
 Path aligned_at_leaf(Path path, std::size_t length);
 
 // Collects the hosts of a map. If a host is added twice, add() returns an error that names both
-// lines. If a domain's name is a placeholder such as "n/a" (placeholder.h), the domain is unknown,
-// and the map has a warning.
+// lines. If a domain's name is a placeholder such as "n/a" (physical_host.h), the domain is
+// unknown, and the map has a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
@@ -93,6 +93,7 @@ class MapBuilder {
   Result<void> add(std::string host, Location location, const std::string& where);
   Result<void> add(std::string host, Location location, std::string_view file, Position where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
+  void warn(const Tally& tally, std::string_view things) { tally.warn(map_.warnings, things); }
   Map finish(std::vector<std::string> levels);
 
  private:

@@ -37,7 +37,7 @@ std::optional<std::string> namesake(Operator which, const std::string& name,
                                     std::chrono::milliseconds limit);
 
 // Returns lines with RBAC rules for the cluster's administrator. The rules allow the job's pods to
-// read the labels of nodes with `kubectl get nodes` (decide/topology/files/k8s_file.h), because a
+// read the labels of nodes with `kubectl get nodes` (decide/topology/files/formats.h), because a
 // label may contain the NVLink domain. A ClusterRole is necessary, because nodes are in no
 // namespace. Empty: the job has one node. Pure function.
 std::vector<std::string> node_access(const Workload& job);

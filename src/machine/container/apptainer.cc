@@ -1,5 +1,4 @@
 #include "base/text/text.h"
-#include "machine/container/arguments.h"
 #include "machine/container/container.h"
 #include "machine/container/image.h"
 #include "machine/container/places.h"
@@ -93,13 +92,7 @@ class Apptainer final : public Runtime {
     if (run.request.gpu && node.amd) words.add("--rocm");
     if (run.request.root && node.uid != 0) words.add("--fakeroot");
     if (run.request.writable) words.add(is_folder ? "--writable" : "--writable-tmpfs");
-    for (const Bind& bind : in_order(run.binds)) {
-      if (needs_mount_form(bind)) {
-        words.add("--mount", mount_form(bind));
-      } else {
-        words.add("--bind", colon_form(bind));
-      }
-    }
+    add_binds(words, run, "--bind");
     words.add("--pwd", run.workdir);
     words.add(made ? made->path : source_word(image));
     words.add_all(run.program);

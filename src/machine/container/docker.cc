@@ -1,8 +1,6 @@
 #include "base/text/text.h"
-#include "machine/container/arguments.h"
 #include "machine/container/container.h"
 #include "machine/container/image.h"
-#include "machine/container/node.h"
 #include "machine/container/runtimes.h"
 
 namespace toprun::container {

@@ -215,17 +215,12 @@ class Chain {
                    fmt::format("base_environment has more than {} levels or more than {} files",
                                max_edf_levels, max_edf_files));
     }
-    auto edf = parse_edf(path.second, path.first, environment_);
-    if (!edf) return edf;
+    auto edf = TRY(parse_edf(path.second, path.first, environment_));
     open_.push_back(path.first);
     Edf all;
-    for (const std::string& base : edf->bases) {
-      auto inherited = whole(base);
-      if (!inherited) return inherited;
-      put_over(all, *std::move(inherited));
-    }
+    for (const std::string& base : edf.bases) put_over(all, TRY(whole(base)));
     open_.pop_back();
-    put_over(all, *std::move(edf));
+    put_over(all, std::move(edf));
     return all;
   }
 

@@ -1,5 +1,4 @@
 #include "base/text/text.h"
-#include "machine/container/arguments.h"
 #include "machine/container/container.h"
 #include "machine/container/enroot_conf.h"
 #include "machine/container/image.h"

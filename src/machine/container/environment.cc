@@ -130,9 +130,7 @@ Result<std::string> expand(std::string_view text, const Lookup& lookup) {
     }
     const auto end = text.find('}');
     if (end == text.npos) return usage("$" + printable(text), "it has no closing brace");
-    const auto value = value_of(text.substr(1, end - 1), lookup);
-    if (!value) return value;
-    out += *value;
+    out += TRY(value_of(text.substr(1, end - 1), lookup));
     if (out.size() > max_expanded_bytes)
       return usage("a value in the environment definition file",
                    "it is longer than 1 MiB after its variables are expanded");

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "machine/container/node.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -1,11 +1,10 @@
-#include "machine/container/node.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 namespace {

@@ -1,8 +1,6 @@
 #include "base/text/text.h"
-#include "machine/container/arguments.h"
 #include "machine/container/container.h"
 #include "machine/container/image.h"
-#include "machine/container/node.h"
 #include "machine/container/places.h"
 #include "machine/container/runtimes.h"
 
@@ -49,16 +47,6 @@ Result<void> add_devices(Arguments& words, const Run& run, const Node& node,
   if (numbers.empty()) words.add("--device", "nvidia.com/gpu=all");
   for (const std::string& number : numbers) words.add("--device", "nvidia.com/gpu=" + number);
   return {};
-}
-
-void add_binds(Arguments& words, const Run& run) {
-  for (const Bind& bind : in_order(run.binds)) {
-    if (needs_mount_form(bind)) {
-      words.add("--mount", mount_form(bind));
-    } else {
-      words.add("--volume", colon_form(bind));
-    }
-  }
 }
 
 // The image as `podman run` expects it after its flags.
@@ -160,7 +148,7 @@ class Podman final : public Runtime {
     add_user(words, run, node);
     add_limits(words, node);
     TRY(add_devices(words, run, node, environment));
-    add_binds(words, run);
+    add_binds(words, run, "--volume");
     Environment with = environment;
     for (const auto& [name, value] : run.variables) {
       words.add("--env", variable_word(name, value, with));

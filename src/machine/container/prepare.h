@@ -16,7 +16,7 @@
 #include "base/os/fd.h"
 #include "base/text/clock.h"
 #include "base/text/error.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 

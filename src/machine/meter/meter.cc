@@ -58,7 +58,6 @@ std::vector<NamedGpu> read_amd_gpus(const fabric::Sysfs& sysfs) {
 }
 
 constexpr std::size_t most_processes = 4'096;  // of a rank
-constexpr std::uint64_t bytes_per_kib = 1'024;
 
 std::string contents(const std::filesystem::path& path) {
   return read_file(path).value_or("");
@@ -86,16 +85,6 @@ std::uint64_t busy_ticks(std::string_view stat) {
     if (i != idle && i != iowait) sum += number(fields[i]);
   }
   return sum;
-}
-
-// "MemTotal:   16384 kB"
-std::uint64_t memory_in(std::string_view meminfo, std::string_view name) {
-  for (const std::string_view line : split(meminfo, '\n')) {
-    const auto fields = words(line);
-    if (fields.size() < 2 || fields[0] != name) continue;
-    return number(fields[1]) * bytes_per_kib;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -201,9 +190,9 @@ Host Meter::host(double seconds) {
   Host host;
   host.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const std::string memory = contents(root_ / "proc/meminfo");
-  host.memory_total_bytes = memory_in(memory, "MemTotal:");
-  host.memory_bytes = host.memory_total_bytes -
-                      std::min(host.memory_total_bytes, memory_in(memory, "MemAvailable:"));
+  host.memory_total_bytes = stacks::labelled_bytes(memory, "MemTotal").value_or(0);
+  const std::uint64_t available = stacks::labelled_bytes(memory, "MemAvailable").value_or(0);
+  host.memory_bytes = host.memory_total_bytes - std::min(host.memory_total_bytes, available);
   const Totals now = totals();
   if (totals_ && seconds > 0) {
     host.busy_cpus = rate(totals_->busy_ticks, now.busy_ticks, seconds) / ticks_per_second();

@@ -158,6 +158,12 @@ std::optional<std::uint64_t> labelled_number(std::string_view text, std::string_
   return value ? number(*value) : std::nullopt;
 }
 
+std::optional<std::uint64_t> labelled_bytes(std::string_view text, std::string_view name) {
+  const auto fields = words(labelled(text, name).value_or(""));
+  const auto kib = fields.empty() ? std::nullopt : number(fields[0]);
+  return kib ? std::optional(*kib << 10) : std::nullopt;
+}
+
 std::optional<int> inner_id(std::string_view status) {
   const auto ids = labelled(status, "NSpid");
   const auto numbers = words(ids.value_or(""));

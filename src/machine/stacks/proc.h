@@ -35,6 +35,8 @@ std::optional<Stat> parse_stat(std::string_view text);
 
 // Returns the number after "NAME:" in /proc/PID/status or /proc/PID/io.
 std::optional<std::uint64_t> labelled_number(std::string_view text, std::string_view name);
+// Returns the bytes in a line of /proc/meminfo: "MemTotal:   16384 kB".
+std::optional<std::uint64_t> labelled_bytes(std::string_view text, std::string_view name);
 
 // Returns the id within the process's own PID namespace: the last number in NSpid in
 // /proc/PID/status.

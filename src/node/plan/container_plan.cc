@@ -8,7 +8,6 @@
 #include "machine/container/container.h"
 #include "machine/container/environment.h"
 #include "machine/container/image.h"
-#include "machine/container/node.h"
 #include "machine/container/runtimes.h"
 #include "node/plan/program.h"
 #include "node/worker/shim.h"
@@ -59,21 +58,15 @@ Result<std::string> log_folder(const Options& options) {
                "choose a folder that can be written, with --log-dir");
 }
 
-Result<container::Run> plan_run(const container::Request& request, const Inside& inside,
-                                const std::string& host) {
-  TRY(check_binds(request, host));
+// Completes a run that has the user's request, and the binds of its program.
+Result<container::Run> completed(container::Run run, const std::string& host) {
+  TRY(check_binds(run.request, host));
   const auto here = TRY(current_folder());
   std::vector<container::Bind> binds = container::default_binds(here);
-  binds.insert(binds.end(), request.binds.begin(), request.binds.end());
-  binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
-  container::Run run;
-  run.request = request;
+  binds.insert(binds.end(), run.request.binds.begin(), run.request.binds.end());
+  binds.insert(binds.end(), run.binds.begin(), run.binds.end());
   run.binds = container::in_order(binds);
-  run.workdir = request.workdir.empty() ? here : request.workdir;
-  run.program = inside.program;
-  run.variables = inside.variables;
-  run.interactive = inside.interactive;
-  run.id = inside.id;
+  run.workdir = run.request.workdir.empty() ? here : run.request.workdir;
   return run;
 }
 
@@ -121,35 +114,35 @@ Result<std::vector<container::Bind>> written_folders(const Options& options) {
   return binds;
 }
 
-}  // namespace
-
-Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
-                                     const Environment& environment, const std::string& host) {
+Result<ContainerPlan> planned(container::Run run, const Environment& environment,
+                              const std::string& host) {
   // A wrong path is the user's own mistake, so it comes before a runtime that the node lacks.
-  TRY(container::check_image_file(request.image, host, process::this_machine()));
+  TRY(container::check_image_file(run.request.image, host, process::this_machine()));
   const auto runtime =
-      TRY(container::choose(request, environment, process::is_executable_file, false));
+      TRY(container::choose(run.request, environment, process::is_executable_file, false));
   ContainerPlan plan;
   plan.runtime = runtime;
   plan.node = container::find_node(host);
-  plan.run = TRY(plan_run(request, inside, host));
+  plan.run = TRY(completed(std::move(run), host));
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
   plan.command = TRY(plan.runtime->command(plan.run, plan.node, environment));
   if (!plan.run.id.empty()) plan.removal = plan.runtime->removal(plan.run, environment);
   return plan;
 }
 
+}  // namespace
+
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
-  auto programs = TRY(own_programs(job.options));
-  auto logs = TRY(log_folder(job.options));
-  Inside inside;
-  inside.binds = std::move(programs);
-  inside.binds.push_back({folder, folder});
-  if (!logs.empty()) inside.binds.push_back({logs, logs});
-  inside.program = {std::string(program_inside), std::string(worker::shim_word),
-                    fmt::format("{}/{}", folder, shim_socket_name)};
-  inside.id = fs::path(folder).filename();
-  return plan_container(job.options.container, inside, job.environment, job.place.node_name);
+  container::Run run;
+  run.request = job.options.container;
+  run.binds = TRY(own_programs(job.options));
+  const auto logs = TRY(log_folder(job.options));
+  run.binds.push_back({folder, folder});
+  if (!logs.empty()) run.binds.push_back({logs, logs});
+  run.program = {std::string(program_inside), std::string(worker::shim_word),
+                 fmt::format("{}/{}", folder, shim_socket_name)};
+  run.id = fs::path(folder).filename();
+  return planned(std::move(run), job.environment, job.place.node_name);
 }
 
 Result<EngineContainer> plan_engine_container(const Job& job) {
@@ -162,11 +155,11 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   const auto runtime =
       TRY(container::choose(request, job.environment, process::is_executable_file, has_pyxis));
   const auto programs = TRY(own_programs(job.options));
-  auto folders = TRY(written_folders(job.options));
-  Inside inside;
-  inside.binds = std::move(folders);
-  inside.binds.insert(inside.binds.end(), programs.begin(), programs.end());
-  const auto run = TRY(plan_run(request, inside, job.place.node_name));
+  container::Run run;
+  run.request = request;
+  run.binds = TRY(written_folders(job.options));
+  run.binds.insert(run.binds.end(), programs.begin(), programs.end());
+  run = TRY(completed(std::move(run), job.place.node_name));
   return EngineContainer{runtime->step_options(run), std::string(program_inside)};
 }
 
@@ -206,28 +199,30 @@ std::vector<std::string> program_of_rank(const Options& options, const Environme
 
 Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
                                 const Environment& environment, const std::string& folder) {
-  Inside inside;
-  inside.program = argv;
-  if (!folder.empty()) inside.binds.push_back({folder, folder});
+  container::Run run;
+  run.request = job.options.container;
+  run.program = argv;
+  if (!folder.empty()) run.binds.push_back({folder, folder});
   // mpirun's processes find its daemon there.
   if (const auto sockets = environment.non_empty("PMIX_SERVER_TMPDIR")) {
-    inside.binds.push_back({*sockets, *sockets});
+    run.binds.push_back({*sockets, *sockets});
   }
-  inside.variables = variables_inside(environment, job.options.container);
-  return plan_container(job.options.container, inside, environment, job.place.node_name);
+  run.variables = variables_inside(environment, job.options.container);
+  return planned(std::move(run), environment, job.place.node_name);
 }
 
 Result<ContainerPlan> plan_shell(const container::Request& request, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal) {
-  Inside inside;
-  inside.program = {"sh", "-c", std::string(best_shell), venv};
-  inside.interactive = on_terminal;
-  inside.binds = TRY(own_programs({}));
-  inside.variables = variables_inside(environment, request);
+  container::Run run;
+  run.request = request;
+  run.program = {"sh", "-c", std::string(best_shell), venv};
+  run.interactive = on_terminal;
+  run.binds = TRY(own_programs({}));
+  run.variables = variables_inside(environment, request);
   // The container settings in toprun.toml have already been applied.
-  inside.variables.emplace_back(inside_variable, "1");
-  return plan_container(request, inside, environment, host);
+  run.variables.emplace_back(inside_variable, "1");
+  return planned(std::move(run), environment, host);
 }
 
 }  // namespace toprun::plan

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text/error.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 #include "node/plan/job.h"
 
 namespace toprun::plan {
@@ -24,22 +24,8 @@ struct ContainerPlan {
   std::optional<container::Command> removal;  // removes what an interrupted start has left behind
 };
 
-// The program to start in a container, and what this program needs.
-struct Inside {
-  std::vector<container::Bind> binds;  // in addition to the user's binds and the current folder
-  std::vector<std::string> program;
-  std::vector<std::pair<std::string, std::string>> variables;
-  bool interactive = false;
-  std::string id = {};  // see container::Run::id
-};
-
-// Plans the container that the user requested, with `inside` as its program. `host`: this node's
-// name. Errors: the runtime is missing or does not support the image, or a bind's source is
-// missing.
-Result<ContainerPlan> plan_container(const container::Request& request, const Inside& inside,
-                                     const Environment& environment, const std::string& host);
-
-// Plans the container with the shim as its program. `folder` is used only by this run, has the same
+// Plans the container with the shim as its program. Errors: the runtime is missing or does not
+// support the image, or a bind's source is missing. `folder` is used only by this run, has the same
 // path inside the container, and contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 

@@ -130,14 +130,13 @@ Result<std::int64_t> Client::add(std::string_view key, std::int64_t delta) {
   return ask_integer(requests::add(key, delta));
 }
 
-Result<bool> Client::check(std::span<const std::string_view> keys) {
+Result<bool> Client::check(std::span<const std::string> keys) {
   TRY(send(requests::check(keys)));
   const auto answer = TRY(receive_integer<std::uint8_t>());
   return answer == store::ready;
 }
 
-Result<bool> Client::wait(std::span<const std::string_view> keys,
-                          std::chrono::milliseconds timeout) {
+Result<bool> Client::wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) {
   return await(requests::wait(keys), timeout);
 }
 
@@ -155,7 +154,7 @@ Result<bool> Client::await(std::string_view request, std::chrono::milliseconds t
   return true;
 }
 
-Result<std::vector<std::string>> Client::multi_get(std::span<const std::string_view> keys) {
+Result<std::vector<std::string>> Client::multi_get(std::span<const std::string> keys) {
   TRY(send(requests::multi_get(keys)));
   std::vector<std::string> values;
   while (values.size() < keys.size()) {

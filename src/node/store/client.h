@@ -28,10 +28,10 @@ class Client {
   // Returns the value of the key, or "" if the key is absent. Does not wait for the key.
   Result<std::string> get(std::string_view key);
   Result<std::int64_t> add(std::string_view key, std::int64_t delta);
-  Result<bool> check(std::span<const std::string_view> keys);
+  Result<bool> check(std::span<const std::string> keys);
   // Waits until all keys are set. False if `timeout` passes first; the wait is then cancelled.
-  Result<bool> wait(std::span<const std::string_view> keys, std::chrono::milliseconds timeout);
-  Result<std::vector<std::string>> multi_get(std::span<const std::string_view> keys);
+  Result<bool> wait(std::span<const std::string> keys, std::chrono::milliseconds timeout);
+  Result<std::vector<std::string>> multi_get(std::span<const std::string> keys);
   Result<void> ping();
 
   // send() and receive() are for requests that have no function in this class. send() sends the

@@ -193,9 +193,9 @@ std::string opcode(Op op) {
   return std::string(1, static_cast<char>(op));
 }
 
-std::string list(Op op, std::span<const std::string_view> keys) {
+std::string list(Op op, std::span<const std::string> keys) {
   std::string request = opcode(op) + integer<std::uint64_t>(keys.size());
-  for (const std::string_view key : keys) request += counted(key);
+  for (const std::string& key : keys) request += counted(key);
   return request;
 }
 
@@ -221,13 +221,13 @@ std::string get(std::string_view key) {
 std::string add(std::string_view key, std::int64_t delta) {
   return opcode(Op::add) + counted(key) + integer(delta);
 }
-std::string check(std::span<const std::string_view> keys) {
+std::string check(std::span<const std::string> keys) {
   return list(Op::check, keys);
 }
-std::string wait(std::span<const std::string_view> keys) {
+std::string wait(std::span<const std::string> keys) {
   return list(Op::wait, keys);
 }
-std::string multi_get(std::span<const std::string_view> keys) {
+std::string multi_get(std::span<const std::string> keys) {
   return list(Op::multi_get, keys);
 }
 std::string cancel_wait() {

@@ -164,9 +164,9 @@ std::string ping(std::uint32_t nonce);
 std::string set(std::string_view key, std::string_view value);
 std::string get(std::string_view key);
 std::string add(std::string_view key, std::int64_t delta);
-std::string check(std::span<const std::string_view> keys);
-std::string wait(std::span<const std::string_view> keys);
-std::string multi_get(std::span<const std::string_view> keys);
+std::string check(std::span<const std::string> keys);
+std::string wait(std::span<const std::string> keys);
+std::string multi_get(std::span<const std::string> keys);
 std::string cancel_wait();
 
 // Encodes the length as a u64, then the bytes.

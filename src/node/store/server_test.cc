@@ -20,7 +20,7 @@ namespace toprun::store {
 namespace {
 
 using namespace std::chrono_literals;
-using Keys = std::vector<std::string_view>;
+using Keys = std::vector<std::string>;
 
 // Generous: what must happen happens in microseconds, on a loaded machine in less than this.
 constexpr auto patience = 30s;

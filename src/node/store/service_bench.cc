@@ -31,11 +31,9 @@ class Party final : public Session {
 struct Names {
   explicit Names(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) texts.push_back("/key/" + std::to_string(i));
-    views.assign(texts.begin(), texts.end());
-    for (const std::string_view name : views) pairs.emplace_back(name, "v");
+    for (const std::string_view name : texts) pairs.emplace_back(name, "v");
   }
   std::vector<std::string> texts;
-  std::vector<std::string_view> views;
   std::vector<requests::KeyAndValue> pairs;
 };
 
@@ -73,7 +71,7 @@ void multi_get_of_many(benchmark::State& state) {
   Service service(Clients::served);
   Party party(service);
   party.say(requests::multi_set(names.pairs));
-  const std::string request = requests::multi_get(names.views);
+  const std::string request = requests::multi_get(names.texts);
   for (auto _ : state) party.say(request);
 }
 BENCHMARK(multi_get_of_many)->Unit(benchmark::kMillisecond);
@@ -82,7 +80,7 @@ void wait_for_many(benchmark::State& state) {
   const Names names(many);
   Service service(Clients::served);
   Party party(service);
-  const std::string request = requests::wait(names.views) + requests::cancel_wait();
+  const std::string request = requests::wait(names.texts) + requests::cancel_wait();
   for (auto _ : state) party.say(request);
 }
 BENCHMARK(wait_for_many)->Unit(benchmark::kMillisecond);

@@ -8,7 +8,7 @@ namespace toprun::store {
 namespace {
 
 using namespace requests;
-using Keys = std::vector<std::string_view>;
+using Keys = std::vector<std::string>;
 using Pairs = std::vector<KeyAndValue>;
 
 constexpr std::uint8_t code_wait_canceled = 1;

@@ -1,8 +1,7 @@
-#include "observe/chart/markup.h"
-
 #include <gtest/gtest.h>
 
 #include "base/os/style.h"
+#include "observe/chart/page.h"
 
 namespace toprun::chart {
 namespace {

@@ -5,10 +5,12 @@
 #include <span>
 
 #include "base/os/style.h"
-#include "observe/chart/markup.h"
+#include "base/text/text.h"
 
 namespace toprun::chart {
 namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
 constexpr std::array light = {"#0072b2", "#d55e00", "#009e73", "#b0508a", "#8a6d00", "#3b3b8f"};
 constexpr std::array dark = {"#56b4e9", "#ff9a4d", "#3ddbab", "#f0a3d0", "#f0e442", "#b3b3ff"};
@@ -107,6 +109,56 @@ void Page::marker(std::size_t style, double x, double y) {
 std::string Page::end() && {
   out_ += "</svg>\n";
   return std::move(out_);
+}
+
+std::string clean_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    text.remove_prefix(character.bytes.size());
+    if (character.bytes.size() == 1 && character.valid) {
+      out += printable(character.bytes);
+    } else {
+      out += is_harmless(character) ? character.bytes : replacement;
+    }
+  }
+  return out;
+}
+
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string dot_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+    if (c == '&') out += "amp;";
+  }
+  return out;
 }
 
 }  // namespace toprun::chart

@@ -36,10 +36,9 @@ Result<void> check_picture_name(const std::string& file) {
 
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment) {
-  if (auto known = check_picture_name(file); !known) return known;
+  TRY(check_picture_name(file));
   if (file.ends_with(".svg")) return write_and_say(file, svg);
-  const auto png = png_of(svg, environment);
-  return png ? write_and_say(file, *png) : std::unexpected(png.error());
+  return write_and_say(file, TRY(png_of(svg, environment)));
 }
 
 }  // namespace toprun::picture

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "observe/picture/ring_dot.h"
 #include "observe/picture/ring_svg.h"
 
 namespace toprun::picture {

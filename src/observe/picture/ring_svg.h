@@ -3,6 +3,7 @@
 #include <string>
 
 #include "observe/picture/ring_layout.h"
+#include "observe/picture/sketch.h"
 
 namespace toprun::picture {
 
@@ -23,5 +24,10 @@ const char* team_colour(std::size_t team);
 const char* level_dashes(std::size_t level);
 // The colour of lines that leave no domain.
 inline constexpr const char* inside_colour = "#5c6773";
+
+// Returns the picture of ring_svg() in Graphviz' dot language (graphviz.org/doc/info/lang.html).
+// Each domain is a cluster. The ring consists of edges in the same colours. `order`: as in
+// ring_layout().
+std::string ring_dot(const Sketch& sketch, const std::string& order);
 
 }  // namespace toprun::picture

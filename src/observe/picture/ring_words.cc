@@ -6,7 +6,7 @@
 
 #include "base/os/style.h"
 #include "base/text/text.h"
-#include "observe/chart/markup.h"
+#include "observe/chart/page.h"
 
 namespace toprun::picture {
 namespace {

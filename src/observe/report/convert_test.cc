@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "decide/topology/files/k8s_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/slurm/conf.h"
 #include "decide/topology/slurm/yaml.h"
 #include "decide/topology/topology_testing.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "decide/placement/groups.h"
+#include "observe/report/outline.h"
 
 namespace toprun::report {
 namespace {
@@ -13,7 +13,6 @@ namespace {
 using topology::Path;
 
 constexpr std::size_t max_listed = 8;  // kinds of evidence, broken segments
-constexpr std::size_t max_list_bytes = 100;
 
 std::string ordinal(std::size_t number) {
   const std::size_t tens = number % 100;
@@ -29,13 +28,6 @@ std::string ranks_words(int first, int count) {
   if (count == 0) return "no rank";
   if (count == 1) return fmt::format("rank {}", first);
   return fmt::format("ranks {}-{}", first, first + count - 1);
-}
-
-std::string list_of(const std::vector<std::string>& names) {
-  std::string list = hosts::compress_hostlist(names);
-  if (list.size() <= max_list_bytes) return list;
-  const std::size_t comma = list.rfind(',', max_list_bytes);
-  return comma == std::string::npos ? list : list.substr(0, comma) + ",…";
 }
 
 // Whether two nodes are known to share all domains from the outermost down to this level.
@@ -114,7 +106,7 @@ class Overall {
     lines_.push_back(
         fmt::format("the job needs {} of {} nodes; without {} it uses the fewest domains",
                     placement_.nodes.size(), placement_.nodes.size() + placement_.spare.size(),
-                    list_of(placement_.spare)));
+                    one_line_list(placement_.spare)));
   }
 
   std::string evidence() const {
@@ -151,13 +143,13 @@ class Overall {
     if (unknown.empty()) return;
     lines_.push_back(fmt::format(
         "{}: not known for {}: {} counts as a domain of its own, after the known domains",
-        ring.level, list_of(unknown), unknown.size() == 1 ? "it" : "each"));
+        ring.level, one_line_list(unknown), unknown.size() == 1 ? "it" : "each"));
   }
 
   void add_unplaced() {
     if (placement_.unplaced.empty() || placement_.source.empty()) return;
     lines_.push_back(fmt::format("the position of {} is not known: placed last, in the order given",
-                                 list_of(placement_.unplaced)));
+                                 one_line_list(placement_.unplaced)));
   }
 
   void add_segments() {
@@ -178,9 +170,7 @@ class Overall {
         continue;
       }
       if (++broken > max_listed) continue;
-      std::vector<std::string> names;
-      for (const placement::Node& node : segment) names.push_back(node.name);
-      shown.push_back(list_of(names));
+      shown.push_back(one_line_list(names_of(segment)));
     }
     lines_.push_back(fmt::format(
         "segments of {}: {} of {} are inside one {}{}", size, segments - broken, segments,
@@ -340,14 +330,13 @@ class Runs {
   std::string line(std::size_t level, std::size_t first, std::size_t last) const {
     const std::span<const placement::Node> run =
         std::span(placement_.nodes).subspan(first, last - first);
-    std::vector<std::string> names;
-    for (const placement::Node& node : run) names.push_back(node.name);
     const std::string place = place_words(placement_.levels, run.front().location.path, level);
     const placement::Node& end = run.back();
     return fmt::format(
         "{}: {}, {} ({})",
         ranks_words(run.front().first_rank, end.first_rank + end.nproc - run.front().first_rank),
-        run.front().placed ? place : "place unknown", counted(run.size(), "node"), list_of(names));
+        run.front().placed ? place : "place unknown", counted(run.size(), "node"),
+        one_line_list(names_of(run)));
   }
 
   const placement::Placement& placement_;

@@ -43,18 +43,6 @@ std::vector<Domain> split_at(Nodes nodes, std::size_t level) {
   return domains;
 }
 
-std::string count_of_nodes(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "node" : "nodes");
-}
-
-// The first names of a list that is too long for one line.
-std::string shortened(std::string list) {
-  constexpr std::size_t shown_bytes = 100;
-  if (list.size() <= shown_bytes) return list;
-  const std::size_t comma = list.rfind(',', shown_bytes);
-  return comma == std::string::npos ? list : list.substr(0, comma) + ",…";
-}
-
 // Domains with the same parent.
 using Siblings = std::span<const Domain>;
 
@@ -65,8 +53,8 @@ class Text {
   std::string run() {
     add_all(outline(placement_), 0);
     if (!placement_.unplaced.empty()) {
-      lines_.push_back({"place unknown", count_of_nodes(placement_.unplaced.size()),
-                        shortened(hosts::compress_hostlist(placement_.unplaced))});
+      lines_.push_back({"place unknown", counted(placement_.unplaced.size(), "node"),
+                        one_line_list(placement_.unplaced)});
     }
     std::size_t left = 0;
     std::size_t middle = 0;
@@ -107,9 +95,8 @@ class Text {
   void add(const Domain& domain, std::size_t depth) {
     lines_.push_back(
         {label(domain, depth, domain.name.value_or(domain.name.is_none() ? "none" : "unknown")),
-         count_of_nodes(domain.nodes.size()),
-         domain.inside.empty() ? shortened(hosts::compress_hostlist(names_of(domain.nodes)))
-                               : std::string()});
+         counted(domain.nodes.size(), "node"),
+         domain.inside.empty() ? one_line_list(names_of(domain.nodes)) : std::string()});
     add_all(domain.inside, depth + 1);
   }
 
@@ -126,8 +113,8 @@ class Text {
     }
     const std::string each =
         least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    lines_.push_back({label(domains.front(), depth, shortened(hosts::compress_hostlist(names))),
-                      count_of_nodes(all), fmt::format("{} × {}", domains.size(), each)});
+    lines_.push_back({label(domains.front(), depth, one_line_list(names)), counted(all, "node"),
+                      fmt::format("{} × {}", domains.size(), each)});
   }
 
   std::string label(const Domain& domain, std::size_t depth, std::string_view name) const {
@@ -159,6 +146,14 @@ void write(JsonWriter& json, const placement::Placement& placement, Siblings dom
 }
 
 }  // namespace
+
+std::string one_line_list(const std::vector<std::string>& names) {
+  constexpr std::size_t shown_bytes = 100;
+  std::string list = hosts::compress_hostlist(names);
+  if (list.size() <= shown_bytes) return list;
+  const std::size_t comma = list.rfind(',', shown_bytes);
+  return comma == std::string::npos ? list : list.substr(0, comma) + ",…";
+}
 
 std::vector<std::string> names_of(std::span<const placement::Node> nodes) {
   std::vector<std::string> names;

@@ -22,6 +22,8 @@ struct Domain {
 };
 
 std::vector<std::string> names_of(std::span<const placement::Node> nodes);
+// Returns the names as a host list; if it is too long for one line, only the first names.
+std::string one_line_list(const std::vector<std::string>& names);
 
 // Returns the outermost domains of the nodes whose location is known. The placement must have
 // Order::topology, so that the nodes of a domain are consecutive.

@@ -24,6 +24,27 @@ constexpr std::size_t most_name = 44;
 constexpr double mib_per_gib = 1024;
 constexpr double stale_intervals = 5;  // figures of a node that are older are doubtful
 
+// The words for ranks in a state, the worst state first.
+struct StateText {
+  RankState state;
+  std::string_view of_one, of_several;
+  std::size_t Counts::*count;
+};
+constexpr std::array state_texts = {
+    StateText{RankState::suspect, "hangs", "hang", &Counts::suspect},
+    StateText{RankState::lost, "lost", "lost", &Counts::lost},
+    StateText{RankState::failed, "failed", "failed", &Counts::failed},
+    StateText{RankState::stopped, "stopped", "stopped", &Counts::stopped},
+    StateText{RankState::waits, "not started", "not started", &Counts::not_started},
+    StateText{RankState::blocked, "waits", "wait", &Counts::blocked},
+    StateText{RankState::runs, "runs", "run", &Counts::running},
+    StateText{RankState::done, "done", "done", &Counts::done},
+};
+
+const StateText& words_of(RankState state) {
+  return *std::ranges::find(state_texts, state, &StateText::state);
+}
+
 // What stands in a row, of a rank, a node or a rack.
 struct Facts {
   std::string name;
@@ -337,77 +358,24 @@ RankWords words_of_rank(const Picture& picture, std::size_t number) {
 }
 
 std::string_view word_of(RankState state) {
-  switch (state) {
-    case RankState::waits:
-      return "not started";
-    case RankState::blocked:
-      return "waits";
-    case RankState::runs:
-      return "runs";
-    case RankState::done:
-      return "done";
-    case RankState::failed:
-      return "failed";
-    case RankState::stopped:
-      return "stopped";
-    case RankState::lost:
-      return "lost";
-    case RankState::suspect:
-      return "hangs";
-  }
-  return "";
+  return words_of(state).of_one;
 }
 
 void count(Counts& counts, const Picture& picture, Ranks ranks) {
   counts.all += ranks.end - ranks.first;
   for (std::size_t i = ranks.first; i < ranks.end; ++i) {
-    switch (picture.ranks[i].state) {
-      case RankState::waits:
-        ++counts.not_started;
-        break;
-      case RankState::blocked:
-        ++counts.blocked;
-        break;
-      case RankState::runs:
-        ++counts.running;
-        break;
-      case RankState::done:
-        ++counts.done;
-        break;
-      case RankState::failed:
-        ++counts.failed;
-        break;
-      case RankState::stopped:
-        ++counts.stopped;
-        break;
-      case RankState::lost:
-        ++counts.lost;
-        break;
-      case RankState::suspect:
-        ++counts.suspect;
-        break;
-    }
+    ++(counts.*words_of(picture.ranks[i].state).count);
   }
 }
 
 std::string states_text(const Counts& counts) {
-  const std::pair<std::size_t, std::string_view> states[] = {
-      {counts.suspect, counts.suspect == 1 ? "hangs" : "hang"},
-      {counts.lost, "lost"},
-      {counts.failed, "failed"},
-      {counts.stopped, "stopped"},
-      {counts.not_started, "not started"},
-      {counts.blocked, counts.blocked == 1 ? "waits" : "wait"},
-      {counts.running, counts.running == 1 ? "runs" : "run"},
-      {counts.done, "done"},
-  };
-  std::string text;
-  for (const auto& [number, word] : states) {
+  std::vector<std::string> texts;
+  for (const StateText& words : state_texts) {
+    const std::size_t number = counts.*words.count;
     if (number == 0) continue;
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", number, word);
+    texts.push_back(fmt::format("{} {}", number, number == 1 ? words.of_one : words.of_several));
   }
-  return text;
+  return join(texts, ", ");
 }
 
 // A state is never cut while a name has room: other columns are left out for it, as the last lines.

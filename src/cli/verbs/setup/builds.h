@@ -6,7 +6,7 @@
 #include "base/os/environment.h"
 #include "base/text/error.h"
 #include "cli/verbs/setup/options.h"
-#include "machine/container/runtime.h"
+#include "machine/container/runtimes.h"
 
 namespace toprun::cli {
 

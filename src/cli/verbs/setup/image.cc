@@ -7,7 +7,6 @@
 #include "base/text/text.h"
 #include "cli/jobs/setup_site.h"
 #include "cli/verbs/setup/builds.h"
-#include "machine/container/node.h"
 #include "machine/container/places.h"
 #include "machine/container/runtimes.h"
 #include "node/plan/activation.h"

@@ -14,7 +14,6 @@
 #include "decide/cost/cost.h"
 #include "decide/placement/score.h"
 #include "observe/picture/picture_file.h"
-#include "observe/picture/ring_dot.h"
 #include "observe/picture/ring_layout.h"
 #include "observe/picture/ring_svg.h"
 #include "observe/picture/sketch.h"

@@ -1,5 +1,3 @@
-#include "decide/topology/cloud/aws.h"
-
 #include <algorithm>
 #include <set>
 #include <unordered_map>

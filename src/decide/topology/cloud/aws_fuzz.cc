@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "decide/topology/cloud/aws.h"
+#include "decide/topology/cloud/cloud.h"
 #include "decide/topology/topology_testing.h"
 
 // If the input is accepted, all paths are as long as the levels.

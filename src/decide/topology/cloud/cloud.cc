@@ -15,9 +15,6 @@
 #include "base/os/files.h"
 #include "base/os/timer.h"
 #include "base/text/text.h"
-#include "decide/topology/cloud/aws.h"
-#include "decide/topology/cloud/gcp.h"
-#include "decide/topology/cloud/oci.h"
 
 namespace toprun::topology {
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,5 +89,70 @@ struct CloudAnswers {
 // Collects the members' answers. `attribute` is the name of the queried attribute. If no member has
 // the attribute, `auto` adds no warning, because most machine types do not have it.
 CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute);
+
+// Parses Google Cloud's attribute physical_host from the metadata server or from `gcloud compute
+// instances describe` (resourceStatus.physicalHost): "/cluster/rack/host", on newer machine types
+// "/cluster/block/subblock/host". The first slash may be missing; the components are opaque. The
+// host's own id is dropped. Error: what is wrong with the text.
+std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text);
+
+Question gcp_question();
+
+// Builds a map of the members from their own answers. An empty answer means that the machine has no
+// compact placement policy. One warning lists all such machines, with the command that shows the
+// policy. Malformed answers, and answers with fewer levels than others, are ignored with a warning.
+// The map has no hosts if no member's place is known.
+Result<std::optional<Map>> read_gcp(const Request& request);
+
+// Parses Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON
+// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock. Innermost is the
+// NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
+// other keys (customerHostId …) are ignored. Error: what is wrong with the text.
+using OciPlace = std::array<std::optional<std::string>, 4>;  // the levels above, in this order
+std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view text);
+
+Question oci_question();
+
+// Builds a map of the members from their answers. The levels are hpc-island, network-block,
+// local-block, and nvlink if any member has an NVLink domain. A malformed answer is ignored with a
+// warning. The map has no hosts if all places are unknown.
+Result<std::optional<Map>> read_oci(const Request& request);
+
+inline constexpr std::size_t max_json_depth = 32;
+// The maximum number of instance ids in one call of DescribeInstanceTopology.
+inline constexpr std::size_t max_instances_per_call = 100;
+// The timeout for the program `aws`. The timeout is short, because the root agent waits for the
+// answer, and all nodes wait for the root agent.
+inline constexpr std::chrono::seconds aws_timeout{5};
+
+// Parses the output of `aws ec2 describe-instance-topology`; the InstanceId is the host's name:
+//   {"Instances": [{"InstanceId": "i-…", "NetworkNodes": ["nn-top", …, "nn-leaf"],
+//                   "CapacityBlockId": null, "AvailabilityZone": "us-west-2b", "ZoneId":
+//                   "usw2-az2"}]}
+// NetworkNodes lists the outermost switch first. The number of network nodes depends on the
+// instance type (3 or 4, fewer in reservations). If an instance has fewer network nodes than
+// others, its outermost switch levels are unknown. The levels are "zone", the network nodes as
+// switches, and "nvlink" for CapacityBlockId, which identifies the UltraServer (null or "null" if
+// there is none). The levels zone and nvlink exist only if the file has values for them.
+//
+// Warnings: unknown keys; a NextToken, because it shows that instances are missing. Errors: invalid
+// JSON (file:line:column), a value of a wrong type (file and key, as in Instances[3].NetworkNodes),
+// a duplicate instance.
+Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
+
+// Whether a file's text has the form that parse_aws_topology() parses.
+bool looks_like_aws_topology(std::string_view text);
+
+// Adds each member to the map, under its own name, with the place of the instance whose id the
+// member reported.
+void add_members(Map& map, std::span<const Member> members);
+
+Question ec2_token_question();
+Question ec2_instance_question(const std::string& token);
+
+// Runs `aws ec2 describe-instance-topology` for the members' instances. The instance ids are those
+// that the members reported, else the members' names; nullopt: there are no ids. Blocks for
+// aws_timeout at most.
+Result<std::optional<Map>> read_aws(const Request& request);
 
 }  // namespace toprun::topology

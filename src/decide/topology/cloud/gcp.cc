@@ -1,5 +1,3 @@
-#include "decide/topology/cloud/gcp.h"
-
 #include <algorithm>
 
 #include "base/net/hostlist.h"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "decide/topology/cloud/gcp.h"
+#include "decide/topology/cloud/cloud.h"
 
 // Accepted input names at least one domain and at most max_levels.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,6 @@
-#include "decide/topology/cloud/gcp.h"
-
 #include <gtest/gtest.h>
 
+#include "decide/topology/cloud/cloud.h"
 #include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {

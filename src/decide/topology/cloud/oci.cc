@@ -1,5 +1,3 @@
-#include "decide/topology/cloud/oci.h"
-
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "decide/topology/cloud/oci.h"
+#include "decide/topology/cloud/cloud.h"
 
 // Accepted input names at least one domain.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,10 +1,9 @@
-#include "decide/topology/files/azslurm_file.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/text/text.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/position.h"
 #include "decide/topology/slurm/switch_tree.h"
 

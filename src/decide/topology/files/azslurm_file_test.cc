@@ -1,7 +1,6 @@
-#include "decide/topology/files/azslurm_file.h"
-
 #include <gtest/gtest.h>
 
+#include "decide/topology/files/formats.h"
 #include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {

@@ -5,11 +5,8 @@
 
 #include "base/os/files.h"
 #include "base/text/text.h"
-#include "decide/topology/cloud/aws.h"
-#include "decide/topology/files/azslurm_file.h"
-#include "decide/topology/files/json_file.h"
-#include "decide/topology/files/lines_file.h"
-#include "decide/topology/files/toml_file.h"
+#include "decide/topology/cloud/cloud.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/infiniband/ibnetdiscover.h"
 #include "decide/topology/match.h"
 #include "decide/topology/ports.h"
@@ -198,22 +195,20 @@ Result<std::string> read_text(const std::string& path) {
 // Replaces the lines before `start` with blanks, so that later positions stay correct, and adds a
 // warning.
 void skip_preamble(Content& content, std::size_t start) {
-  std::size_t skipped = 0;
-  std::string first;
+  Tally skipped;
   for (std::size_t at = 0, line = 1; at < start; ++line) {
     const std::size_t end = content.text.find('\n', at);
     const std::string_view text = trim(std::string_view(content.text).substr(at, end - at));
-    if (!text.empty() && !text.starts_with('#') && skipped++ == 0) {
-      first =
-          fmt::format("{}: '{}' is skipped: it is not a line of the file's form",
-                      at_line(content.name, line), printable(text.substr(0, max_shown_of_skipped)));
+    if (!text.empty() && !text.starts_with('#')) {
+      skipped.add(fmt::format("{}: '{}' is skipped: it is not a line of the file's form",
+                              at_line(content.name, line),
+                              printable(text.substr(0, max_shown_of_skipped))));
     }
     std::fill(content.text.begin() + static_cast<std::ptrdiff_t>(at),
               content.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
     at = end + 1;
   }
-  if (skipped > 1) first += fmt::format(" ({} such lines)", skipped);
-  if (skipped > 0) content.warnings.push_back(std::move(first));
+  skipped.warn(content.warnings, "lines");
 }
 
 Result<Content> read_content(const TopologyFile& file) {

@@ -14,14 +14,14 @@ namespace toprun::topology {
 //   topology.conf  SwitchName=, BlockName= … (slurm/conf.h); the saved output of `scontrol show
 //                  topology`; the output file of `sharp_cmd topology` (ports.h)
 //   ibnetdiscover  vendid=0x…, Switch 65 "S-…" (ibnetdiscover.h), also with -g, -f or -p
-//   AWS            a JSON object with "Instances" (aws.h)
-//   JSON           { or [ (json_file.h)
+//   AWS            a JSON object with "Instances"
+//   JSON           { or [
 //   YAML           "---", "- topology: …", hosts: …: a list is Slurm's topology.yaml or the output
-//                  of `scontrol show topoconf` (slurm/yaml.h); a table is our own form
-//                  (plain_file.h) or contains Kubernetes objects (k8s_file.h)
-//   azslurm        "Switch 5 (root)", "block 1 : # of Nodes = 18" (azslurm_file.h)
-//   TOML           [NAME] or KEY = … (toml_file.h)
-//   lines          "HOST /cluster/rack/HOST" (lines_file.h)
+//                  of `scontrol show topoconf` (slurm/yaml.h); a table is our own form or
+//                  contains Kubernetes objects
+//   azslurm        "Switch 5 (root)", "block 1 : # of Nodes = 18"
+//   TOML           [NAME] or KEY = …
+//   lines          "HOST /cluster/rack/HOST"
 enum class FileFormat { slurm_conf, azslurm, ibnetdiscover, aws, json, yaml, toml, lines };
 
 // recognise() searches for a line in a known format only up to this offset.

@@ -7,8 +7,7 @@
 
 #include "base/os/files.h"
 #include "base/os/os_testing.h"
-#include "decide/topology/files/lines_file.h"
-#include "decide/topology/files/toml_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/slurm/yaml.h"
 #include "decide/topology/topology_testing.h"
 

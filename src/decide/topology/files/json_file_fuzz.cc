@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "decide/topology/files/json_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/topology_testing.h"
 
 // If the input is accepted, all paths are as long as the levels.

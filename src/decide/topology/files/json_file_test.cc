@@ -1,8 +1,7 @@
-#include "decide/topology/files/json_file.h"
-
 #include <gtest/gtest.h>
 
 #include "decide/topology/files/data_tree.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/topology_testing.h"
 
 namespace toprun::topology {

@@ -1,5 +1,3 @@
-#include "decide/topology/files/k8s_file.h"
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -7,6 +5,7 @@
 #include "base/net/hostlist.h"
 #include "base/process/command.h"
 #include "decide/topology/api_server.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/hypernodes.h"
 #include "decide/topology/k8s_labels.h"
 #include "decide/topology/nest.h"

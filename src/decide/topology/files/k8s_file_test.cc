@@ -1,7 +1,6 @@
-#include "decide/topology/files/k8s_file.h"
-
 #include <gtest/gtest.h>
 
+#include "decide/topology/files/formats.h"
 #include "decide/topology/slurm/yaml.h"
 #include "decide/topology/topology_testing.h"
 

@@ -1,10 +1,9 @@
-#include "decide/topology/files/lines_file.h"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/physical_host.h"
 #include "decide/topology/position.h"
 
@@ -109,8 +108,7 @@ class LinesReader {
       // Most lines name one host, so its location is moved, not copied.
       Location own = &host == &hosts->back() ? std::move(location) : location;
       if (own_id(written) != host) own.written = written;
-      auto added = add(line, columns[0], std::move(host), std::move(own));
-      if (!added) return added;
+      TRY(add(line, columns[0], std::move(host), std::move(own)));
     }
     return {};
   }

@@ -1,5 +1,3 @@
-#include "decide/topology/files/plain_file.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/physical_host.h"
 #include "decide/topology/position.h"
 
@@ -43,8 +42,7 @@ class PlainReader {
     for (Mention& mention : mentions_) {
       TRY(add(mention));
     }
-    if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
-    if (unknown_ > 0) builder_.warn(std::move(first_unknown_));
+    builder_.warn(unknown_, "keys");
     if (levels_.empty()) levels_ = physical_level_names(depth_);
     TRY(check_links());
     Map map = builder_.finish(std::move(levels_));
@@ -60,12 +58,11 @@ class PlainReader {
   Result<void> take_root(const DataNode::Key& key, const DataNode& value) {
     static const std::vector<std::string> keys = {"levels", "hosts", "domains", "links"};
     if (std::ranges::find(keys, key.name) == keys.end()) {
-      if (unknown_++ > 0) return {};
       const auto meant = did_you_mean(key.name, keys);
-      first_unknown_ =
-          fmt::format("{}: unknown key '{}' is ignored; {}", at(file_, key.where), key.name,
-                      meant ? fmt::format("did you mean {}?", *meant)
-                            : "known are levels, hosts, domains and links");
+      unknown_.add(fmt::format("{}: unknown key '{}' is ignored; {}", at(file_, key.where),
+                               key.name,
+                               meant ? fmt::format("did you mean {}?", *meant)
+                                     : "known are levels, hosts, domains and links"));
       return {};
     }
     if (key.name == "levels") return take_levels(value);
@@ -197,9 +194,8 @@ class PlainReader {
     for (std::size_t i = 0; i < table.keys.size(); ++i) {
       const DataNode& value = table.items[i];
       path.push_back(table.keys[i].name);
-      auto taken = value.kind == Kind::table ? take_domains(value, path)
-                                             : take_members(table.keys[i], value, path);
-      if (!taken) return taken;
+      TRY(value.kind == Kind::table ? take_domains(value, path)
+                                    : take_members(table.keys[i], value, path));
       path.pop_back();
     }
     return {};
@@ -240,8 +236,7 @@ class PlainReader {
       Path path = &host == &mention.hosts.back() ? std::move(mention.path) : mention.path;
       Location location{std::move(path), Evidence(file_name_, mention.where.line), {}};
       if (own_id(mention.written) != host) location.written = mention.written;
-      auto added = builder_.add(std::move(host), std::move(location), file_, mention.where);
-      if (!added) return added;
+      TRY(builder_.add(std::move(host), std::move(location), file_, mention.where));
     }
     return {};
   }
@@ -284,8 +279,7 @@ class PlainReader {
   std::size_t hosts_left_ = hosts::max_hosts;
   std::size_t depth_ = 0;       // of all paths; 0: not known yet
   std::size_t depth_line_ = 0;  // the line that set it
-  std::size_t unknown_ = 0;     // number of unknown keys
-  std::string first_unknown_;
+  Tally unknown_;               // keys
 };
 
 }  // namespace

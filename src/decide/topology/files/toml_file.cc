@@ -1,9 +1,7 @@
-#include "decide/topology/files/toml_file.h"
-
 #include <algorithm>
 
 #include "base/json/toml.h"
-#include "decide/topology/files/plain_file.h"
+#include "decide/topology/files/formats.h"
 
 namespace toprun::topology {
 namespace {

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/text/text.h"
-#include "decide/topology/infiniband/ib_ports_report.h"
 #include "decide/topology/infiniband/ib_records.h"
 #include "decide/topology/position.h"
 
@@ -127,8 +126,8 @@ class DumpReader {
   const IbRecords& records() const { return records_; }
 
   void warn(Map& map) const {
-    if (keys_.count > 0) map.warnings.push_back(keys_.text("lines"));
-    if (strays_.count > 0) map.warnings.push_back(strays_.text("lines"));
+    keys_.warn(map.warnings, "lines");
+    strays_.warn(map.warnings, "lines");
   }
 
  private:

@@ -22,7 +22,7 @@ namespace toprun::topology {
 // (from hosts that never set a description) belong to an unknown host; a warning says how many
 // these are. `file` is the text's name in evidence and errors (file:line:column). Other lines, as
 // in a terminal log, are skipped with a warning if most lines are from ibnetdiscover. The ports
-// report of -p is also accepted (ib_ports_report.h). `members`: see fabric_of_records(). Errors: a
+// report of -p is also accepted (ib_records.h). `members`: see fabric_of_records(). Errors: a
 // malformed port line, two records with different descriptions for one node, a cable whose two ends
 // contradict each other, no switch with a host.
 Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,

@@ -34,8 +34,7 @@ class ConfReader {
   Result<void> read(std::string_view text, const std::string& file, int depth) {
     const auto lines = TRY(parse_slurm_lines(text, file));
     for (const SlurmLine& line : lines) {
-      auto taken = line.include().empty() ? take(line, file) : take_include(line, file, depth);
-      if (!taken) return taken;
+      TRY(line.include().empty() ? take(line, file) : take_include(line, file, depth));
     }
     return {};
   }
@@ -124,11 +123,11 @@ class ConfReader {
     for (const Pair& pair : line.pairs()) {
       if (std::ranges::find(conf_keys, pair.key) != conf_keys.end()) {
         any_known = true;
-      } else if (unknown_++ == 0) {
+      } else {
         const auto meant = did_you_mean(pair.key, conf_keys);
-        first_unknown_ =
-            fmt::format("{}: unknown key {} is ignored{}", at(file, line.where(pair.key_offset)),
-                        pair.key, meant ? fmt::format("; did you mean {}?", *meant) : "");
+        unknown_.add(fmt::format("{}: unknown key {} is ignored{}",
+                                 at(file, line.where(pair.key_offset)), pair.key,
+                                 meant ? fmt::format("; did you mean {}?", *meant) : ""));
       }
     }
     if (!any_known) return {};
@@ -265,11 +264,8 @@ class ConfReader {
 
   Result<Map> with_warnings(Result<Map> map) {
     if (!map) return map;
-    for (const Tally* tally : {&both_, &neither_}) {
-      if (tally->count > 0) map->warnings.push_back(tally->text("lines"));
-    }
-    if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
-    if (unknown_ > 0) map->warnings.push_back(first_unknown_);
+    for (const Tally* tally : {&both_, &neither_}) tally->warn(map->warnings, "lines");
+    unknown_.warn(map->warnings, "keys");
     return map;
   }
 
@@ -290,8 +286,7 @@ class ConfReader {
   std::vector<std::size_t> sizes_;
   std::string sizes_where_;
   Tally both_, neither_;
-  std::size_t unknown_ = 0;  // number of unknown keys
-  std::string first_unknown_;
+  Tally unknown_;  // keys
   int includes_ = 0;
   std::size_t nodes_left_ = hosts::max_hosts;
   std::size_t links_left_ = max_links;

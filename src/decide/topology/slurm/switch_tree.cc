@@ -7,6 +7,7 @@
 
 #include "base/net/hostlist.h"
 #include "base/text/name_index.h"
+#include "base/text/sets.h"
 
 namespace toprun::topology {
 namespace {
@@ -20,7 +21,7 @@ class SwitchTree {
 
   Result<Map> run() {
     TRY(link());
-    if (auto levelled = find_levels(); !levelled) return std::unexpected(levelled.error());
+    TRY(find_levels());
     TRY(climb_from_leaves());
     TRY(place_nodes());
     return builder_.finish(switch_level_names(depth_));
@@ -172,8 +173,7 @@ class SwitchTree {
       auto path =
           TRY(others == more_leaves_.end() ? path_below({node.leaf}) : path_below(others->second));
       const Switch& leaf = switches_[node.leaf];
-      auto added = builder_.add(std::string(node.name), {*path, leaf.evidence, {}}, leaf.where);
-      if (!added) return added;
+      TRY(builder_.add(std::string(node.name), {*path, leaf.evidence, {}}, leaf.where));
     }
     warn_of_several_leaves();
     return {};
@@ -290,9 +290,7 @@ Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switc
 
 std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
                                         std::vector<std::size_t> sizes, const std::string& where) {
-  std::ranges::sort(sizes);
-  const auto repeated = std::ranges::unique(sizes);
-  sizes.erase(repeated.begin(), repeated.end());
+  sort_distinct(sizes);
   std::vector<BlockGroup> groups;
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const std::size_t together = std::max<std::size_t>(sizes[i] / sizes[0], 1);
@@ -313,12 +311,11 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
     return usage(groups.back().where, fmt::format("more than {} sizes of blocks", max_levels - 1));
   }
   MapBuilder builder(std::move(source));
-  std::size_t too_large = 0;
-  std::string first_too_large;
+  Tally too_large;
   for (const Block& block : blocks) {
-    if (size > 0 && block.nodes.size() > size && too_large++ == 0) {
-      first_too_large = fmt::format("{}: block {} has {} nodes, more than its size {}",
-                                    block.evidence, block.name, block.nodes.size(), size);
+    if (size > 0 && block.nodes.size() > size) {
+      too_large.add(fmt::format("{}: block {} has {} nodes, more than its size {}", block.evidence,
+                                block.name, block.nodes.size(), size));
     }
     Path path;
     for (const auto& [nodes, group_of] : levels) {
@@ -330,8 +327,7 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
       TRY(builder.add(node, {path, block.evidence, {}}, block.where));
     }
   }
-  if (too_large > 1) first_too_large += fmt::format(" ({} such blocks)", too_large);
-  if (too_large > 0) builder.warn(std::move(first_too_large));
+  builder.warn(too_large, "blocks");
   std::vector<std::string> names;
   for (const auto& [nodes, group_of] : levels) names.push_back(fmt::format("block{}", nodes));
   names.emplace_back("block");

@@ -11,8 +11,7 @@
 #include "base/os/files.h"
 #include "base/text/text.h"
 #include "decide/topology/files/data_tree.h"
-#include "decide/topology/files/k8s_file.h"
-#include "decide/topology/files/plain_file.h"
+#include "decide/topology/files/formats.h"
 #include "decide/topology/nest.h"
 #include "decide/topology/position.h"
 #include "decide/topology/slurm/conf.h"
@@ -51,14 +50,13 @@ class TopologyYamlReader {
     const auto topologies = TRY(choose(root, choice));
     Map all;
     for (const DataNode* topology : topologies) {
-      auto map = read(*topology);
-      if (!map) return map;
-      map->source = topology->find("topology")->text;
-      join(all, *std::move(map));
+      auto map = TRY(read(*topology));
+      map.source = topology->find("topology")->text;
+      join(all, std::move(map));
     }
     std::ranges::move(warnings_, std::back_inserter(all.warnings));
     if (all.hosts.empty()) std::ranges::move(without_hosts_, std::back_inserter(all.warnings));
-    if (unknown_keys_.count > 0) all.warnings.push_back(unknown_keys_.text("keys"));
+    unknown_keys_.warn(all.warnings, "keys");
     return all;
   }
 

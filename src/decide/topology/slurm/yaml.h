@@ -44,7 +44,7 @@ Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const std::vector<std::string>& known_hosts = {});
 
 // Like parse_slurm_yaml(), for any YAML file. If the document is a table, it contains Kubernetes
-// objects (k8s_file.h, which uses `members`) or our own form (plain_file.h).
+// objects (which use `members`) or our own form (formats.h).
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {},
                             const TopologyChoice& choice = {});
