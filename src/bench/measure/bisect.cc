@@ -82,7 +82,7 @@ class Trials {
   Result<bool> follow() {
     const std::string name = key("nodes");
     const auto arrived = TRY(group_.store.wait(std::span(&name, 1), command_.limit + 2 * slack));
-    if (!arrived) return fail("rank 0 did not send the list of nodes to measure next in time");
+    if (!arrived) return fail("rank 0 sent no list of the next nodes to measure in time");
     const auto text = TRY(group_.store.get(name));
     Nodes nodes;
     for (const std::string_view word : words(text)) {

@@ -191,7 +191,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
     return rounds;
   }
   const auto arrived = TRY(group_.store.wait(std::span(&where, 1), round_limit()));
-  if (!arrived) return fail("rank 0 did not send the pairs to measure in time");
+  if (!arrived) return fail("rank 0 sent no list of the next pairs of nodes in time");
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);

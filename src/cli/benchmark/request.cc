@@ -87,8 +87,8 @@ Result<void> check(const Request& request) {
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
                 request.backends.size(), request.fabrics.size()}) > 1) {
     return usage("--until-cv",
-                 "it repeats one measurement, so toprun cannot compare several orders, backends, "
-                 "fabrics, or numbers of nodes or ranks",
+                 "toprun repeats one measurement only; give one order, backend and fabric, and one "
+                 "number of nodes and of ranks",
                  "leave --orders, --nodes and --ranks out, and name only one backend and fabric");
   }
   TRY(measure::sizes(request));

@@ -152,10 +152,11 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   if (argument == request.options.end()) {
     request.options.push_back({"--dependency", join(all, ","), "--after"});
   } else if (argument->value->find('?') != std::string::npos) {
-    return usage("--after and --dependency",
-                 "--after requires all of its jobs, but a ? in --dependency means that any one of "
-                 "its jobs is enough, and Slurm accepts only one of these two rules",
-                 "put all jobs into --dependency");
+    return usage(
+        "--after and --dependency",
+        "--after waits for all of its jobs, and a ? in --dependency means that one job is enough: "
+        "Slurm cannot combine the two",
+        "put all jobs into --dependency");
   } else {
     *argument->value += "," + join(all, ",");
   }

@@ -156,8 +156,8 @@ constexpr std::array allocation_flags = {
            .value = "[B:]SIGNAL[@SECONDS]",
            .variable = "SBATCH_SIGNAL",
            .known_to = of(Command::submit),
-           .help = "Send this signal to the workers SECONDS before the time limit; toprun adds B: "
-                   "if it is missing"}),
+           .help = "Send this signal to the workers SECONDS before the time limit. toprun adds B: "
+                   "if it is missing: Slurm then signals toprun, which passes the signal on"}),
     slurm({.name = "--requeue",
            .value = "expedite",
            .variable = "SBATCH_REQUEUE",

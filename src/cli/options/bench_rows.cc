@@ -177,7 +177,7 @@ constexpr std::array bench_flags = {
               .known_to = of(Command::bench, Command::bench_pairs, Command::bench_import,
                              Command::bench_history),
               .help = "Draw the results to FILE: .svg, or .png if rsvg-convert is installed; "
-                      "`toprun bench pairs` draws a matrix of all nodes by all nodes"}),
+                      "`toprun bench pairs` draws a matrix with a row and a column for each node"}),
     of_bench({.name = "--history",
               .id = FlagId::history,
               .help = "Add the results of the largest message size to the file that `toprun "

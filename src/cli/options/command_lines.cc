@@ -132,8 +132,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"JOB", Count::at_most_one, "ID|FILE", reported_job}}},
       {Command::logs,
        "logs",
-       "Shows what a job has printed: each host's file, then the lines that are only in Slurm's "
-       "output file or the pods' logs.",
+       "Shows what a job has printed: the output file of each host, then the lines that only "
+       "Slurm's output file or the pods' logs contain.",
        {{"toprun logs -f 17", "until the job ends"},
         {"toprun logs --rank 3 17", "one rank's files"}},
        {{"ID", Count::at_most_one, "ID",

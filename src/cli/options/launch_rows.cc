@@ -36,8 +36,8 @@ constexpr std::array launch_flags = {
          .group = Group::placement,
          .set = put<&Options::nproc_per_node, parse_processes_per_node>,
          .help = "Processes per node; auto: one per GPU, or one per CPU if the node has no GPU",
-         .default_value = "the number of the job's GPUs on the node; if it has none, the number of "
-                          "its tasks there; if that is unknown, the number of visible GPUs, or 1"}),
+         .default_value = "the first that is known: the job's GPUs on the node; the job's tasks on "
+                          "the node; the visible GPUs; 1"}),
     torchrun({.name = "--nproc-per-node",
               .value = "N",
               .variable = "PET_NPROC_PER_NODE",
@@ -110,8 +110,8 @@ constexpr std::array launch_flags = {
               .set = set_node_rank,
               .help = "Number of this node, from 0. --node-rank on the command line sets the order "
                       "of the nodes, unless --order is given too. With --rdzv-backend c10d, toprun "
-                      "ignores the numbers if two nodes have the same one. The variable "
-                      "PET_NODE_RANK only identifies the node: it does not set the order"}),
+                      "ignores the numbers of all nodes if two nodes have the same number. A "
+                      "number in the variable PET_NODE_RANK does not set the order of the nodes"}),
     torchrun({.name = "--standalone",
               .variable = "PET_STANDALONE",
               .id = FlagId::standalone,
@@ -329,7 +329,7 @@ constexpr std::array launch_flags = {
          .variable = "PET_MASTER_ADDR",
          .group = Group::rendezvous,
          .set = put<&Options::master_addr, parse_host>,
-         .help = "Name or address of the node with rank 0, for the backend static",
+         .help = "Name or address of the node with rank 0, for --rdzv-backend static",
          .default_value =
              "toprun finds it in Slurm, in Kubernetes and with --hosts; 127.0.0.1 on one node"}),
     torchrun({.name = "--master-port",
@@ -345,8 +345,8 @@ constexpr std::array launch_flags = {
               .variable = "PET_RDZV_ENDPOINT",
               .group = Group::rendezvous,
               .set = unless_empty<put<&Options::rdzv_endpoint, parse_endpoint>>,
-              .help = "Address of the root agent, the toprun to which those on all other nodes "
-                      "connect; write an IPv6 address in brackets"}),
+              .help = "Address of the root agent: of the node whose toprun all other nodes connect "
+                      "to; write an IPv6 address in brackets"}),
     torchrun(
         {.name = "--rdzv-backend",
          .value = "static|c10d",
@@ -689,8 +689,8 @@ constexpr std::array launch_flags = {
           .variable = "TOPRUN_NODE_LOG",
           .group = Group::output,
           .set = put<&Options::node_log, not_empty>,
-          .help = "Let every node also append its output to DIR/HOST.out. In Run:AI's pods, %j in "
-                  "DIR means the job's UUID (JOB_UUID)"}),
+          .help = "Let every node also append its output to DIR/HOST.out. %j in DIR is the job's "
+                  "id, in Run:AI's pods the UUID in JOB_UUID"}),
     ours({.name = "--web",
           .value = "ADDR:PORT",
           .variable = "TOPRUN_WEB",
@@ -706,8 +706,8 @@ constexpr std::array launch_flags = {
           .group = Group::output,
           .set = put<&Options::report, not_empty>,
           .help = "Write a JSON report of the job to FILE. toprun updates FILE during the job and "
-                  "completes it at the end. In Run:AI's pods, %j in FILE means the job's UUID "
-                  "(JOB_UUID)"}),
+                  "completes it at the end. %j in FILE is the job's id, in Run:AI's pods the UUID "
+                  "in JOB_UUID"}),
     ours({.name = "--notify",
           .value = "CMD|URL",
           .variable = "TOPRUN_NOTIFY",
@@ -780,7 +780,8 @@ constexpr std::array launch_flags = {
               .variable = "PET_START_METHOD",
               .group = Group::without_effect,
               .set = check_choice,
-              .help = "toprun always starts each worker as a separate program"}),
+              .help = "toprun starts each worker as a program of its own (with --warm, as a fork "
+                      "of one process)"}),
     torchrun({.name = "--use-env",
               .group = Group::without_effect,
               .help = "the workers' environment always contains LOCAL_RANK"}),

@@ -450,8 +450,8 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
   EXPECT_EQ(parse("toprun --use_env s")->notes,
             Notes{"--use-env has no effect: the workers' environment always contains LOCAL_RANK"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
-            Notes{"PET_START_METHOD=fork has no effect: toprun always starts each worker as a "
-                  "separate program"});
+            Notes{"PET_START_METHOD=fork has no effect: toprun starts each worker as a program of "
+                  "its own (with --warm, as a fork of one process)"});
 }
 
 TEST(RunOptions, LogsThatNobodyWants) {

@@ -340,8 +340,8 @@ std::optional<Result<nlohmann::json>> Channel::next_frame() {
           0) != 0) {
     has_other_key_ = true;
     return fail(
-        "toprun on the other node has a different secret (TOPRUN_SECRET, or the secret of its own "
-        "job)");
+        "toprun on the other node has a different secret: its TOPRUN_SECRET differs, or it belongs "
+        "to another job");
   }
   if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
   if (plain.empty()) return nlohmann::json();

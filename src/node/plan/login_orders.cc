@@ -31,12 +31,14 @@ Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return fail_errno("cannot read the launcher's instructions");
     if (ready == 0)
-      return fail("no instructions from the launcher", "the launcher sent nothing in time");
+      return fail("no instructions from the toprun that starts this host",
+                  "it sent nothing in time");
     std::string bytes(count, '\0');
     const ssize_t n = ::read(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
-      return fail("no instructions from the launcher", "the launcher closed standard input");
+      return fail("no instructions from the toprun that starts this host",
+                  "it closed standard input");
     bytes.resize(static_cast<std::size_t>(n));
     return bytes;
   }
@@ -92,8 +94,8 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
     if (byte.front() == '\n') return line;
     line += byte;
   }
-  return fail("no instructions from the launcher",
-              "the launcher's text does not end with a newline");
+  return fail("no instructions from the toprun that starts this host",
+              "what it sent does not end with a newline");
 }
 
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {
@@ -109,9 +111,8 @@ Result<std::string> receive_secret() {
   const auto line =
       TRY(read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout));
   if (line.starts_with(secret_word)) return line.substr(secret_word.size());
-  return fail("no instructions from the launcher",
-              "standard input does not begin with the secret that the launcher, another toprun, "
-              "writes first",
+  return fail("no instructions from the toprun that starts this host",
+              "standard input does not begin with its secret",
               std::string("unset ") + std::string(step_variable));
 }
 
@@ -164,8 +165,8 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
                          ? parse_int(std::string_view(line).substr(orders_word.size()))
                          : std::nullopt;
   if (!bytes || *bytes < 0 || *bytes > static_cast<std::int64_t>(max_login_orders_bytes)) {
-    return fail("no instructions from the launcher",
-                "standard input does not begin with the line that the launcher writes first",
+    return fail("no instructions from the toprun that starts this host",
+                "standard input does not begin with its first line",
                 "unset TOPRUN_STEP: only toprun sets this variable");
   }
   const auto body =

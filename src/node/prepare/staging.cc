@@ -232,7 +232,8 @@ void Staging::serve(stage::Visit visit) {
 
 asio::awaitable<Result<void>> Staging::settled(const model::StagePart& part) {
   if (!key_) set_key(parse_key(part.key));
-  if (!key_) co_return fail("toprun on the root agent's node sent a malformed key for --stage");
+  if (!key_)
+    co_return fail("for --stage, the root agent sent a key that does not have the right form");
   if (!outcome_ && !std::exchange(is_fetching_, true)) {
     asio::co_spawn(io_, fetch_once(part), end_of_task);
   }

@@ -323,7 +323,8 @@ Result<int> run_logs(const options::Call& call) {
     options.id = TRY(jobs::latest_job_here(call.environment));
   }
   if (options.choice.rank && !options.choice.node.empty()) {
-    return usage("--rank with --node", "--rank alone chooses one file", "give only one of them");
+    return usage("--rank with --node", "--rank is enough: it chooses the file of one rank",
+                 "give only one of them");
   }
   if (const auto job = jobs::files_at(options.id)) {
     if (options.follow) {

@@ -30,8 +30,8 @@ namespace {
 constexpr std::size_t least_sent_by_kernel = std::size_t{64} << 10;
 
 std::unexpected<Error> stop_serving() {
-  return fail("--stage: toprun ends the connection to another node",
-              "the other node's request is wrong, or nothing is left to copy");
+  return fail("--stage: toprun closes its connection to another node",
+              "that node's request is not valid, or all has been copied");
 }
 
 // Answers one connection.
