@@ -81,7 +81,7 @@ class Here(support.TestCase):
         picture = folder / "history.svg"
         done = self.bench("history", "--plot", str(picture), env={"XDG_STATE_HOME": str(folder)})
         self.assert_ok(done)
-        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB: busbw\n"
+        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, on \S+: busbw\n"
                                    r"  20\S+ +\S+ GB/s\n  20\S+ +\S+ GB/s +[+-]\d+\.\d %\n\Z")
         self.assertRegex(picture.read_text(), r"(seconds|minutes) since 20\d\d-\d\d-\d\d \d\d:\d\d")
         self.assertEqual(done.err, f"toprun: wrote {picture}\n")
@@ -319,6 +319,8 @@ class Files(support.TestCase):
         self.assert_valid("bench.json", saved)
         self.assertEqual(json.loads(saved.read_text()), json.loads(self.imported(PERF, "--format", "json").out))
         self.assertEqual(self.toprun("bench", "import", saved).out, done.out)
+        both = self.run_to_end("sh", "-c", 'exec "$0" bench import "$1" --save "$1" 2>&1', support.TOPRUN, saved)
+        self.assertTrue(both.out.endswith(f"\ntoprun: wrote {saved}\n"), "the results come first: " + both.out)
         refused = self.imported(PERF, "-J", saved.parent / "no/such/folder.json")
         self.assertEqual(refused.code, 1, refused)
         self.assert_one_line(refused, r"cannot write \S+/no/such/folder\.json: .*")

@@ -58,6 +58,12 @@ class Doctor(support.TestCase):
                                        "toprun.toml or nccl.conf); `toprun net env` shows the settings that fit this "
                                        "machine, and why")
 
+    def test_a_setting_that_nccl_ignores_is_a_note(self):
+        found = self.here(env={"NCCL_DEBUG": "debug"})["nccl-settings"]
+        self.assertEqual((found["severity"], found["evidence"]),
+                         ("note", "NCCL_DEBUG=debug (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; "
+                                  "NCCL ignores other values"))
+
     def test_few_processes_have_a_command(self):
         """Root has no such limit: as another user, as far as the case may become one."""
         if os.geteuid() != 0:

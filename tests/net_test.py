@@ -471,6 +471,8 @@ class Machines(support.TestCase):
                 (empty, [], {"NCCL_NET": "IB"}, "NCCL_NET=IB (set by you): this machine has no RDMA device\n"),
                 (ethernet_only, [], {"GLOO_SOCKET_IFNAME": "lo"}, "GLOO_SOCKET_IFNAME=lo (set by you): lo reaches no other node"),
                 (ethernet_only, [], {"NCCL_SOCKET_IFNAME": "=lo"}, "NCCL_SOCKET_IFNAME==lo (set by you): lo reaches no other node"),
+                (ethernet_only, [], {"NCCL_DEBUG": "debug"}, "NCCL_DEBUG=debug (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values\n"),
+                (one_hca, [], {"NCCL_IB_DISABLE": "true"}, "NCCL_IB_DISABLE=true (set by you): NCCL expects a number, and ignores this value; 1 disables RDMA\n"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
                 (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
                 (storage, [], {"NCCL_IB_HCA": "mlx5"}, "also selects mlx5_10:1: 100 Gb/s beside 400"),
@@ -483,6 +485,18 @@ class Machines(support.TestCase):
                     self.assertIn(said, finished.err)
                 else:
                     self.assertEqual(finished.err, "")
+
+    def test_your_own_settings_are_shown_beside_toprun_s(self):
+        root = self.tree(ethernet_only)
+        self.assertNotIn("SETTING", self.net(root, "show"))
+        finished = self.toprun("net", "show", "--root", root,
+                               env={"HOME": "/nowhere", "NCCL_SOCKET_IFNAME": "eth9", "UCX_NET_DEVICES": "all"})
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"\nSETTING +FROM +WITHOUT IT, TOPRUN\n"
+                                       r"NCCL_SOCKET_IFNAME=eth9 +set by you +(sets|leaves it unset) .*\(.+\)\n"
+                                       r"UCX_NET_DEVICES=all +set by you +(sets|leaves it unset) .*\(.+\)\n\Z")
+        self.assertIn("NCCL_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9; without this setting, ",
+                      finished.err)
 
     def test_a_fabric_that_was_asked_for_has_no_marks(self):
         line = self.net(self.tree(empty), "show", "--fabric", "slingshot").splitlines()[0]

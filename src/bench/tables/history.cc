@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <set>
 
+#include "base/net/hostlist.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "bench/tables/figures.h"
@@ -16,7 +18,36 @@
 namespace toprun::bench {
 namespace {
 
-std::string name_of(const Series& series, const Row& row) {
+using Names = std::set<std::string>;
+
+// Where a report was measured.
+struct Place {
+  Names hosts;
+  Names gpus;  // models
+  auto operator<=>(const Place&) const = default;
+};
+
+Place place_of(const Report& report) {
+  Place place;
+  for (const Device& device : report.devices) {
+    if (!device.host.empty()) place.hosts.insert(device.host);
+    if (!device.name.empty() && device.name != "cpu") place.gpus.insert(device.name);
+  }
+  return place;
+}
+
+// ", on n[1-2] with NVIDIA H100"
+std::string place_text(const Place& place) {
+  std::string out;
+  if (!place.hosts.empty()) {
+    out += ", on " + printable(hosts::short_list({place.hosts.begin(), place.hosts.end()}));
+  }
+  if (!place.gpus.empty())
+    out += " with " + printable(join(std::vector(place.gpus.begin(), place.gpus.end()), " and "));
+  return out;
+}
+
+std::string name_of(const Series& series, const Row& row, const Place& place) {
   std::string out(facts_of(series.collective).name);
   for (const std::string& part : {series.backend, series.fabric}) {
     if (!part.empty()) out += " " + printable(part);
@@ -24,7 +55,7 @@ std::string name_of(const Series& series, const Row& row) {
   out += fmt::format(", {} on {}, {}", counted(series.ranks, "rank"), counted(series.nodes, "node"),
                      size_text(row.bytes));
   if (!series.order.empty()) out += ", order " + printable(series.order);
-  return out;
+  return out + place_text(place);
 }
 
 using Figures = std::vector<std::pair<WallTime, double>>;
@@ -80,22 +111,24 @@ History read_history(std::string_view text, const std::string& file) {
 }
 
 std::vector<Kind> kinds_of(std::span<const Report> reports) {
-  std::map<std::string, Figures> figures;
+  // By the place too: a list of hosts in a name may be shortened.
+  std::map<std::pair<std::string, Place>, Figures> figures;
   std::optional<WallTime> first;
   for (const Report& report : reports) {
     const auto time = time_in(report.start_time);
+    const Place place = place_of(report);
     for (const Series& series : report.series) {
       for (const Row& row : series.rows) {
         const Side* const side = side_of(row);
         if (!time || side == nullptr || side->busbw <= 0) continue;
-        figures[name_of(series, row)].emplace_back(*time, side->busbw);
+        figures[{name_of(series, row, place), place}].emplace_back(*time, side->busbw);
         first = std::min(first.value_or(*time), *time);
       }
     }
   }
   std::vector<Kind> kinds;
-  for (auto& [name, of_kind] : figures) {
-    kinds.push_back({name, moments_of(std::move(of_kind), *first)});
+  for (auto& [kind, of_kind] : figures) {
+    kinds.push_back({kind.first, moments_of(std::move(of_kind), *first)});
   }
   return kinds;
 }

@@ -30,9 +30,11 @@ struct Moment {
   std::optional<double> beside_earlier;  // busbw as a share of the median of all earlier
                                          // measurements of the same kind
 };
-// Repeated measurements with the same collective, ranks, backend, fabric, order and size.
+// Repeated measurements with the same collective, ranks, backend, fabric, order and size, on the
+// same set of hosts and models of GPU.
 struct Kind {
-  std::string name;  // "all_reduce nccl rdma, 16 ranks on 2 nodes, 4 GiB, order topology"
+  // "all_reduce nccl rdma, 16 ranks on 2 nodes, 4 GiB, order topology, on n[1-2] with NVIDIA H100"
+  std::string name;
   std::vector<Moment> moments;
 };
 // Groups the reports' measurements by kind, sorted by name. Omits measurements without a time or

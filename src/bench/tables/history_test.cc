@@ -68,6 +68,54 @@ TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
   EXPECT_DOUBLE_EQ(kinds[0].moments[1].days, 1.5);
 }
 
+Report on(Report report, const std::vector<std::string>& hosts, const std::string& name) {
+  report.series[0].rows.erase(report.series[0].rows.begin());  // as a line of a history
+  for (const std::string& host : hosts) report.devices.push_back({0, host, 0, 0, name});
+  return report;
+}
+
+// A slower machine is no slowdown of another.
+TEST(History, OtherHostsOrGpusAreAnotherKind) {
+  const std::string h100 = "NVIDIA H100", h200 = "NVIDIA H200";
+  std::vector<std::string> many, others;
+  for (int i = 0; i < 40; ++i) many.push_back("n" + std::to_string(i));
+  others = many;
+  others.back() = "n77";
+  const Report reports[] = {
+      on(report("2026-11-20T10:00:00Z", 100), {"a1", "a2"}, h100),
+      on(report("2026-11-21T10:00:00Z", 50), {"b1", "b2"}, h100),
+      on(report("2026-11-22T10:00:00Z", 110), {"a2", "a1"}, h100),
+      on(report("2026-11-23T10:00:00Z", 200), {"a1", "a2"}, h200),
+      on(report("2026-11-23T11:00:00Z", 1, "tcp"), {"a1", "a2"}, "cpu"),
+      on(report("2026-11-24T10:00:00Z", 10, "tcp"), many, "cpu"),
+      on(report("2026-11-25T10:00:00Z", 20, "tcp"), others, "cpu"),
+  };
+  EXPECT_EQ(history_text(kinds_of(reports), 9),
+            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology, on a[1-2] with NVIDIA "
+            "H100: busbw\n"
+            "  2026-11-20T10:00Z     100.00 GB/s\n"
+            "  2026-11-22T10:00Z     110.00 GB/s     +10.0 %\n"
+            "\n"
+            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology, on a[1-2] with NVIDIA "
+            "H200: busbw\n"
+            "  2026-11-23T10:00Z     200.00 GB/s\n"
+            "\n"
+            "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology, on b[1-2] with NVIDIA "
+            "H100: busbw\n"
+            "  2026-11-21T10:00Z      50.00 GB/s\n"
+            "\n"
+            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology, on a[1-2]: busbw\n"
+            "  2026-11-23T11:00Z       1.00 GB/s\n"
+            "\n"
+            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology, on n[0-31] and 8 more: "
+            "busbw\n"
+            "  2026-11-24T10:00Z      10.00 GB/s\n"
+            "\n"
+            "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology, on n[0-31] and 8 more: "
+            "busbw\n"
+            "  2026-11-25T10:00Z      20.00 GB/s\n");
+}
+
 TEST(History, TimesOfOneMinuteHaveSeconds) {
   const Kind kinds[] = {
       {"k", {{"2026-11-21T10:00:05Z", 0, 7, {}}, {"2026-11-21T10:00:09Z", 0.1, 7, {}}}},

@@ -117,6 +117,7 @@ Result<int> run_bench_compare(const Call& call) {
 Result<int> run_bench_import(const Call& call) {
   const auto format = TRY(call.choice(FlagId::format));
   const auto report = TRY(read_report(call, 0));
+  const int printed = print_bytes(formatted(report, format));
   if (const auto save = call.text(FlagId::save)) {
     TRY(write_and_say(*save, bench::report_json(report)));
   }
@@ -124,7 +125,7 @@ Result<int> run_bench_import(const Call& call) {
     const auto svg = TRY(drawn(report));
     TRY(picture::write_picture(*plot, svg, call.environment));
   }
-  return print_bytes(formatted(report, format));
+  return printed;
 }
 
 Result<std::string> add_to_history(const bench::Report& report, const Environment& environment) {

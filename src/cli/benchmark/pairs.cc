@@ -219,7 +219,17 @@ std::string all_clear(const pairs::Cluster& cluster, const Said& said, std::size
 // Rank 0's end: words to stdout, files, the exit code.
 Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, const Said& said,
                  const std::vector<Measured>& measured, const Environment& environment) {
-  for (const std::string& line : said.lines) print(line + "\n");
+  const auto missed = static_cast<std::size_t>(
+      std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
+  // One write: the agent reads stdout and stderr separately, and notes must not part the results.
+  std::string results;
+  for (const std::string& line : said.lines) results += line + "\n";
+  if (said.lines.empty()) results += all_clear(cluster, said, measured.size() - missed) + "\n";
+  for (const std::string& line :
+       pairs::distance_lines(pairs::distances(cluster, measured), !said.findings.empty())) {
+    results += "  " + line + "\n";
+  }
+  print(results);
   const bool is_certain = pairs::is_certain(cluster, said.bad_hosts);
   if (!is_certain) {
     say(
@@ -231,17 +241,10 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
                         ? fmt::format(" and writes none of them to {}", *requested.exclude_bad)
                         : ""));
   }
-  const auto missed = static_cast<std::size_t>(
-      std::ranges::count(measured, pairs::State::not_measured, &Measured::state));
-  if (said.lines.empty()) print(all_clear(cluster, said, measured.size() - missed) + "\n");
   if (missed > 0) {
     say(fmt::format(
         "{} not measured, because a rank of the pair was still busy with an earlier pair",
         counted(missed, "pair")));
-  }
-  for (const std::string& line :
-       pairs::distance_lines(pairs::distances(cluster, measured), !said.findings.empty())) {
-    print("  " + line + "\n");
   }
   if (requested.save) {
     TRY(write_and_say(*requested.save, json_of(cluster, measured, said.lines)));

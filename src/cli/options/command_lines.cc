@@ -330,7 +330,8 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::bench_history,
        "bench history",
        "Compares each result that `toprun bench --history` recorded with the median of the earlier "
-       "results. Reads bench.jsonl in $XDG_STATE_HOME/toprun, or else in ~/.local/state/toprun.",
+       "results on the same hosts. Reads bench.jsonl in $XDG_STATE_HOME/toprun, or else in "
+       "~/.local/state/toprun.",
        {{"toprun bench history --plot history.svg", ""}},
        {{"FILE", Count::at_most_one, "FILE", "Another file to read instead of bench.jsonl"}}},
       {Command::doctor,

@@ -139,7 +139,8 @@ std::map<std::string, std::string> remedies(const fabric::NodeFabric& node,
   return said;
 }
 
-// The contradictions, each with the remedy for its variable. A remedy is named once.
+// The contradictions, each with the remedy for its variable, and the values that NCCL ignores. A
+// remedy is named once.
 std::vector<std::string> warnings(const fabric::NodeFabric& node,
                                   const std::vector<fabric::Setting>& settings) {
   std::vector<std::string> said = fabric::contradictions(node);
@@ -150,6 +151,7 @@ std::vector<std::string> warnings(const fabric::NodeFabric& node,
     const auto first = std::ranges::find_if(said, about);
     if (first != said.end()) *first += "; " + remedy;
   }
+  for (std::string& ignored : fabric::without_effect(node)) said.push_back(std::move(ignored));
   return said;
 }
 
@@ -157,9 +159,9 @@ std::vector<std::string> warnings(const fabric::NodeFabric& node,
 
 Result<int> run_net_show(const Call& call) {
   const auto node = TRY(node_of(call));
-  if (call.has(FlagId::json)) {
-    return print_bytes(report::network_json(node, fabric::decide(node)));
-  }
+  const auto settings = fabric::decide(node);
+  for (const std::string& warning : warnings(node, settings)) say(warning);
+  if (call.has(FlagId::json)) return print_bytes(report::network_json(node, settings));
   const fabric::Sysfs sysfs(call.text(FlagId::root).value_or("/"));
   std::vector<std::optional<fabric::PciPlace>> places;
   for (const fabric::Device& device : node.devices) {

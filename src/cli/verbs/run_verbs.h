@@ -15,7 +15,8 @@ Result<int> run_bench(const options::Call& call);
 Result<int> run_doctor(const options::Call& call);
 
 // `toprun net show …`: lists the node's RDMA ports and interfaces as tables or JSON (stdout). Shows
-// which ports and interfaces a job uses, and why the job does not use the others.
+// which ports and interfaces a job uses, why the job does not use the others, and the user's own
+// variables. Reports contradictions like `net env`.
 Result<int> run_net_show(const options::Call& call);
 
 // `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several

@@ -215,7 +215,8 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
 std::string groups_text(const GroupTable& table) {
   constexpr std::size_t name_width = 8;  // width of "torchrun", the longest
   std::string out =
-      "groups in more than one domain, and the time that they keep links busy\n"
+      "groups in more than one domain, and the time that they keep links busy: the sum over all "
+      "links, which work in parallel\n"
       "order     kind  groups  size";
   std::vector<std::size_t> widths;
   for (const std::string& level : table.levels) {
@@ -265,7 +266,8 @@ std::string groups_json(const GroupTable& table) {
 std::string mapping_text(const Mapping& mapping) {
   const std::string_view least = "no order has less";
   return fmt::format(
-      "links are busy for {:.4g} s per step in all, and for {:.4g} s in plain order; {}",
+      "links are busy for {:.4g} s per step, summed over all links, and for {:.4g} s in plain "
+      "order; {}",
       mapping.cost, mapping.plain,
       mapping.exact ? std::string(least) : fmt::format("{} than {:.4g}", least, mapping.bound));
 }

@@ -146,7 +146,7 @@ std::string costs_text(const Score& score) {
     }
     add_cost_row(out, "bound", {score.least[i], {}}, score.least[i]);
   }
-  return out;
+  return out + "ratio: the time divided by the bound, which no order can beat\n";
 }
 
 std::string number(double value) {

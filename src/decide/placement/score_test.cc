@@ -54,7 +54,8 @@ TEST(Score, ComparesTheOrders) {
             "  topology          1.01 s    1.00  rack r1: 4 flows, 12 MiB\n"
             "  bound             1.01 s    1.00\n"
             "all-to-all\n"
-            "  any order         671 ms    1.00  rack r1: 8 flows, 8 MiB\n");
+            "  any order         671 ms    1.00  rack r1: 8 flows, 8 MiB\n"
+            "ratio: the time divided by the bound, which no order can beat\n");
 }
 
 TEST(Score, AnOrderOfTheUsersIsOneMore) {

@@ -229,6 +229,10 @@ Findings own_settings(const Facts& facts) {
                         "job's script, toprun.toml or nccl.conf); `toprun net env` shows the "
                         "settings that fit this machine, and why"));
   }
+  for (std::string& sentence : fabric::without_effect(facts.network)) {
+    all.push_back(found(Severity::note, std::move(sentence),
+                        "correct or remove this setting where it is set"));
+  }
   return all;
 }
 

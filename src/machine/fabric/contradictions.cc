@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 
@@ -26,12 +29,18 @@ std::optional<Own> own(const NodeFabric& node, std::string_view name) {
   return Own{found->value, found->file};
 }
 
-// The node without the user's settings and nccl.conf, to find out what toprun would set.
-NodeFabric without_own(const NodeFabric& node) {
-  NodeFabric bare = node;
-  bare.environment = {};
-  bare.nccl_conf.clear();
-  return bare;
+// NCCL reads a number from the beginning of the value (ncclLoadParam() in param.cc). A text without
+// a number counts as the default, or as 0 in older versions. nullopt: no number.
+std::optional<long long> number_in(const std::string& value) {
+  errno = 0;
+  char* end = nullptr;
+  const long long number = std::strtoll(value.c_str(), &end, 0);
+  if (errno != 0 || end == value.c_str()) return std::nullopt;
+  return number;
+}
+
+bool disables_rdma(const std::optional<Own>& own) {
+  return own && number_in(own->value).value_or(0) != 0;
 }
 
 void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
@@ -151,7 +160,7 @@ void add_wrong_gid(const NodeFabric& node, std::vector<std::string>& said) {
 
 void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
   const auto mine = own(node, "NCCL_IB_DISABLE");
-  if (!mine || !node.choice.uses_rdma() || mine->value == "0") return;
+  if (!disables_rdma(mine) || !node.choice.uses_rdma()) return;
   said.push_back(
       fmt::format("NCCL_IB_DISABLE={} ({}): NCCL leaves this machine's RDMA ports unused",
                   mine->value, mine->origin));
@@ -164,8 +173,8 @@ std::string sentence(std::string_view variable, const Own& mine, std::string_vie
 // Whether NCCL would look for RDMA devices, by what the user sets and the profile.
 bool looks_for_devices(const NodeFabric& node) {
   const auto net = own(node, "NCCL_NET");
-  const auto off = own(node, "NCCL_IB_DISABLE");
-  const bool is_off = (net && lower(net->value) == "socket") || (off && off->value != "0");
+  const bool is_off =
+      (net && lower(net->value) == "socket") || disables_rdma(own(node, "NCCL_IB_DISABLE"));
   return !is_off && (node.profile == nullptr || !node.profile->has_own_transport);
 }
 
@@ -292,6 +301,29 @@ void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
   }
 }
 
+// NCCL documents the first four. It also accepts ABORT, and RCCL accepts NONE and ERROR.
+void add_unknown_level(const NodeFabric& node, std::vector<std::string>& said) {
+  constexpr std::array levels = {"version", "warn", "info", "trace", "abort", "none", "error"};
+  const auto mine = own(node, "NCCL_DEBUG");
+  if (!mine || mine->value.empty()) return;
+  if (std::ranges::find(levels, lower(mine->value)) != levels.end()) return;
+  said.push_back(
+      fmt::format("NCCL_DEBUG={} ({}): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL "
+                  "ignores other values",
+                  mine->value, mine->origin));
+}
+
+void add_no_number(const NodeFabric& node, std::vector<std::string>& said) {
+  constexpr std::array negations = {"false", "no", "off"};
+  const auto mine = own(node, "NCCL_IB_DISABLE");
+  if (!mine || mine->value.empty() || number_in(mine->value)) return;
+  if (std::ranges::find(negations, lower(mine->value)) != negations.end()) return;
+  said.push_back(
+      fmt::format("NCCL_IB_DISABLE={} ({}): NCCL expects a number, and ignores this value; 1 "
+                  "disables RDMA",
+                  mine->value, mine->origin));
+}
+
 void add_mistakes(const NodeFabric& node, std::vector<std::string>& said) {
   add_absent_profile(node, said);
   add_disabled_rdma(node, said);
@@ -310,6 +342,13 @@ void add_mistakes(const NodeFabric& node, std::vector<std::string>& said) {
 
 }  // namespace
 
+NodeFabric without_own(const NodeFabric& node) {
+  NodeFabric bare = node;
+  bare.environment = {};
+  bare.nccl_conf.clear();
+  return bare;
+}
+
 std::optional<std::string> why_no_rdma(const NodeFabric& node) {
   const auto says = [](const char* name, const Own& mine) {
     return fmt::format("{}={} ({})", name, mine.value, mine.origin);
@@ -318,7 +357,7 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node) {
     return says("NCCL_NET", *net);
   }
   if (node.profile != nullptr && node.profile->has_own_transport) return std::nullopt;
-  if (const auto off = own(node, "NCCL_IB_DISABLE"); off && off->value != "0") {
+  if (const auto off = own(node, "NCCL_IB_DISABLE"); disables_rdma(off)) {
     return says("NCCL_IB_DISABLE", *off);
   }
   if (node.choice.uses_rdma()) return std::nullopt;
@@ -332,6 +371,14 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node) {
 std::vector<std::string> mistakes(const NodeFabric& node) {
   std::vector<std::string> said;
   add_mistakes(add_quoted(node, said), said);
+  return said;
+}
+
+std::vector<std::string> without_effect(const NodeFabric& node) {
+  std::vector<std::string> said, quoted;
+  const NodeFabric rest = add_quoted(node, quoted);
+  add_unknown_level(rest, said);
+  add_no_number(rest, said);
   return said;
 }
 

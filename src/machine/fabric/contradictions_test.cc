@@ -39,6 +39,17 @@ TEST(WhyNoRdma, NamesThePortOrTheSetting) {
   EXPECT_EQ(why_no_rdma(off), "NCCL_IB_DISABLE=1 (set by you)");
   off.environment.set("NCCL_IB_DISABLE", "0");
   EXPECT_EQ(why_no_rdma(off), std::nullopt);
+  // NCCL reads a number from the beginning.
+  for (const char* value : {"", "true", "yes", "false", "0x0", "99999999999999999999"}) {
+    off.environment.set("NCCL_IB_DISABLE", value);
+    EXPECT_EQ(why_no_rdma(off), std::nullopt) << value;
+    EXPECT_TRUE(mistakes(off).empty()) << value;
+  }
+  for (const std::string value : {"2", "0x1", "1 # sockets"}) {
+    off.environment.set("NCCL_IB_DISABLE", value);
+    EXPECT_EQ(why_no_rdma(off), "NCCL_IB_DISABLE=" + value + " (set by you)");
+  }
+  off.environment.unset("NCCL_IB_DISABLE");
   off.nccl_conf = {{"NCCL_NET", "socket", "/etc/nccl.conf"}};
   EXPECT_EQ(why_no_rdma(off), "NCCL_NET=socket (/etc/nccl.conf)");
 }
@@ -106,6 +117,43 @@ TEST(Mistakes, Table) {
     node.environment.set(name, value);
     EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), said) << name << "=" << value;
   }
+}
+
+TEST(WithoutEffect, Table) {
+  const std::string levels =
+      " (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values";
+  const std::string number =
+      " (set by you): NCCL expects a number, and ignores this value; 1 disables RDMA";
+  const struct {
+    const char *name, *value;
+    std::string said;
+  } rows[] = {
+      {"NCCL_DEBUG", "INFO", ""},
+      {"NCCL_DEBUG", "warn", ""},
+      {"NCCL_DEBUG", "Version", ""},
+      {"NCCL_DEBUG", "TRACE", ""},
+      {"NCCL_DEBUG", "NONE", ""},  // RCCL's
+      {"NCCL_DEBUG", "", ""},
+      {"NCCL_DEBUG", "debug", "NCCL_DEBUG=debug" + levels},
+      {"NCCL_DEBUG", "1", "NCCL_DEBUG=1" + levels},
+      {"NCCL_DEBUG", "INFO,WARN", "NCCL_DEBUG=INFO,WARN" + levels},
+      {"NCCL_DEBUG", "\"INFO\"", ""},  // the quotes are a mistake
+      {"NCCL_IB_DISABLE", "0", ""},
+      {"NCCL_IB_DISABLE", "1", ""},
+      {"NCCL_IB_DISABLE", "", ""},
+      {"NCCL_IB_DISABLE", "False", ""},
+      {"NCCL_IB_DISABLE", "true", "NCCL_IB_DISABLE=true" + number},
+  };
+  for (const auto& [name, value, said] : rows) {
+    NodeFabric node = roce_node();
+    node.environment.set(name, value);
+    EXPECT_EQ(fmt::format("{}", fmt::join(without_effect(node), "\n")), said)
+        << name << "=" << value;
+  }
+  NodeFabric node;
+  node.nccl_conf = {{"NCCL_DEBUG", "verbose", "/etc/nccl.conf"}};
+  ASSERT_EQ(without_effect(node).size(), 1u);
+  EXPECT_TRUE(without_effect(node)[0].starts_with("NCCL_DEBUG=verbose (/etc/nccl.conf): "));
 }
 
 TEST(Mistakes, DevicesOfAMachineThatHasNone) {

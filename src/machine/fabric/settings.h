@@ -112,6 +112,9 @@ void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 // network within one node.
 std::vector<Setting> decide(const NodeFabric& node);
 
+// Returns the node without the user's settings and nccl.conf, to find out what toprun would set.
+NodeFabric without_own(const NodeFabric& node);
+
 // Whether toprun has to put this setting into the environment.
 bool is_ours(const Setting& setting);
 
@@ -131,6 +134,10 @@ std::vector<std::string> mistakes(const NodeFabric& node);
 // Of these, the interfaces in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME that the machine lacks,
 // which also matter in a job on one node.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
+
+// Returns settings of the user or of an nccl.conf whose values NCCL ignores, one sentence each:
+// NCCL_DEBUG=debug, NCCL_IB_DISABLE=true. contradictions() omits them.
+std::vector<std::string> without_effect(const NodeFabric& node);
 
 // Returns all mistakes(), and also settings whose values merely differ from those of decide().
 std::vector<std::string> contradictions(const NodeFabric& node);

@@ -172,6 +172,24 @@ std::string interfaces_text(const NodeFabric& node) {
                           : "\n" + columns_text(without_empty_columns(std::move(rows)), {});
 }
 
+// The network settings of the user and of nccl.conf, and what toprun would do without them.
+std::string own_settings_text(const NodeFabric& node) {
+  std::vector<std::vector<std::string>> rows = {{"SETTING", "FROM", "WITHOUT IT, TOPRUN"}};
+  const auto others = fabric::decide(fabric::without_own(node));
+  for (const Setting& setting : fabric::decide(node)) {
+    const bool is_own = setting.source == fabric::SettingSource::user ||
+                        setting.source == fabric::SettingSource::file;
+    if (!is_own || !setting.value) continue;
+    const auto other = std::ranges::find(others, setting.name, &Setting::name);
+    if (other == others.end()) continue;
+    rows.push_back({printable(setting.name + "=" + *setting.value), printable(setting.reason),
+                    printable(fmt::format(
+                        "{} ({})", other->value ? "sets " + *other->value : "leaves it unset",
+                        other->reason))});
+  }
+  return rows.size() == 1 ? std::string() : "\n" + columns_text(rows, {});
+}
+
 std::string profile_line(const NodeFabric& node) {
   if (node.profile == nullptr) return {};
   const fabric::Profile& profile = *node.profile;
@@ -290,7 +308,7 @@ std::string network_text(const NodeFabric& node, std::span<const PciPlace> gpus,
                          std::span<const std::optional<PciPlace>> places) {
   std::string text = profile_line(node);
   text += node.choice.ports.empty() ? "no RDMA device\n" : ports_text(node, gpus, places);
-  return text + gids_text(node) + interfaces_text(node);
+  return text + gids_text(node) + interfaces_text(node) + own_settings_text(node);
 }
 
 std::string settings_text(const NodeFabric& node, std::span<const Setting> settings) {

@@ -9,8 +9,8 @@
 namespace toprun::report {
 
 // Returns the output of `toprun net show` for a node: its RDMA ports and network interfaces, which
-// of them a job uses, and why the job does not use the others. For each port, the output names the
-// nearest of the node's `gpus`.
+// of them a job uses, why the job does not use the others, and the settings of the user for them.
+// For each port, the output names the nearest of the node's `gpus`.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 

@@ -405,7 +405,8 @@ TEST_F(Topo, ScoresTheOrders) {
             "  topology          671 ms    1.00  rack bbbb: 4 flows, 32 MiB\n"
             "  bound             671 ms    1.00\n"
             "all-to-all\n"
-            "  any order         503 ms    1.00  rack bbbb: 12 flows, 24 MiB\n");
+            "  any order         503 ms    1.00  rack bbbb: 12 flows, 24 MiB\n"
+            "ratio: the time divided by the bound, which no order can beat\n");
   EXPECT_EQ(outcome.err, host_is_assumed);
 }
 
@@ -456,6 +457,8 @@ TEST_F(Topo, KeepsTheCostliestTrafficNear) {
   EXPECT_EQ(with({"order", "--format", "hosts"}).out, "n0\nn2\nn1\nn3\n");
   const auto table = with({"order"});
   EXPECT_NE(table.err.find("toprun: parallel: links are busy for "), std::string::npos)
+      << table.err;
+  EXPECT_NE(table.err.find(" s per step, summed over all links, and for "), std::string::npos)
       << table.err;
   EXPECT_NE(table.err.find(" in plain order; no order has less\n"), std::string::npos) << table.err;
   const auto order = nlohmann::json::parse(with({"order", "--json"}).out);
