@@ -28,6 +28,7 @@
 #include "engines/login/login.h"
 #include "node/agent/inbox.h"
 #include "node/agent/session.h"
+#include "node/launch/every_node.h"
 #include "node/launch/login_place.h"
 #include "node/launch/step.h"
 #include "node/link/preamble.h"
@@ -265,10 +266,10 @@ void LoginStep::tell_troubles() const {
     const auto first =
         std::ranges::find(logins_, names.front(), [](const auto& login) { return login->name(); });
     const std::string login = login_of(static_cast<std::size_t>(first - logins_.begin()));
-    say(fail("no agent on " + list, with_host(trouble.why, list, list),
-             with_host(trouble.fix, names.front(), login))
-            .error()
-            .line());
+    const FailedLogin failed{names, with_host(trouble.why, list, list),
+                             with_host(trouble.fix, names.front(), login)};
+    if (what_ == StepOf::verb) print_bytes(line_of(failed));
+    say(fail("no agent on " + list, failed.why, failed.fix).error().line());
   }
 }
 
