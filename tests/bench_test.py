@@ -173,6 +173,8 @@ class Here(support.TestCase):
                 (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
                 (["all_reduce", "-g", "2"], "unknown option -g; toprun starts one rank for each GPU: give --nproc-per-node"),
                 (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
+                (["all_reduce", "-b", "3"], "--minbytes 3: a message of 3 bytes would be empty: one float has 4 bytes"),
+                (["all_reduce", "-e", "1", "-d", "half"], "--maxbytes 1: a message of 1 byte would be empty: one half has 2 bytes"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
                 (["allreduce"], "did you mean all_reduce?"),
