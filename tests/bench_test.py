@@ -71,6 +71,13 @@ class Here(support.TestCase):
                 self.assertEqual({row[head.index("backend")] for row in rows}, {"tcp", "gloo"})
                 self.assertEqual({row[head.index("wrong")] for row in rows}, {"0"}, done)
 
+    def test_remarks_come_below_the_table(self):
+        """stdout and stderr are pipes that an agent reads, in one file here."""
+        for _ in range(5):
+            done = self.run_to_end("sh", "-c", f"exec {TOPRUN} bench all_reduce --nproc-per-node 2 -b 64K -n 2 2>&1")
+            self.assert_ok(done)
+            self.assertRegex(done.out, r"(?s) 64 KiB .*\ntoprun: with 2 ranks busbw equals algbw")
+
     def test_the_history_grows(self):
         folder = self.folder()
         for i in range(2):

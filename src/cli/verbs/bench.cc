@@ -1,4 +1,8 @@
 
+#include <fmt/format.h>
+
+#include "base/net/address.h"
+#include "cli/benchmark/files.h"
 #include "cli/benchmark/program.h"
 #include "cli/benchmark/request.h"
 #include "cli/benchmark/worker.h"
@@ -39,7 +43,9 @@ Result<int> run_bench(const options::Call& call) {
   TRY(check(call));
   const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
-  std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
+  std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1",
+                                  fmt::format("--env={}={}", benchmark::typed_on_variable,
+                                              hosts::host_name())};
   std::vector<std::string> worker{std::string(model::own_program),
                                   std::string(benchmark::worker_word), what};
   for (const ParsedOption& option : call.split.options) {
