@@ -66,6 +66,16 @@ std::string with_host(std::string text, const std::string& host, const std::stri
   return text;
 }
 
+// Other hosts get it from rank 0's, through the job's store.
+plan::LoginOrders::Program rank_program(const Environment& environment) {
+  const auto name = environment.non_empty(plan::rank_program_variable);
+  if (!name) return {};
+  const auto file = process::own_path().value_or("").parent_path() / *name;
+  auto content = read_file(file, plan::max_rank_program_bytes);
+  if (!content) return {};
+  return {*name, process::this_machine(), *std::move(content)};
+}
+
 // The story of a run that logins start: log in, give orders, follow to the end.
 class LoginStep {
  public:
@@ -303,8 +313,10 @@ void LoginStep::give_orders() {
                         node.address.empty() ? logins_[i]->server() : node.address});
     members_.push_back(i);
   }
-  const std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
-  root_ = members_[static_cast<std::size_t>(root_among(answered))];
+  std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
+  const auto root = static_cast<std::size_t>(root_among(answered));
+  root_ = members_[root];
+  if (!answered[root].here) orders[root].program = rank_program(job_.environment);
   kept_as_ = orders.front().kept_as;
   const std::string secret = "secret " + link::random_hex(32) + "\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {
