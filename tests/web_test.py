@@ -258,6 +258,14 @@ class Chromium(web_cases.Windows):
             wide = page.run(f"[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().width > {width} "
                             "&& !e.closest('svg, .scroll table')).map((e) => e.outerHTML)")
             self.assertEqual(wide, [])
+            scroll = "document.querySelector('.scroll')"
+            last = f"[...{scroll}.querySelectorAll('thead th:not([hidden])')].at(-1).getBoundingClientRect().right <= {width}"
+            self.assertFalse(page.run(last))
+            self.assertEqual(page.run(f"getComputedStyle({scroll}).backgroundAttachment"), "local, local, scroll, scroll",
+                             "a shadow says that there is more")
+            page.run(f"{scroll}.scrollLeft = 1e6")
+            self.assertTrue(page.run(last), "the last column can be reached")
+            page.run(f"{scroll}.scrollLeft = 0")
             out = page.run(f"[...document.querySelectorAll('button')].filter((e) => e.getBoundingClientRect().right > {width}).map((e) => e.outerHTML)")
             self.assertEqual(out, [])
             picture = web_pictures.Picture(1)

@@ -13,6 +13,7 @@
 #include "cli/options/call.h"
 #include "engines/slurm/script.h"
 #include "engines/slurm/submit.h"
+#include "engines/slurm/words.h"
 
 namespace toprun::jobs {
 namespace {
@@ -81,7 +82,7 @@ Result<void> check_secrets(const JobRequest& request) {
 std::unexpected<Error> without_cluster(engines::Purpose purpose) {
   const std::string_view here =
       purpose == engines::Purpose::setup ? "; --on local builds on this host, without Slurm" : "";
-  return fail("cannot ask Slurm", "this host does not belong to a cluster",
+  return fail("cannot ask Slurm", std::string(engines::slurm::no_cluster),
               fmt::format("log in where jobs are submitted, or set SLURM_CONF to the cluster's "
                           "slurm.conf{}",
                           here));

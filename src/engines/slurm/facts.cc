@@ -1,5 +1,7 @@
 #include "engines/slurm/facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -175,10 +177,9 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
     auto answer = process::output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
     facts.without_cluster = !slurm::advice_without_cluster(answer.error()->why).empty();
-    trouble.push_back(
-        facts.without_cluster
-            ? "the cluster is not known, because this host does not belong to a cluster"
-            : answer.error().line());
+    trouble.push_back(facts.without_cluster
+                          ? fmt::format("the cluster is not known, because {}", slurm::no_cluster)
+                          : answer.error().line());
     return {};
   };
   facts.kinds = node_kinds_in(ask({"sinfo", "--noheader", "--exact", "-o", sinfo_format}));

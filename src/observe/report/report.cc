@@ -553,50 +553,57 @@ std::string lost_root_words(const LostRoot& lost) {
   return fmt::format("lost the connection to {}, where the job's root was", lost.host);
 }
 
+using Fate = int Others::*;
+
+// With the cause's exception, or as the cause fails in every rank.
+bool is_alike(const model::WorkerExit& exit, const model::WorkerExit* cause) {
+  if (cause == nullptr) return false;
+  if (!exit.exception.empty() && exit.exception == cause->exception) return true;
+  return exit.exit_code == cause->exit_code && model::fails_in_every_rank(*cause) &&
+         model::fails_in_every_rank(exit);
+}
+
+bool has_own_exception(const model::WorkerExit& exit) {
+  return !exit.exception.empty() && !model::tells_only_of_a_lost_peer(exit);
+}
+
+Fate fate_of(const model::WorkerExit& exit, const model::WorkerExit* cause) {
+  if (!exit.failed()) return exit.ours ? &Others::stopped : &Others::ended;
+  if (is_alike(exit, cause)) return &Others::alike;
+  if (exit.ours) return &Others::stopped;
+  if (cause != nullptr && has_own_exception(exit)) return &Others::other;
+  return model::tells_only_of_a_lost_peer(exit) ? &Others::victims : &Others::failed;
+}
+
+// At most most_exceptions_shown lines, and the number of the other ones.
+std::vector<std::string> exception_lines(const std::vector<const model::WorkerExit*>& exits,
+                                         std::string_view verb) {
+  std::vector<std::string> lines;
+  for (const model::WorkerExit* exit : exits | std::views::take(most_exceptions_shown)) {
+    lines.push_back(
+        fmt::format("rank {}{} {}", exit->rank, verb, printable(first_line(exit->exception))));
+  }
+  if (exits.size() > lines.size()) {
+    lines.push_back(fmt::format("{} more", exits.size() - lines.size()));
+  }
+  return lines;
+}
+
 }  // namespace
 
 Others count_others(const std::vector<model::WorkerExit>& exits, const model::WorkerExit* cause) {
-  const auto is_known = [&](const model::WorkerExit& exit) {
-    return cause != nullptr && !exit.exception.empty();
-  };
-  const auto is_alike_by_its_text = [&](const model::WorkerExit& exit) {
-    return cause != nullptr && exit.exit_code == cause->exit_code &&
-           model::fails_in_every_rank(*cause) && model::fails_in_every_rank(exit);
-  };
-  const auto has_another = [&](const model::WorkerExit& exit) {
-    return is_known(exit) && !model::tells_only_of_a_lost_peer(exit);
-  };
-  const auto fate_of = [&](const model::WorkerExit& exit) {
-    if (!exit.failed()) return exit.ours ? &Others::stopped : &Others::ended;
-    if (is_known(exit) && exit.exception == cause->exception) return &Others::alike;
-    if (is_alike_by_its_text(exit)) return &Others::alike;
-    if (exit.ours) return &Others::stopped;
-    if (has_another(exit)) return &Others::other;
-    return model::tells_only_of_a_lost_peer(exit) ? &Others::victims : &Others::failed;
-  };
   Others others;
-  std::size_t more_others = 0;
-  std::size_t more_stopped = 0;
-  const auto say = [](const model::WorkerExit& exit, std::string_view verb,
-                      std::vector<std::string>& lines, std::size_t& more) {
-    if (lines.size() == most_exceptions_shown) {
-      ++more;
-    } else {
-      lines.push_back(
-          fmt::format("rank {}{} {}", exit.rank, verb, printable(first_line(exit.exception))));
-    }
-  };
+  std::vector<const model::WorkerExit*> with_other, stopped;
   for (const model::WorkerExit& exit : exits) {
     if (&exit == cause) continue;
-    const auto fate = fate_of(exit);
+    const Fate fate = fate_of(exit, cause);
     ++(others.*fate);
-    if (fate == &Others::other) say(exit, ":", others.others_say, more_others);
-    if (fate == &Others::stopped && has_another(exit)) {
-      say(exit, " had printed", others.stopped_say, more_stopped);
-    }
+    if (cause == nullptr || !has_own_exception(exit)) continue;
+    if (fate == &Others::other) with_other.push_back(&exit);
+    if (fate == &Others::stopped) stopped.push_back(&exit);
   }
-  if (more_others > 0) others.others_say.push_back(fmt::format("{} more", more_others));
-  if (more_stopped > 0) others.stopped_say.push_back(fmt::format("{} more", more_stopped));
+  others.others_say = exception_lines(with_other, ":");
+  others.stopped_say = exception_lines(stopped, " had printed");
   return others;
 }
 

@@ -1,4 +1,3 @@
-#include <deque>
 #include <filesystem>
 
 #include "base/os/console.h"
@@ -78,18 +77,13 @@ class ImageBuild {
 
   Result<void> execute(const container::Command& command) {
     say(shown_command(command.argv));
-    std::deque<std::string> kept;
-    const auto code = process::watch(command.argv, command.environment, [&](std::string_view line) {
-      say_block(fmt::format("{}\n", line));
-      kept.emplace_back(line);
-      if (kept.size() > most_image_lines) kept.pop_front();
-    });
+    const auto [code, lines] = run_and_show(command.argv, command.environment, most_image_lines);
     const std::string what =
         fmt::format("{} {} on host {}", command.argv[0], command.argv[1], record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
     process::end_at_once(*code);
-    return std::unexpected(explained(what, command.argv[0], {kept.begin(), kept.end()}, *code));
+    return std::unexpected(explained(what, command.argv[0], lines, *code));
   }
 
   Error explained(const std::string& what, const std::string& program,

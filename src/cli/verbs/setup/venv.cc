@@ -95,24 +95,18 @@ class VenvBuild {
     say(shell_quote(shown));
     Environment environment = environment_;
     for (const auto& [name, value] : step.variables) environment.set(name, value);
-    std::deque<std::string> kept;
-    const auto code = process::watch(step.argv, environment, [&](std::string_view line) {
-      say_block(fmt::format("{}\n", line));
-      kept.emplace_back(line);
-      if (kept.size() > most_venv_lines) kept.pop_front();
-    });
+    const auto [code, lines] = run_and_show(step.argv, environment, most_venv_lines);
     const std::string what = fmt::format("{} on host {}", step.what, record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
     process::end_at_once(*code);
-    const std::vector<std::string> lines(kept.begin(), kept.end());
     if (const std::string missing = setup::missing_connection(lines); !missing.empty()) {
       return fail(what, missing,
                   "name an index that this host reaches (PIP_INDEX_URL=URL) or a proxy "
                   "(https_proxy=URL), or build on another host");
     }
     const std::string said = setup::pips_words(lines);
-    const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
+    const std::string last = lines.empty() ? "" : printable(trim(lines.back()));
     return fail(what, said.empty()
                           ? fmt::format("the program ended with exit code {}: {}", *code, last)
                           : said);
@@ -154,6 +148,17 @@ class VenvBuild {
 };
 
 }  // namespace
+
+Watched run_and_show(const std::vector<std::string>& argv, const Environment& environment,
+                     std::size_t most) {
+  std::deque<std::string> kept;
+  auto code = process::watch(argv, environment, [&](std::string_view line) {
+    say_block(fmt::format("{}\n", line));
+    kept.emplace_back(line);
+    if (kept.size() > most) kept.pop_front();
+  });
+  return {std::move(code), {kept.begin(), kept.end()}};
+}
 
 int build_venv(const SetupOptions& options, const Environment& environment) {
   VenvBuild build(options, environment);
