@@ -71,6 +71,13 @@ class Here(support.TestCase):
                 self.assertEqual({row[head.index("backend")] for row in rows}, {"tcp", "gloo"})
                 self.assertEqual({row[head.index("wrong")] for row in rows}, {"0"}, done)
 
+    def test_remarks_come_below_the_table(self):
+        """stdout and stderr are pipes that an agent reads, in one file here."""
+        for _ in range(5):
+            done = self.run_to_end("sh", "-c", f"exec {TOPRUN} bench all_reduce --nproc-per-node 2 -b 64K -n 2 2>&1")
+            self.assert_ok(done)
+            self.assertRegex(done.out, r"(?s) 64 KiB .*\ntoprun: with 2 ranks busbw equals algbw")
+
     def test_the_history_grows(self):
         folder = self.folder()
         for i in range(2):
@@ -173,6 +180,8 @@ class Here(support.TestCase):
                 (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
                 (["all_reduce", "-g", "2"], "unknown option -g; toprun starts one rank for each GPU: give --nproc-per-node"),
                 (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
+                (["all_reduce", "-b", "3"], "--minbytes 3: a message of 3 bytes would be empty: one float has 4 bytes"),
+                (["all_reduce", "-e", "1", "-d", "half"], "--maxbytes 1: a message of 1 byte would be empty: one half has 2 bytes"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
                 (["allreduce"], "did you mean all_reduce?"),

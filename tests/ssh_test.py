@@ -97,6 +97,29 @@ class Ssh(SshCase):
         self.assertEqual(finished.out.count("connected"), 4)
         self.assertRegex(finished.err, r"4 ranks on 3 nodes, all ended with 0\n\Z")
 
+    def test_a_bench_started_elsewhere(self):
+        """The program of its backend comes along, and what rank 0 writes is named with its host."""
+        folder = self.folder()
+        words = ["bench", "all_reduce", "-b", "1M", "-n", "2", "--hosts", "n[0-1]", "-J", folder / "res.json",
+                 "--plot", folder / "res.svg", "--history"]
+        has_gloo = os.access(pathlib.Path(TOPRUN).with_name("toprun-bench-gloo"), os.X_OK)
+        # From n1, the root agent is there, and rank 0 is not.
+        for backend, host in (("gloo" if has_gloo else "tcp", "n1"), ("gloo" if has_gloo else "tcp", "ctl"),
+                              ("tcp", "n0")):
+            with self.subTest(backend, host=host):
+                line = shlex.join(map(str, [TOPRUN, *words, "--backend", backend]))
+                # The virtual hosts share this machine's name.
+                own_name = ["unshare", "--uts", "sh", "-c", f"hostname {host}; exec {line}"]
+                here = ["sh", "-c", f"exec {line}"]
+                finished = self.on(host, *(here if host == "n0" else own_name), env=self.environment())
+                self.assert_ok(finished)
+                where = "" if host == "n0" else " on n0"
+                for line in (f"wrote {folder}/res.json{where}", f"wrote {folder}/res.svg{where}",
+                             f"jsonl{where}"):
+                    self.assertRegex(finished.err, rf"(?m){re.escape(line)}$")
+                result = json.loads((folder / "res.json").read_text())["results"][0]
+                self.assertEqual((result["backend"], result["order"]), (backend, "given"))
+
     def test_host_files_and_orders(self):
         racks = self.folder() / "racks"
         racks.write_text("n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n")

@@ -170,14 +170,20 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   return static_cast<std::size_t>(found - ranks.begin());
 }
 
-// A launch without --order takes these two orders only if it has no topology.
+// A launch without --order takes these orders only if it has no topology, or --node-rank is given.
 std::string_view why_not_topology(std::string_view job_order) {
-  constexpr std::string_view no_topology =
-      "unless --order asks for it, no topology is known (--topology FILE gives one)";
-  if (job_order == "name") return no_topology;
-  if (job_order != "scheduler") return "-v says why";
-  return "this is the order of --hosts or of the scheduler; unless --order asks for it, no "
-         "topology is known (--topology FILE gives one)";
+  if (job_order == "name") {
+    return "unless --order asks for it, no topology is known (--topology FILE gives one)";
+  }
+  if (job_order == "scheduler") {
+    return "this is the order of the scheduler; unless --order asks for it, no topology is known "
+           "(--topology FILE gives one)";
+  }
+  if (job_order == "given") {
+    return "this is the order of the list of hosts; unless --order or --node-rank asks for it, no "
+           "topology is known (--topology FILE gives one)";
+  }
+  return "-v says why";
 }
 
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,

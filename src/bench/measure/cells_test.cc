@@ -64,7 +64,7 @@ TEST(Cells, TheOrderOfTheLaunch) {
             "unless --order asks for it, no topology is known (--topology FILE gives one)\n"
             "order hostname is left out: it is the same as order name\n");
   EXPECT_TRUE(text(compared(request, peers, "scheduler"))
-                  .contains("instead; this is the order of --hosts or of the scheduler; unless"));
+                  .contains("instead; this is the order of the scheduler; unless"));
   EXPECT_TRUE(text(compared(request, peers, "file")).contains("instead; -v says why\n"));
   EXPECT_EQ(text(compared(request, job({"n0"}, "a"), "given")),
             " 1: 0 1\n--orders has no effect: all ranks are on one node\n");

@@ -357,6 +357,8 @@ class Judge {
 
   void describe(Finding& finding, std::span<const std::size_t> pairs, const Takes& takes) const {
     std::vector<double> reached;
+    std::vector<double> out;  // of `reached`, what the finding's first node sends
+    std::vector<double> in;
     std::vector<double> usual;
     for (const std::size_t i : pairs) {
       bool compared = false;
@@ -368,14 +370,23 @@ class Judge {
         slow = true;
         const Ratio& ratio = ratios_.all[figure];
         usual.push_back(ratio.expected);
-        if (ratio.value > 0) reached.push_back(ratio.value * ratio.expected);
+        if (ratio.value <= 0) continue;
+        reached.push_back(ratio.value * ratio.expected);
+        if (finding.nodes.empty()) continue;
+        const bool is_sent = tally_.sender(figure) == finding.nodes[0];
+        (is_sent ? out : in).push_back(reached.back());
       }
       finding.pairs += compared ? 1 : 0;
       finding.slow += slow ? 1 : 0;
       finding.hung += slow && measured_[i].state == State::hung ? 1 : 0;
       finding.failed += slow && measured_[i].state == State::failed ? 1 : 0;
     }
-    finding.reached = reached.empty() ? 0 : in_unit(bench::median(std::move(reached)));
+    const auto median = [&](std::vector<double>& paces) {
+      return paces.empty() ? 0 : in_unit(bench::median(std::move(paces)));
+    };
+    finding.reached = median(reached);
+    finding.reached_out = median(out);
+    finding.reached_in = median(in);
     finding.usual = in_unit(bench::median(std::move(usual)));
   }
 

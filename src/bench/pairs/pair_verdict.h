@@ -55,6 +55,10 @@ struct Finding {
   // slow pair had a result.
   double reached = 0;
   double usual = 0;
+  // The same as `reached`, for one direction alone: Way::out and Way::in. 0: no slow pair had a
+  // result in this direction.
+  double reached_out = 0;
+  double reached_in = 0;
   std::size_t slow = 0;    // number of slow pairs, including pairs without a result
   std::size_t pairs = 0;   // number of pairs that could be compared
   std::size_t hung = 0;    // number of pairs that hang

@@ -178,6 +178,14 @@ bool is_cleared(const SecondLook::Answers& answers) {
   return itself.known && !itself.slow;
 }
 
+// The first pass may have seen both directions slow, because they share a connection: the number is
+// of the direction that is named.
+void turn(Finding& finding, Way way) {
+  finding.way = way;
+  const double alone = way == Way::out ? finding.reached_out : finding.reached_in;
+  if (way != Way::both && alone > 0) finding.reached = alone;
+}
+
 // A pair's nodes come before the pair, because a slow node makes the pair slow. Where there was
 // nothing to compare a node with, only the pair is known.
 void judge(const Finding& finding, const SecondLook::Answers& answers, Figure figure, bool is_left,
@@ -201,7 +209,7 @@ void judge(const Finding& finding, const SecondLook::Answers& answers, Figure fi
   if (itself.slow && !finding.nodes.empty()) {
     if (finding.kind == Kind::node && names_node(out.bad, finding.nodes[0])) return;
     out.bad.push_back(finding);
-    out.bad.back().way = itself.way;
+    turn(out.bad.back(), itself.way);
     return;
   }
   (itself.known ? out.bad : is_left ? out.left : out.open).push_back(finding);

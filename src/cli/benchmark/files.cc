@@ -1,11 +1,15 @@
 #include "cli/benchmark/files.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
+#include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/os/fd.h"
 #include "base/os/files.h"
@@ -126,6 +130,33 @@ Result<int> run_bench_import(const Call& call) {
     TRY(picture::write_picture(*plot, svg, call.environment));
   }
   return printed;
+}
+
+std::string where_written(const Environment& environment) {
+  const auto typed_on = environment.non_empty(typed_on_variable);
+  const std::string own = hosts::host_name();
+  if (!typed_on || *typed_on == own) return {};
+  return " on " + environment.non_empty("TOPRUN_NODE_NAME").value_or(own);
+}
+
+Result<void> write_result(const std::string& file, std::string_view content,
+                          const Environment& environment) {
+  auto written = write_named_file(file, content);
+  if (written) say("wrote " + file + where_written(environment));
+  return written;
+}
+
+// The kernel does not order two pipes. An agent that has read one may still have to pass it on.
+void await_stdout_is_read() {
+  constexpr int most_waits = 500;
+  constexpr std::chrono::milliseconds wait{1}, passing_on{20};
+  int unread = 0;
+  for (int i = 0; i < most_waits; ++i) {
+    if (::ioctl(STDOUT_FILENO, FIONREAD, &unread) != 0) return;
+    if (unread == 0) break;
+    std::this_thread::sleep_for(wait);
+  }
+  std::this_thread::sleep_for(passing_on);
 }
 
 Result<std::string> add_to_history(const bench::Report& report, const Environment& environment) {

@@ -20,6 +20,20 @@ Result<int> run_bench_import(const options::Call& call);
 // this format.
 Result<int> run_bench_history(const options::Call& call);
 
+// This variable of a rank names the host on which `toprun bench` was typed. Ranks get no variables
+// TOPRUN_… of the user.
+inline constexpr std::string_view typed_on_variable = "BENCH_TYPED_ON";
+// Returns " on HOST" with this host's name in the job if `toprun bench` was typed on another host,
+// else nothing. Rank 0 writes files on its own host.
+std::string where_written(const Environment& environment);
+// Writes a file of results on rank 0's host, and says so on stderr.
+Result<void> write_result(const std::string& file, std::string_view content,
+                          const Environment& environment);
+
+// Waits until a pipe at stdout is empty, so that its reader shows the results before text on stderr
+// that comes after them. Gives up after half a second.
+void await_stdout_is_read();
+
 // Appends a line to the history file of `toprun bench --history` and returns the file's path:
 // toprun/bench.jsonl in $XDG_STATE_HOME or ~/.local/state. Error: neither XDG_STATE_HOME nor HOME
 // is set, or writing failed.

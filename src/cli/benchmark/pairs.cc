@@ -230,6 +230,7 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
     results += "  " + line + "\n";
   }
   print(results);
+  await_stdout_is_read();
   const bool is_certain = pairs::is_certain(cluster, said.bad_hosts);
   if (!is_certain) {
     say(
@@ -247,21 +248,22 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
         counted(missed, "pair")));
   }
   if (requested.save) {
-    TRY(write_and_say(*requested.save, json_of(cluster, measured, said.lines)));
+    TRY(write_result(*requested.save, json_of(cluster, measured, said.lines), environment));
   }
   if (requested.exclude_bad) {
     std::string hosts;
     for (const std::string& host : said.bad_hosts) {
       if (is_certain) hosts += host + "\n";
     }
-    TRY(write_and_say(*requested.exclude_bad, hosts));
+    TRY(write_result(*requested.exclude_bad, hosts, environment));
     if (hosts.empty() && is_certain) {
       say(fmt::format("{} is empty: no host is known to be slow", *requested.exclude_bad));
     }
   }
   if (requested.plot) {
     const auto svg = TRY(drawn(cluster, measured, said.findings));
-    TRY(picture::write_picture(*requested.plot, svg, environment));
+    const auto picture = TRY(picture::picture_for(*requested.plot, svg, environment));
+    TRY(write_result(*requested.plot, picture, environment));
   }
   return said.lines.empty() ? 0 : model::exit_found;
 }

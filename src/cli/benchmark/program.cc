@@ -86,6 +86,26 @@ Result<std::string> from_rank_0(const Self& self, std::string_view name, millise
   return store.get(key);
 }
 
+constexpr std::string_view program_key = "program";
+
+// The first rank that has the program puts it into the store. By ssh only the root's host has it,
+// which need not be rank 0's.
+Result<void> offer_program(const Self& self, const std::filesystem::path& own, milliseconds limit) {
+  auto store = TRY(measure::connect_store(self, limit));
+  const auto turn = TRY(store.add(key_of(self, "offered"), 1));
+  if (turn > 1) return {};
+  // Empty if it is unstripped, and so too large.
+  return store.set(key_of(self, program_key), read_file(own, most_program_bytes).value_or(""));
+}
+
+Result<std::string> received_program(const Self& self, milliseconds limit) {
+  auto store = TRY(measure::connect_store(self, limit));
+  const std::string key = key_of(self, program_key);
+  const std::string_view keys[] = {key};
+  const auto arrived = TRY(store.wait(keys, limit));
+  return arrived ? store.get(key) : Result<std::string>("");
+}
+
 std::string backend_by_hardware(const Environment& environment) {
   const int gpus = engines::visible_gpus(environment).count;
   const auto ranks = parse_int(environment.get("LOCAL_WORLD_SIZE").value_or("1")).value_or(1);
@@ -129,9 +149,10 @@ std::unexpected<Error> run_from_memory(const std::string& bytes, const std::stri
 
 }  // namespace
 
-Result<void> check_backends(const std::vector<std::string>& backends) {
-  const auto name = program_of_all(backends);
-  return name ? Result<void>() : std::unexpected(name.error());
+Result<std::string> program_for(const std::vector<std::string>& backends) {
+  if (backends.empty()) return std::string(backend_of("nccl").program);
+  const auto name = TRY(program_of_all(backends));
+  return std::string(name);
 }
 
 Result<void> check_program(const std::vector<std::string>& backends) {
@@ -158,17 +179,13 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
     return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
                 absence_of(backends), way_to(name));
   };
-  if (!is_here && self.rank == 0) return absent();
-  if (!is_here || (self.rank == 0 && self.nodes > 1)) {
-    const auto bytes = TRY(from_rank_0(self, "program", limit, [&]() -> Result<std::string> {
-      return read_file(own.string(), most_program_bytes).value_or("");  // unstripped, too large
-    }));
-    if (!is_here && bytes.empty()) return absent();
-    if (!is_here) {
-      return run_from_memory(bytes, std::string(name),
-                             words_for(argv, std::string(name), backends));
-    }
+  if (!is_here && self.nodes == 1) return absent();
+  if (!is_here) {
+    const auto bytes = received_program(self, limit);
+    if (!bytes || bytes->empty()) return absent();
+    return run_from_memory(*bytes, std::string(name), words_for(argv, std::string(name), backends));
   }
+  if (self.nodes > 1) TRY(offer_program(self, own, limit));
   ::execv(own.c_str(), words_for(argv, own.string(), backends).get());
   return fail_errno(fmt::format("--backend {}: cannot run {}", join(backends, ","), own.string()));
 }

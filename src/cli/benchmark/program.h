@@ -11,12 +11,14 @@
 
 namespace toprun::benchmark {
 
-// Checks that all of these backends are in the same program. Error: exit_usage. Backends that need
-// system libraries are not in toprun itself, but in separate programs in the same folder.
-Result<void> check_backends(const std::vector<std::string>& backends);
+// Returns the name of the program in toprun's folder that contains all of these backends; empty:
+// toprun itself. For no backend, returns the program that usual_backend() may choose. Error
+// (exit_usage): no program contains all. Backends that need system libraries are not in toprun
+// itself.
+Result<std::string> program_for(const std::vector<std::string>& backends);
 
 // Checks that the program for these backends is in the folder of this toprun. Error: exit_usage.
-// Called only on rank 0's host, because other hosts get the program from there.
+// Called only where the job is started, because the hosts get the program from there.
 Result<void> check_program(const std::vector<std::string>& backends);
 
 // Returns the default backend of a job: NCCL or RCCL if rank 0's host has one GPU per rank and has
@@ -26,10 +28,9 @@ Result<void> check_program(const std::vector<std::string>& backends);
 Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,
                                   std::chrono::milliseconds limit);
 
-// Executes the program for these backends in this process. Returns only on failure. Rank 0's host
-// must have the program. If another host does not have the program, for example because ssh copied
-// only toprun there, it gets the program from rank 0 through the job's store and runs it from
-// memory.
+// Executes the program for these backends in this process. Returns only on failure. The host of at
+// least one rank must have the program. A host that does not have it, for example because ssh
+// copied only toprun there, gets the program through the job's store and runs it from memory.
 std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
                                             const std::vector<std::string>& backends,
                                             const measure::Self& self,

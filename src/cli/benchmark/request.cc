@@ -104,6 +104,22 @@ Result<void> check_range(const Call& call, const measure::Request& request) {
                "the smallest size is larger than the largest", "exchange them");
 }
 
+// A message below one element would be empty.
+Result<void> check_elements(const Call& call, const Request& request) {
+  const measure::TypeFacts& type = measure::facts_of(request.type);
+  if (request.min_bytes == 0 || request.min_bytes >= type.bytes) return {};
+  if (request.collective == bench::Collective::barrier) return {};
+  const auto least = call.argument(FlagId::min_bytes);
+  const auto most = call.argument(FlagId::max_bytes);
+  return usage(
+      least  ? least->label()
+      : most ? most->label()
+             : "--minbytes",
+      fmt::format("a message of {} would be empty: one {} has {}",
+                  counted(request.min_bytes, "byte"), type.name, counted(type.bytes, "byte")),
+      fmt::format("give at least {} bytes", type.bytes));
+}
+
 // The only name that begins with these letters, its _ left out: all_reduce for allred.
 std::optional<std::string> with_beginning(const std::vector<std::string>& names,
                                           std::string_view word) {
@@ -220,6 +236,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (measured.stable_cv) *measured.stable_cv /= 100;
   TRY(check_range(call, measured));
   TRY(check(measured));
+  TRY(check_elements(call, measured));
   if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
     return usage("--fail-below", "it is a fraction of --expect-busbw, which is missing");
   }

@@ -119,22 +119,24 @@ class BenchOutput {
     report_.end_time = now();
     const bool is_table = request_.format == "table";
     const bool is_printed = is_table || (request_.format == "nccl-tests" && !is_comparison());
+    if (is_printed) await_stdout_is_read();
     if (is_table) print_remarks();
     if (!is_printed) print_bytes(formatted(report_, request_.format));
     if (request_.format == "nccl-tests" && is_printed) {
       print(bench::nccl_footer(report_.series.front()));
     }
     if (saved_ && request_.save) {
-      saved_ = write_and_say(*request_.save, bench::report_json(report_));
+      saved_ = write_result(*request_.save, bench::report_json(report_), environment_);
     }
     if (!saved_) return std::unexpected(saved_.error());
     if (request_.plot) {
       const auto svg = TRY(drawn(report_));
-      TRY(picture::write_picture(*request_.plot, svg, environment_));
+      const auto picture = TRY(picture::picture_for(*request_.plot, svg, environment_));
+      TRY(write_result(*request_.plot, picture, environment_));
     }
     if (request_.history) {
       const auto added = TRY(add_to_history(report_, environment_));
-      say("added the results to " + added);
+      say("added the results to " + added + where_written(environment_));
     }
     return judge();
   }

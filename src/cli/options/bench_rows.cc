@@ -181,7 +181,7 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--history",
               .id = FlagId::history,
               .help = "Add the results of the largest message size to the file that `toprun "
-                      "bench history` shows"}),
+                      "bench history` shows on rank 0's host"}),
     of_bench({.name = "--last",
               .value = "N",
               .id = FlagId::last,

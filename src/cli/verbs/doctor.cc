@@ -147,8 +147,10 @@ std::vector<doctor::HostReport> reports_in(const launch::EveryNode& every) {
 using Hosts = std::vector<std::string>;
 
 int print_comparison(const options::Call& call, const std::vector<doctor::HostReport>& reports,
-                     const Hosts& hosts) {
-  const auto findings = doctor::compare(reports, hosts, checks_reported(call));
+                     const launch::EveryNode& every) {
+  std::vector<doctor::Unreached> unreached;
+  for (const auto& [hosts, why, fix] : every.failed) unreached.push_back({hosts, why, fix});
+  const auto findings = doctor::compare(reports, every.hosts, checks_reported(call), unreached);
   std::vector<std::string> answered;
   for (const doctor::HostReport& report : reports) answered.push_back(report.host);
   int printed = 0;
@@ -188,7 +190,7 @@ Result<std::optional<int>> compare_hosts(const options::Call& call) {
     const auto again = launch::run_on_every_node(options, call.environment);
     if (again && *again) reports = with_second_answers(std::move(reports), **again);
   }
-  return print_comparison(call, reports, hosts);
+  return print_comparison(call, reports, *every);
 }
 
 // --hosts and --hostfile on the command line contradict options for one machine.
@@ -214,8 +216,19 @@ bool is_about_one_machine(const options::Call& call) {
 
 }  // namespace
 
+// What --fix and --json leave without effect.
+void tell_of_unused_options(const options::Call& call) {
+  if (!call.has(FlagId::fix)) return;
+  if (call.has(FlagId::json) || call.has(FlagId::json_lines)) {
+    say("--fix has no effect here: the JSON contains the commands of each finding");
+  } else if (call.has(FlagId::all)) {
+    say("--all has no effect with --fix, which prints commands only for problems");
+  }
+}
+
 Result<int> run_doctor(const options::Call& call) {
   TRY(check_hosts(call));
+  tell_of_unused_options(call);
   if (!is_about_one_machine(call)) {
     const auto code = TRY(compare_hosts(call));
     if (code) return *code;

@@ -355,22 +355,27 @@ std::string amount_text(std::int64_t amount, std::string_view unit) {
 Findings shortage(const Facts& facts, const Need& need) {
   if (!is_short(need, facts.resources, large_job)) return {};
   const std::string amount = amount_text(*(facts.resources.*need.amount), need.unit);
+  const bool is_for_small = !is_short(need, facts.resources, small_job);
   Finding finding =
-      found(need.severity, fmt::format("{} ({}): {}", need.what, amount, need.because),
-            std::string(need.fix));
+      found(is_for_small ? Severity::note : need.severity,
+            fmt::format("{} ({}): {}", need.what, amount, need.because), std::string(need.fix));
   if (!need.command.empty()) finding.commands.emplace_back(need.command);
   return {std::move(finding)};
 }
 
-// Only what is seen: PyTorch may lie where its version cannot be read, as of an editable install.
+// Only what is seen: PyTorch may lie where toprun does not look, as of an editable install.
 Findings python(const Facts& facts) {
   const Installed& installed = facts.installed;
   if (installed.path.empty()) return {};
   const std::string version = installed.python.empty() ? "" : " " + installed.python;
-  const std::string torch =
-      installed.torch.empty() ? "no PyTorch seen beside it" : "PyTorch " + installed.torch;
-  return {
-      found(Severity::ok, fmt::format("Python{} ({}), {}", version, installed.path, torch), "")};
+  const std::string python = fmt::format("Python{} ({})", version, installed.path);
+  if (!installed.torch.empty())
+    return {found(Severity::ok, python + ", PyTorch " + installed.torch, "")};
+  const std::string_view what = installed.python.empty()
+                                    ? "toprun cannot tell its version, nor whether it has PyTorch"
+                                    : "no PyTorch in its usual folders";
+  return {found(Severity::note, fmt::format("{}: {}", python, what),
+                "a launch from here uses this Python; `toprun --venv DIR` chooses another one")};
 }
 
 constexpr std::array checks = {
@@ -428,7 +433,10 @@ std::vector<Finding> examine(const Facts& facts) {
   for (const Check& check : checks) {
     add(check.id, check.fine, check.look(facts), missing(check.subject, facts));
   }
-  for (const Need& need : needs()) add(need.id, need.fine, shortage(facts, need));
+  for (const Need& need : needs()) {
+    const bool is_of_rdma = need.amount == &Resources::locked_bytes;
+    add(need.id, need.fine, shortage(facts, need), is_of_rdma ? missing(Subject::rdma, facts) : "");
+  }
   return all;
 }
 

@@ -130,8 +130,19 @@ TEST(Checks, EachFindsItsOwn) {
       {[](Facts& f) { f.temporary->free_bytes = 0; },
        "error temporary-folder: /tmp has 0 MiB left\n"},
       {[](Facts& f) { f.resources.open_files = 1024; },
-       "warning open-files: the limit on open files is low (1024 files): a process of a large job "
+       "note open-files: the limit on open files is low (1024 files): a process of a large job "
        "has a connection to each rank\n"},
+      {[](Facts& f) { f.resources.open_files = 300; },
+       "warning open-files: the limit on open files is low (300 files): a process of a large job "
+       "has a connection to each rank\n"},
+      {[](Facts& f) { f.installed.path = "/usr/bin/python3"; },
+       "note python: Python (/usr/bin/python3): toprun cannot tell its version, nor whether it has "
+       "PyTorch\n"},
+      {[](Facts& f) {
+         f.installed.path = "/usr/bin/python3";
+         f.installed.python = "3.11";
+       },
+       "note python: Python 3.11 (/usr/bin/python3): no PyTorch in its usual folders\n"},
       {[](Facts& f) { f.resources.processes = 100; },
        "warning processes: the limit on processes and threads is low (100 processes): data loaders "
        "and NCCL start many processes and threads\n"},

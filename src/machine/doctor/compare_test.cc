@@ -123,6 +123,16 @@ TEST(Compare, NamesTheOddOneOut) {
             "n6 note kernel: the kernel is 5.10, and 6.1 on 7 hosts\n");
 }
 
+TEST(Compare, SaysWhyAHostWasNotReached) {
+  const Unreached one[] = {{{"n2", "n3"}, "connection refused", "start sshd there"}};
+  const auto found = compare(hosts(2), names(5), Checks::with_findings, one);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].hosts, (std::vector<std::string>{"n2", "n3"}));
+  EXPECT_EQ(found[0].finding.evidence, "`toprun doctor` could not run here: connection refused");
+  EXPECT_EQ(found[0].finding.fix, "start sshd there");
+  EXPECT_EQ(found[1].hosts, std::vector<std::string>{"n4"});
+}
+
 TEST(Compare, SaysOfWhichInterfaceAndHowItIsMended) {
   auto all = hosts(4);
   for (HostReport& report : all) report.traits[0].place = "eth0";

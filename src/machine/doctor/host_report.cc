@@ -266,19 +266,29 @@ Shared wrong_clocks(std::span<const HostReport> reports, Checks checks) {
   return limited(std::move(all));
 }
 
-Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::string> expected) {
+Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::string> expected,
+                    std::span<const Unreached> unreached) {
   std::set<std::string_view> answered;
   for (const HostReport& report : reports) answered.insert(report.host);
+  Shared all;
+  for (const Unreached& one : unreached) {
+    answered.insert(one.hosts.begin(), one.hosts.end());
+    all.push_back({one.hosts,
+                   {"no-answer", Severity::error, "`toprun doctor` could not run here: " + one.why,
+                    one.fix}});
+  }
   std::vector<std::string> silent;
   for (const std::string& host : expected) {
     if (!answered.contains(host)) silent.push_back(host);
   }
-  if (silent.empty()) return {};
-  return {{std::move(silent),
-           {"no-answer", Severity::error,
-            "`toprun doctor` could not run on this host, or gave no answer",
-            "read what ssh, srun or toprun says about this host on stderr, or log in to it and run "
-            "`toprun doctor`"}}};
+  if (silent.empty()) return all;
+  all.push_back(
+      {std::move(silent),
+       {"no-answer", Severity::error,
+        "`toprun doctor` could not run on this host, or gave no answer",
+        "read what ssh, srun or toprun says about this host on stderr, or log in to it and run "
+        "`toprun doctor`"}});
+  return all;
 }
 
 }  // namespace
@@ -367,10 +377,11 @@ std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values) {
 }
 
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
-                                   std::span<const std::string> expected, Checks checks) {
+                                   std::span<const std::string> expected, Checks checks,
+                                   std::span<const Unreached> unreached) {
   Shared all = common_findings(reports, checks);
   for (Shared more : {odd_ones(reports, checks), wrong_clocks(reports, checks),
-                      silent_hosts(reports, expected)}) {
+                      silent_hosts(reports, expected, unreached)}) {
     std::ranges::move(more, std::back_inserter(all));
   }
   std::ranges::stable_sort(all, std::greater{},

@@ -86,14 +86,22 @@ struct SharedFinding {
   Finding finding;
 };
 
+// Why these hosts could not be examined.
+struct Unreached {
+  std::vector<std::string> hosts;
+  std::string why;
+  std::string fix;
+};
+
 // Combines the findings of several hosts, the worst first:
 //   - each finding once, with its hosts;
 //   - the hosts that differ from most others in a trait or by their clock;
-//   - the hosts in `expected` without a report.
+//   - the hosts in `expected` without a report, with the reason if it is in `unreached`.
 // If hosts differ in a trait and no value is the most frequent, one finding lists all hosts with
 // this trait.
 std::vector<SharedFinding> compare(std::span<const HostReport> reports,
                                    std::span<const std::string> expected,
-                                   Checks checks = Checks::with_findings);
+                                   Checks checks = Checks::with_findings,
+                                   std::span<const Unreached> unreached = {});
 
 }  // namespace toprun::doctor

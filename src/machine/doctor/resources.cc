@@ -92,7 +92,9 @@ Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits) {
   Resources resources;
   resources.shm_free_bytes = shm_free_bytes();
   resources.open_files = soft_limit(limits, RLIMIT_NOFILE);
-  if (!is_privileged(CAP_SYS_RESOURCE)) resources.processes = soft_limit(limits, RLIMIT_NPROC);
+  // setrlimit(2): each of the two lifts the limit.
+  if (!is_privileged(CAP_SYS_RESOURCE) && !is_privileged(CAP_SYS_ADMIN))
+    resources.processes = soft_limit(limits, RLIMIT_NPROC);
   if (!is_privileged(CAP_IPC_LOCK) && !sysfs.names("sys/class/infiniband").empty()) {
     resources.locked_bytes = soft_limit(limits, RLIMIT_MEMLOCK);
   }

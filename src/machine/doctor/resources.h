@@ -30,6 +30,9 @@ struct Demand {
 };
 // One node's demand in a large job. `toprun doctor` uses this demand, because it knows no job.
 inline constexpr Demand large_job{64, 3'840};
+// The demand of a job on one machine. What is enough for such a job, but not for a large one, is
+// only a note.
+inline constexpr Demand small_job{8, 8};
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 Limits own_limits();

@@ -107,10 +107,11 @@ constexpr std::array rows = {
              }},
     TraitRow{"kernel", "the kernel", Severity::note, "start the same kernel on all hosts",
              [](const Facts& facts) { return facts.kernel; }},
-    TraitRow{addresses, "the address of {}", Severity::warning,
-             "correct /etc/hosts or the resolver on this host; otherwise ranks look for each other "
-             "at wrong addresses",
-             [](const Facts&) { return std::string(); }},
+    TraitRow{
+        addresses, "the address of {}", Severity::warning,
+        "correct /etc/hosts or the resolver on the host with the wrong address; otherwise ranks "
+        "look for each other at wrong addresses",
+        [](const Facts&) { return std::string(); }},
 };
 
 }  // namespace

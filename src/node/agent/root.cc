@@ -50,7 +50,8 @@ run::Arranged arranged(const plan::Job& job, const run::Arrange& request,
   if (job.options.preflight && request.attempt == 0) {
     warnings = probes::preflight_warnings(members);
   }
-  return {request.attempt, plan::arrange(members, job.options, *map, request.before),
+  const bool are_listed = job.place.engine == engines::EngineKind::ssh;
+  return {request.attempt, plan::arrange(members, job.options, *map, request.before, are_listed),
           std::move(warnings), *std::move(spares)};
 }
 

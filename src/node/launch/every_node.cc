@@ -1,5 +1,6 @@
 #include "node/launch/every_node.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,6 +9,9 @@
 #include <array>
 #include <cerrno>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
 #include "base/os/fd.h"
 #include "base/process/child.h"
 #include "node/launch/login_step.h"
@@ -69,7 +73,25 @@ Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
   return fail("cannot read the nodes' answers", "the answers are longer than toprun accepts");
 }
 
+constexpr const char* failed_word = "failed_login";
+
 }  // namespace
+
+std::string line_of(const FailedLogin& failed) {
+  const nlohmann::json line = {
+      {failed_word, {{"hosts", failed.hosts}, {"why", failed.why}, {"fix", failed.fix}}}};
+  return json_text(line) + '\n';
+}
+
+std::optional<FailedLogin> failed_login_in(std::string_view line) {
+  if (!line.starts_with(fmt::format("{{\"{}\":", failed_word))) return std::nullopt;
+  try {
+    const nlohmann::json failed = json_in(line).at(failed_word);
+    return FailedLogin{failed.at("hosts"), failed.at("why"), failed.at("fix")};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
 
 Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
                                                    const Environment& environment) {
@@ -88,7 +110,13 @@ Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
   if (!answers || !answers->are_complete) process::signal_process(step, SIGKILL);
   process::await_end(step);
   if (!answers) return std::unexpected(answers.error());
-  every.lines = std::move(answers->lines);
+  for (NodeLine& line : answers->lines) {
+    if (auto failed = failed_login_in(line.text)) {
+      every.failed.push_back(*std::move(failed));
+    } else {
+      every.lines.push_back(std::move(line));
+    }
+  }
   return every;
 }
 

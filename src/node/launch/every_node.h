@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/os/environment.h"
@@ -18,11 +19,22 @@ struct NodeLine {
   WallTime arrived;
 };
 
+// Why a login failed on these hosts. The step that makes the logins reports it in a line of its
+// own.
+struct FailedLogin {
+  std::vector<std::string> hosts;
+  std::string why;
+  std::string fix;
+};
+std::string line_of(const FailedLogin& failed);  // {"failed_login": …}, with its line end
+std::optional<FailedLogin> failed_login_in(std::string_view line);
+
 // What run_on_every_node() returns.
 struct EveryNode {
   std::vector<std::string> hosts;  // the hosts on which toprun was to run
   std::vector<NodeLine> lines;     // from all nodes, in the order of arrival
   bool by_login = false;           // true: started by ssh; false: by a step of the engine
+  std::vector<FailedLogin> failed = {};
 };
 
 // How long to wait for the first line. This time is enough for an engine's step to begin, and for

@@ -28,6 +28,7 @@
 #include "engines/login/login.h"
 #include "node/agent/inbox.h"
 #include "node/agent/session.h"
+#include "node/launch/every_node.h"
 #include "node/launch/login_place.h"
 #include "node/launch/step.h"
 #include "node/link/preamble.h"
@@ -63,6 +64,16 @@ std::string with_host(std::string text, const std::string& host, const std::stri
     at += name.size();
   }
   return text;
+}
+
+// Other hosts get it from rank 0's, through the job's store.
+plan::LoginOrders::Program rank_program(const Environment& environment) {
+  const auto name = environment.non_empty(plan::rank_program_variable);
+  if (!name) return {};
+  const auto file = process::own_path().value_or("").parent_path() / *name;
+  auto content = read_file(file, plan::max_rank_program_bytes);
+  if (!content) return {};
+  return {*name, process::this_machine(), *std::move(content)};
 }
 
 // The story of a run that logins start: log in, give orders, follow to the end.
@@ -265,10 +276,10 @@ void LoginStep::tell_troubles() const {
     const auto first =
         std::ranges::find(logins_, names.front(), [](const auto& login) { return login->name(); });
     const std::string login = login_of(static_cast<std::size_t>(first - logins_.begin()));
-    say(fail("no agent on " + list, with_host(trouble.why, list, list),
-             with_host(trouble.fix, names.front(), login))
-            .error()
-            .line());
+    const FailedLogin failed{names, with_host(trouble.why, list, list),
+                             with_host(trouble.fix, names.front(), login)};
+    if (what_ == StepOf::verb) print_bytes(line_of(failed));
+    say(fail("no agent on " + list, failed.why, failed.fix).error().line());
   }
 }
 
@@ -302,8 +313,10 @@ void LoginStep::give_orders() {
                         node.address.empty() ? logins_[i]->server() : node.address});
     members_.push_back(i);
   }
-  const std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
-  root_ = members_[static_cast<std::size_t>(root_among(answered))];
+  std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
+  const auto root = static_cast<std::size_t>(root_among(answered));
+  root_ = members_[root];
+  if (!answered[root].here) orders[root].program = rank_program(job_.environment);
   kept_as_ = orders.front().kept_as;
   const std::string secret = "secret " + link::random_hex(32) + "\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -152,13 +152,16 @@ struct Choice {
 };
 
 Choice choose_order(const Options& options, const std::vector<Node>& nodes,
-                    const topology::Map& map) {
+                    const topology::Map& map, bool are_listed) {
   if (options.order != Order::automatic) return {options.order, "--order"};
   if (nodes.size() == 1) return {Order::given, "there is one node"};
   if (std::ranges::any_of(nodes, [](const Node& node) { return node.rank.has_value(); })) {
     return {Order::given, "--node-rank fixes it", true};
   }
   if (!map.source.empty()) return {Order::topology, "evidence from " + map.source};
+  if (are_listed && all_have(nodes, &Node::index)) {
+    return {Order::given, "no evidence of the topology: as in the list of hosts"};
+  }
   if (all_have(nodes, &Node::index)) return {Order::scheduler, "no evidence of the topology"};
   return {Order::name, "no evidence of the topology, and no order from an engine"};
 }
@@ -304,12 +307,13 @@ Result<engines::Allocation> needed_nodes(const Job& job) {
 }
 
 Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options& options,
-                                 const topology::Map& map, const std::vector<std::string>& before) {
+                                 const topology::Map& map, const std::vector<std::string>& before,
+                                 bool are_listed) {
   auto nodes = TRY(nodes_of(members));
   TRY(check_plan(options, nodes));
   std::vector<std::string> warnings;
   if (node_rank_is_a_hint(options)) warnings = drop_conflicting_ranks(nodes);
-  const Choice choice = choose_order(options, nodes, map);
+  const Choice choice = choose_order(options, nodes, map, are_listed);
   if (choice.order == Order::scheduler && !all_have(nodes, &Node::index)) {
     return fail("--order scheduler", "no scheduler, such as Slurm, has given these nodes an order",
                 "use --order name, given or topology");

@@ -32,9 +32,11 @@ Result<std::vector<std::size_t>> spare_members(const run::Arrange& request, cons
 // Orders the nodes according to the options and the facts from the members, and numbers the ranks
 // in this order; pure. If srun or mpirun started the ranks, each member is a rank, and the members
 // are grouped by node. `map` contains the members' nodes by name. `before` is the previous
-// attempt's order of node names, empty in the first attempt.
+// attempt's order of node names, empty in the first attempt. `are_listed`: the order of the nodes
+// comes from a list of hosts that the user gave, and not from a scheduler.
 Result<run::Arrangement> arrange(const std::vector<model::Join>& members, const Options& options,
                                  const topology::Map& map,
-                                 const std::vector<std::string>& before = {});
+                                 const std::vector<std::string>& before = {},
+                                 bool are_listed = false);
 
 }  // namespace toprun::plan

@@ -176,6 +176,16 @@ TEST(Arrange, SaysWhyAnOrderIsImpossible) {
   EXPECT_FALSE(arrange({in_place("a", 0, 0), in_place("a", 0, 2)}, Options{}, {}).has_value());
 }
 
+TEST(Arrange, AListOfHostsIsNoScheduler) {
+  const std::vector<Join> members = {agent("n2", 1, 0), agent("n1", 1, 1)};
+  for (const bool are_listed : {true, false}) {
+    const auto arranged = arrange(members, Options{}, {}, {}, are_listed);
+    ASSERT_TRUE(arranged);
+    EXPECT_EQ(first_ranks(*arranged), (std::vector<int>{0, 1}));
+    EXPECT_EQ(arranged->order.name, are_listed ? "given" : "scheduler");
+  }
+}
+
 // Slurm numbers nodes by their names, and a list of hosts (-m arbitrary) puts task 0 on any of
 // them.
 TEST(Arrange, OrderOfTheTasks) {

@@ -1,6 +1,7 @@
 #include "node/plan/login_orders.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "base/json/json_text.h"
 #include "base/net/address.h"
 #include "base/os/files.h"
+#include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/kubernetes/pod.h"
 #include "engines/login/login.h"
@@ -74,6 +76,17 @@ std::string this_host() {
   return "host " + hosts::host_name();
 }
 
+// Of another kind of machine it would not run: the rank then says that the program is missing.
+Result<void> put_beside_toprun(const LoginOrders::Program& program) {
+  if (program.name.empty() || program.machine != process::this_machine()) return {};
+  const auto own = TRY(process::own_path());
+  const auto file = own.parent_path() / program.name;
+  TRY(replace_file(file, program.content));
+  constexpr mode_t of_this_user = 0700;
+  if (::chmod(file.c_str(), of_this_user) != 0) return fail_errno("cannot make " + file.string());
+  return {};
+}
+
 Result<void> enter(const std::string& directory, Environment& environment) {
   if (::chdir(directory.c_str()) != 0) {
     return fail_errno(
@@ -130,9 +143,13 @@ std::string text_of(const LoginOrders& orders) {
                       {"directory", orders.directory},
                       {"variables", orders.variables},
                       {"in_pod", orders.in_pod},
-                      {"kept_as", orders.kept_as}};
+                      {"kept_as", orders.kept_as},
+                      {"program",
+                       {{"name", orders.program.name},
+                        {"machine", orders.program.machine},
+                        {"bytes", orders.program.content.size()}}}};
   const std::string body = json_text(parts);
-  return fmt::format("{}{}\n{}", orders_word, body.size(), body);
+  return fmt::format("{}{}\n{}{}", orders_word, body.size(), body, orders.program.content);
 }
 
 Result<LoginOrders> parse_login_orders(std::string_view text) {
@@ -144,6 +161,13 @@ Result<LoginOrders> parse_login_orders(std::string_view text) {
     body.at("variables").get_to(orders.variables);
     body.at("in_pod").get_to(orders.in_pod);
     body.at("kept_as").get_to(orders.kept_as);
+    const json& program = body.at("program");
+    program.at("name").get_to(orders.program.name);
+    program.at("machine").get_to(orders.program.machine);
+    program.at("bytes").get_to(orders.program.bytes);
+    if (orders.program.name.contains('/') || orders.program.bytes > max_rank_program_bytes) {
+      return fail("the launcher's instructions", "the program in them has no valid name or size");
+    }
     if (!orders.argv.empty()) return orders;
     return fail("the launcher's instructions", "they do not contain the command line to run");
   } catch (const json::exception& error) {
@@ -171,7 +195,9 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
   }
   const auto body =
       TRY(read_orders_bytes(STDIN_FILENO, static_cast<std::size_t>(*bytes), deadline));
-  return parse_login_orders(body);
+  auto orders = TRY(parse_login_orders(body));
+  orders.program.content = TRY(read_orders_bytes(STDIN_FILENO, orders.program.bytes, deadline));
+  return orders;
 }
 
 Result<Environment> obey(const LoginOrders& orders, Environment environment) {
@@ -183,6 +209,7 @@ Result<Environment> obey(const LoginOrders& orders, Environment environment) {
   if (!orders.directory.empty()) {
     TRY(enter(orders.directory, environment));
   }
+  TRY(put_beside_toprun(orders.program));
   for (const auto& [name, value] : orders.variables) environment.set(name, value);
   environment.set(std::string(step_variable), "1");
   return environment;

@@ -63,20 +63,35 @@ struct LoginOrders {
   // own job, not this run.
   bool in_pod = false;
   std::string kept_as = {};  // the run's name if the agent must outlive its login (kept_run.h)
+  // A program beside the launcher's toprun that ranks on this host may become
+  // (rank_program_variable). The agent puts it beside its own toprun. The login itself copies only
+  // toprun.
+  struct Program {
+    std::string name;     // a file name; empty: no program
+    std::string machine;  // the kind of machine that it is for, as process::this_machine()
+    std::string content = {};
+    std::size_t bytes = 0;  // size of `content`, which comes after the JSON
+  } program = {};
 };
 
-// Returns the text that the launcher sends: "orders BYTES\n", then BYTES bytes of JSON.
+// Returns the text that the launcher sends: "orders BYTES\n", then BYTES bytes of JSON, then the
+// content of the program, if any.
 std::string text_of(const LoginOrders& orders);
-// Parses this JSON.
+// Parses this JSON. The result's program has no content yet.
 Result<LoginOrders> parse_login_orders(std::string_view json);
+
+// This variable of the launcher names the program that its agents' ranks may become, such as
+// "toprun-bench-gloo". `toprun bench` sets it.
+inline constexpr const char* rank_program_variable = "TOPRUN_RANK_PROGRAM";
+inline constexpr std::size_t max_rank_program_bytes = 1u << 30;  // with debug information
 
 // Prints on stdout, for the launcher, that the agent is running, and in a pod the agent's address.
 // Then reads the instructions from stdin, but no bytes after them. Blocks for at most
 // `login_orders_timeout`. Errors name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
-// Changes to the directory in `orders` and returns `environment` with the variables of `orders`
-// set.
+// Changes to the directory in `orders`, puts the program of `orders` beside this toprun, and
+// returns `environment` with the variables of `orders` set.
 Result<Environment> obey(const LoginOrders& orders, Environment environment);
 
 // Where the agents run: on machines of the same site as the launcher, or in images that may differ

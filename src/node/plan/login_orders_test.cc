@@ -12,17 +12,23 @@ TEST(LoginOrders, ComeAsTheyWereSent) {
                          "/home/me/a project",
                          {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}, {"LINES", "a\nb"}},
                          true,
-                         "1f3a9c02"};
+                         "1f3a9c02",
+                         {"toprun-bench", "x86_64", std::string("\0ELF\n", 5)}};
   const std::string text = text_of(sent);
   const std::size_t end = text.find('\n');
-  EXPECT_EQ(text.substr(0, end), fmt::format("orders {}", text.size() - end - 1));
-  const auto got = parse_login_orders(std::string_view(text).substr(end + 1));
+  const std::size_t body = text.size() - end - 1 - sent.program.content.size();
+  EXPECT_EQ(text.substr(0, end), fmt::format("orders {}", body));
+  EXPECT_TRUE(text.ends_with(sent.program.content));
+  const auto got = parse_login_orders(std::string_view(text).substr(end + 1, body));
   ASSERT_TRUE(got) << got.error().line();
   EXPECT_EQ(got->argv, sent.argv);
   EXPECT_EQ(got->directory, sent.directory);
   EXPECT_EQ(got->variables, sent.variables);
   EXPECT_EQ(got->in_pod, sent.in_pod);
   EXPECT_EQ(got->kept_as, sent.kept_as);
+  EXPECT_EQ(got->program.name, sent.program.name);
+  EXPECT_EQ(got->program.machine, sent.program.machine);
+  EXPECT_EQ(got->program.bytes, sent.program.content.size());
 }
 
 TEST(LoginOrders, WhatAPodTellsOfItsOwnJobIsForgotten) {

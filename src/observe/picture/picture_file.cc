@@ -34,11 +34,15 @@ Result<void> check_picture_name(const std::string& file) {
   return usage(file, "a picture's name must end in .svg or .png");
 }
 
+Result<std::string> picture_for(const std::string& file, const std::string& svg,
+                                const Environment& environment) {
+  TRY(check_picture_name(file));
+  return file.ends_with(".svg") ? svg : png_of(svg, environment);
+}
+
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment) {
-  TRY(check_picture_name(file));
-  if (file.ends_with(".svg")) return write_and_say(file, svg);
-  return write_and_say(file, TRY(png_of(svg, environment)));
+  return write_and_say(file, TRY(picture_for(file, svg, environment)));
 }
 
 }  // namespace toprun::picture

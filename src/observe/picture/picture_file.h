@@ -11,8 +11,12 @@ namespace toprun::picture {
 // large for toprun. Error: the program is missing, or fails.
 Result<std::string> png_of(const std::string& svg, const Environment& environment);
 
-// Writes a picture and reports the file on stderr. The file's suffix, .svg or .png, determines the
-// format. Error (exit_usage): another suffix.
+// Returns the content of a file with this name. The suffix, .svg or .png, determines the format.
+// Error (exit_usage): another suffix.
+Result<std::string> picture_for(const std::string& file, const std::string& svg,
+                                const Environment& environment);
+
+// Writes a picture and reports the file on stderr. Errors: those of picture_for().
 Result<void> write_picture(const std::string& file, const std::string& svg,
                            const Environment& environment);
 // Checks the suffix like write_picture(), before the picture exists.

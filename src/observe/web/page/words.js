@@ -147,7 +147,7 @@ function groupText({count, ranks, text, place, doing}) {
 
 const ORDERS = {
   topology: 'Nodes that are close to each other in the network are neighbours', name: 'By name',
-  scheduler: 'As the scheduler or the list of hosts has them', given: 'As given', file: 'As in the file of --order',
+  scheduler: 'As the scheduler has them', given: 'As given', file: 'As in the file of --order',
 };
 
 // "By name (no evidence of the topology, …)".
