@@ -101,8 +101,7 @@ Result<void> offer_program(const Self& self, const std::filesystem::path& own, m
 Result<std::string> received_program(const Self& self, milliseconds limit) {
   auto store = TRY(measure::connect_store(self, limit));
   const std::string key = key_of(self, program_key);
-  const std::string_view keys[] = {key};
-  const auto arrived = TRY(store.wait(keys, limit));
+  const auto arrived = TRY(store.wait(std::span(&key, 1), limit));
   return arrived ? store.get(key) : Result<std::string>("");
 }
 
