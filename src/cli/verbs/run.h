@@ -12,7 +12,7 @@ namespace toprun::cli {
 int run(const std::vector<std::string>& argv, const Environment& environment);
 
 // Whether `words`, the command line, have a "--" between the script and its arguments. split() has
-// removed this "--". If it was there, the words after it are certainly the script's arguments.
+// removed this "--". If there was a "--", the words after it are certainly the script's arguments.
 bool is_behind_dashes(const options::Split& split, const std::vector<std::string>& words);
 
 // Whether the path is a file, a pipe or a device; false for a folder. run_options() and
