@@ -46,7 +46,7 @@ inline constexpr int most_ranks = 1'000'000;
 inline constexpr std::size_t longest_name = 64;
 
 // The commands to NCCL's RAS server that request the status, sent in one message. TIMEOUT is the
-// number of seconds for which the server waits for answers of other ranks.
+// number of seconds for which the server waits for answers from the job's other processes.
 inline constexpr std::string_view question =
     "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nVERBOSE STATUS\n";
 

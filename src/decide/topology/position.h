@@ -60,7 +60,7 @@ struct Tally {
   std::string text(std::string_view things) const {
     return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);
   }
-  // Adds the warning, if there was an event.
+  // Adds text() to `warnings`, unless nothing was counted.
   void warn(std::vector<std::string>& warnings, std::string_view things) const {
     if (count > 0) warnings.push_back(text(things));
   }

@@ -34,7 +34,8 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-// A label that must or should have one value on the nodes of all pods: one rack, one NVLink domain.
+// A node label whose value must or should be the same for all pods' nodes, such as one rack or one
+// NVLink domain.
 struct Together {
   std::string key;  // "nvidia.com/gpu.clique"
   bool required = false;
