@@ -24,7 +24,8 @@ enum class Stance {
 // The program that started this process, or that will start the agents.
 enum class EngineKind { local, manual, mpi, slurm, ssh, kubernetes, exec };
 std::string_view name_of(EngineKind kind);  // "slurm"
-// Whether each agent is started by its own login (ssh, or exec into a pod), and ends with it.
+// Whether each agent is started by its own login: ssh, or exec into a pod. Such an agent ends with
+// its login.
 constexpr bool is_by_login(EngineKind kind) {
   return kind == EngineKind::ssh || kind == EngineKind::exec;
 }
@@ -90,14 +91,14 @@ struct Allocation {
   // code than 0, perhaps the engine ends the other processes. Therefore only the root, which ends
   // last, is allowed to return another code than 0.
   bool started_together = false;
-  // The engine does not restart processes that ended, and uses only the root's exit code as the
-  // job's. Therefore the other processes return 0 at the run's end.
+  // The engine restarts no process that ended, and uses only the root's exit code. Therefore the
+  // other processes return 0 at the run's end.
   bool root_speaks = false;
   // The engine restarts a process that ends with 128 or more, as if it was lost. Therefore the
   // run's own exit code is always below 128.
   bool lost_return = false;
-  // A toprun process whose stance is `starter` started this process, and sends it the job's secret
-  // on standard input.
+  // A toprun whose stance is `starter` started this process. It sends the job's secret on standard
+  // input.
   bool started_by_toprun = false;
   // True: this process receives the launcher's messages on standard input. False: it gets the
   // secret in TOPRUN_SECRET instead, and no signals from the launcher.

@@ -58,7 +58,7 @@ struct Hints {
 struct AgentCommand {
   std::vector<std::string> argv;
   Environment environment;
-  // True: the command passes its standard input only to the root's agent, so the secret has to be
+  // True: the command passes its standard input only to the root's agent. So the secret has to be
   // in TOPRUN_SECRET, too.
   bool secret_by_variable = false;
 };
@@ -117,8 +117,7 @@ class Engine {
   // Requeues the job after a preempted run, if the user asked the engine for a requeue. Does
   // nothing if the engine itself will requeue the job after its processes have ended.
   virtual void put_back(const Environment&) const {}
-  // Whether the process with this id is one of the engine's own, which forwards signals to the job
-  // on this node.
+  // Whether the process with this id is the engine's, and forwards signals to the job here.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.

@@ -33,8 +33,8 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, if the reason says more than the exit code of the job's processes. A
-// pending job that can never start has another value than `other`; the value says why.
+// Why an engine ended a job, if this says more than the processes' exit code. A pending job that
+// can never start has another value than `other`; the value says why.
 enum class JobEnd {
   other,
   time_limit,
@@ -116,8 +116,8 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// Whether this is an array's record without tasks: each task has a record of its own, or was
-// cancelled.
+// Whether this is an array's record that stands for no task. Each task has a record of its own, or
+// was cancelled.
 bool is_without_tasks(const Job& job);
 
 // Returns the exit code that represents a job's result. The job's JobEnd takes precedence over its

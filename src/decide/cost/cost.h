@@ -57,8 +57,7 @@ class Network {
            has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // Counts, for each domain of the level, how many of `nodes` it contains; 0 for a domain without
-  // uplink.
+  // Counts how many of `nodes` each domain of the level contains. 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
   // Whether a domain of this level has an uplink and contains some of `nodes`, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
@@ -95,7 +94,7 @@ class Loads {
   // single flows, so its time does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
-  // Returns the link whose traffic takes longest, among equals the outermost; nullopt: no link has
+  // Returns the link whose traffic takes longest, among equals the outermost. nullopt: no link has
   // traffic.
   std::optional<Load> worst() const;
 

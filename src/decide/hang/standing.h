@@ -91,8 +91,8 @@ class Groups {
 
 // Returns where the rank is: "in all_reduce, train.py:88 in step"; empty: unknown.
 std::string place_text(const Standing& standing);
-// Whether place_text() begins with a place in the rank's main thread, not in a child or another
-// thread.
+// Whether place_text() begins with a place in the rank's main thread. False: the place is in a
+// child or another thread.
 bool has_own_place(const Standing& standing);
 // Returns a verb for what ranks do: "waits" for one rank, "wait" for several.
 std::string_view doing_text(Doing doing, bool is_one = true);

@@ -24,9 +24,9 @@ struct RankSample {
 // for a hang, it makes progress.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
-// If a rank made no other progress for the whole time limit for a hang, a short computation does
-// not count as progress. To count, a computation has to last a tenth of the time limit, but at most
-// longest_doubt. One busy sample in an hour is not progress, because the threads of a waiting rank
+// A short computation may not count as progress. If a rank made no other progress for the whole
+// time limit for a hang, a computation has to last a tenth of this limit, or longest_doubt if that
+// is shorter. One busy sample in an hour is not progress, because the threads of a waiting rank
 // wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 

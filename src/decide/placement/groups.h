@@ -17,8 +17,8 @@ struct GroupScore {
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
   std::size_t nodes = 0;  // highest number of nodes that a group of this kind uses
-  // For each level: the number of groups that have ranks in more than one domain of the level. A
-  // node in an unknown domain counts as a domain of its own.
+  // By level: the number of groups with ranks in several of the level's domains. A node in an
+  // unknown domain counts as a domain of its own.
   std::vector<std::size_t> spanning;
   double cost = 0;  // total time of all links per step, in seconds (mapping.h)
 };

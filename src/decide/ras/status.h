@@ -50,8 +50,9 @@ inline constexpr std::size_t longest_name = 64;
 inline constexpr std::string_view question =
     "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nVERBOSE STATUS\n";
 
-// Parses the whole answer to `question`: one line for each command except the last, then the status
-// as JSON. Unknown members are ignored. An answer that has another form or is cut off is an error.
+// Parses the whole answer to `question`. It has one line for each command except the last, then the
+// status as JSON. Unknown members are ignored. An answer that has another form or is cut off is an
+// error.
 Result<Status> parse_answer(std::string_view answer);
 
 // A problem with a communicator.

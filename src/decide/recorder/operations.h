@@ -9,9 +9,9 @@
 
 namespace toprun::recorder {
 
-// Which tensors of a call (inputs, outputs) must have the same sizes or types on all ranks. These
-// rules follow from the semantics of torch.distributed's collectives, and from what
-// ProcessGroupNCCL and ProcessGroupGloo pass to the recorder.
+// Which of a call's tensors must have the same sizes or types on all ranks. These rules follow from
+// the semantics of torch.distributed's collectives, and from what ProcessGroupNCCL and
+// ProcessGroupGloo pass to the recorder.
 enum class Alike { nothing, inputs, outputs, both };
 
 struct Operation {
@@ -28,9 +28,8 @@ struct Operation {
                                // between ranks
 };
 
-// Returns the operation for a name in a flight recorder's dump, such as "nccl:all_reduce". For an
-// operation that toprun does not know, only its name is compared between ranks, not sizes and
-// types.
+// Looks up a name from a flight recorder's dump: "nccl:all_reduce". For an unknown operation, only
+// its name is compared between ranks, not sizes and types.
 Operation operation_of(std::string_view recorded);
 
 // Whether this call ends a group of calls that NCCL starts together ("nccl:coalesced"). PyTorch
@@ -48,8 +47,8 @@ std::optional<Finding> mismatch(const GroupSummary& group);
 // longer have the call.
 std::string operation_at(const GroupSummary& group, std::int64_t sequence);
 
-// Compares how many elements all ranks together send and receive in an exchange; "": equally many.
-// All ranks must have made this call.
+// Describes how an exchange's total sent differs from its total received; "": they are equal. All
+// ranks must have made this call.
 std::string imbalance(const GroupSummary& group, std::int64_t sequence);
 
 }  // namespace toprun::recorder

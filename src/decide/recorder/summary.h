@@ -29,9 +29,9 @@ std::vector<int> ranks_of(std::span<const Run> runs);
 
 inline constexpr std::size_t most_ranges = 8;  // of ranks, in a sentence
 
-// A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node
-// sends its summary to the root. The root's work depends on the number of groups and calls, not on
-// the number of ranks.
+// A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node's
+// agent sends its summary to the root agent. The root agent's work depends on the number of groups
+// and calls, not on the number of ranks.
 
 // Ranks of a group whose last call is the same collective.
 struct Reach {

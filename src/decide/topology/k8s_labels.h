@@ -36,9 +36,9 @@ bool is_place_label(std::string_view label);
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site = {});
 
-// Selects the Kubernetes nodes on which the job's members run, and renames them to the members'
-// names. If `members` is empty, returns all nodes. A pod has another name than its node;
-// Member::node is the node's name, if known.
+// Returns the Kubernetes nodes on which the job's members run, under the members' names. If
+// `members` is empty, returns all nodes. A pod has another name than its node; Member::node is the
+// node's name, if known.
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members);
 

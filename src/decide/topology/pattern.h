@@ -21,13 +21,12 @@ std::string pcre2_message(int code);  // PCRE2's message for its error code
 class Pattern {
  public:
   // Compiles the expression. The error string says what is wrong with the expression. If PCRE2
-  // found the fault, the string begins with "column N: ". N counts the `before` columns in front of
-  // the expression too.
+  // found it, the string begins with "column N: ". N counts the `before` columns in front of the
+  // expression too.
   static std::expected<Pattern, std::string> compile(std::string_view text, std::size_t before = 0);
 
-  // Searches the name. Returns PCRE2's result. It is negative if there is no match, or if the
-  // search needs more than max_pattern_steps. After a match, data() has the bounds of the
-  // expression's groups.
+  // Searches the name. Returns PCRE2's result. Negative: there is no match, or the search needs
+  // more than max_pattern_steps. After a match, data() has the bounds of the expression's groups.
   int match(std::string_view name) const;
   bool finds(std::string_view name) const { return match(name) >= 0; }
 

@@ -57,8 +57,8 @@ struct PodFacts {
 // that are missing or of another type stay unset. Pure function.
 std::vector<PodFacts> pods_in(const nlohmann::json& list, std::string_view label);
 
-// Adds to `job` where its pods run, why they wait, and their first exit code other than 0. Pure
-// function.
+// Adds facts from the job's pods to `job`. They are where the pods run, why they wait, and the
+// first exit code other than 0. Pure function.
 void add_pods(Job& job, std::span<const PodFacts> pods);
 
 // Returns a job's pods, sorted by their number in the job. If several pods have the same number,

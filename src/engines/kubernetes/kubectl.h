@@ -33,8 +33,7 @@ Result<void> remove(const Owner& object, const std::string& space, const Environ
 // "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
-// Returns an error for a failed kubectl: kubectl's stderr on one line, and what to do. Pure
-// function.
+// Returns an error for a failed kubectl: its stderr on one line, with advice. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text);
 // Whether kubectl failed because no cluster is configured.
 bool is_without_cluster(const Error& refusal);

@@ -32,7 +32,7 @@ inline constexpr std::string_view user_label = "toprun.io/user";
 // Parsers for the API server's answers about jobs and events; pure functions. Values that are
 // missing or of another type stay unset.
 
-// Reads the jobs in a list, or the one job in an object of the kind. A JobSet that belongs to a
+// Reads the jobs in a list, or the job in an object of this kind. A JobSet that belongs to a
 // TrainJob is left out.
 std::vector<Job> jobs_in(const nlohmann::json& list, const Kind& kind);
 

@@ -66,11 +66,11 @@ struct PodHost {
   std::string domain;
 };
 
-// Reads the job's facts. RANK and WORLD_SIZE count pods only with PyTorchJob up to 1.6, Run:AI and
-// Volcano's plugin. With PyTorchJob from 1.7 on, WORLD_SIZE may be the pods times the processes per
-// pod, and PET_ variables count the pods. If a PET_ variable is set, it takes precedence over the
-// other variables. nullopt: not a pod of a known kind. Error: a variable contradicts another or is
-// not a number.
+// Reads the job's facts. RANK and WORLD_SIZE are known to count pods only with PyTorchJob up to
+// 1.6, Run:AI and Volcano's plugin. With PyTorchJob from 1.7 on, WORLD_SIZE may be the pods times
+// the processes per pod, and PET_ variables count the pods. If a PET_ variable is set, it takes
+// precedence over the other variables. nullopt: not a pod of a known kind. Error: a variable
+// contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
 // `toprun submit` sets this variable in pods that are not started again after the run's end. In

@@ -55,8 +55,8 @@ Json metadata_of_pods(const Workload& job);
 // Returns [{name, value}]; values from Secrets are references. In a job with several nodes, pods
 // also get NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// Returns the container's command. `toprun` is the path of the toprun binary that the job brings to
-// the pod, or empty. If it is set, a command that runs toprun begins with this path.
+// Returns the container's command. `toprun` is the path in the pod of the toprun binary that the
+// job may bring. If the job brings the binary, a command that runs toprun begins with this path.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
                                          // limits

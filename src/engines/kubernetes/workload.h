@@ -34,8 +34,8 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-// A node label whose value must or should be the same for all pods' nodes, such as one rack or one
-// NVLink domain.
+// A node label with which all pods are kept together. Its value must or should be the same on their
+// nodes, as for one rack or one NVLink domain.
 struct Together {
   std::string key;  // "nvidia.com/gpu.clique"
   bool required = false;

@@ -55,9 +55,10 @@ struct Binary {
   std::size_t bytes = 0;
 };
 
-// Returns the script for a POSIX sh on the host. If toprun's program is in the host's cache, the
-// script runs it. Otherwise the script requests the program on stdout, reads the program from stdin
-// and stores it. The script prints lines that begin with `login_mark`, and then becomes the agent:
+// Returns the script that a login runs in a POSIX sh on the host. If toprun's program is in the
+// host's cache, the script runs it. Otherwise the script requests the program on stdout, reads the
+// program from stdin and stores it. The script prints lines that begin with `login_mark`, and then
+// becomes the agent:
 //
 //   need MACHINE                send the program for this kind of machine on stdin
 //   run CLIENT PORT SERVER PORT PATH   the program starts now ($SSH_CONNECTION, dashes if unset)
@@ -69,8 +70,8 @@ struct Binary {
 // single quote, backslash, exclamation mark or line end.
 std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// Returns the line that the agent prints after the script's lines, before it reads its
-// instructions.
+// Returns the line that the agent prints before it reads its instructions. The script's lines come
+// before it.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 // The line that the agent prints on stderr once it can join.
@@ -91,7 +92,7 @@ struct LoginTrouble {
   std::string fix;  // HOST is a placeholder for the host
 };
 
-// What a message of a login program (ssh, kubectl, runai) means, and what the user can do.
+// What a message from ssh, kubectl or runai means, and what the user can do.
 struct KnownTrouble {
   std::string_view words;  // in lower case
   std::string_view why;    // empty: show the line that the program printed

@@ -30,8 +30,8 @@ bool is_mpi_agent(const Environment& environment);
 
 // The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// The variable with the nodes on which toprun's own mpirun starts agents, and each node's number of
-// processes (node_list_text()).
+// This variable has the nodes on which toprun's own mpirun starts agents. It also has each node's
+// number of processes (node_list_text()).
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

@@ -14,8 +14,8 @@ namespace toprun::cli {
 // Returns the completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the
 // shell's folder of completion scripts. At each Tab, the script queries toprun for candidates. The
 // script for tcsh does not query toprun, and completes only names of options and their fixed
-// values. `program`: toprun's path; needed if the command's name (torchrun) could also find another
-// program in PATH.
+// values. `program`: toprun's path; needed if another program in PATH may have the command's name
+// (torchrun).
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
 // `toprun completion SHELL`: prints completion(). The scripts' queries use `completion --words

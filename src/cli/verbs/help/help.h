@@ -37,7 +37,7 @@ std::vector<options::CommandText::Row> exit_code_rows(options::Command command);
 // Returns the whole description of the command.
 options::CommandText command_text(options::Command command);
 
-// Each row of the manual page about environment variables or files has a name and its meaning.
+// The manual page's rows about environment variables and about files: a name and its meaning.
 
 // Returns the variables that set options, and all other variables that toprun reads.
 std::vector<options::CommandText::Row> environment_rows();

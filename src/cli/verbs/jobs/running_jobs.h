@@ -54,9 +54,9 @@ std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::s
 // If command_beside_root()'s command fails, at most this number of its error lines is shown.
 inline constexpr std::size_t most_complaints = 2;
 // Returns the command that runs toprun with `words` and the job's name on the root agent's host.
-// The command uses the engine's own mechanism, or ssh if the user named the job by the file of
-// --report. `words` must need no quotes in a shell. Error: the job is an array with several running
-// tasks.
+// The command reaches the host by the engine's own program (srun, kubectl), or by ssh if the user
+// named the job by the file of --report. `words` must need no quotes in a shell. Error: the job is
+// an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

@@ -31,10 +31,10 @@ struct SetupOptions {
 // build, or names a package that pip would parse as an option.
 Result<SetupOptions> setup_options(const options::Call& call);
 
-// Returns what the environment or image has to contain, in the form in which the setup record
-// stores it. The result is a list of words: packages, lines of requirement files,
-// "--modules=cuda/12.4" and everything else that changes the result. Reads the requirement files.
-// Error: a requirement file cannot be read.
+// Returns what the environment or image has to contain, as the setup record stores it. The result
+// is a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and everything
+// else that changes the result. Reads the requirement files. Error: a requirement file cannot be
+// read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);
 
 // Returns the lines of a requirement file without comments and empty lines. Pure.

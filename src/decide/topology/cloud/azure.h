@@ -27,8 +27,8 @@ std::vector<std::string> sharp_command(const std::string& program, const std::st
                                        const std::string& guids_file,
                                        const std::string& topology_file);
 
-// Builds a map of the job's nodes (the request's members) from the ports that they reported. Blocks
-// for at most request.budget. Errors: no node reported a port, sharp_cmd is missing or fails, its
+// Builds a map of the job's nodes (request.members) from the ports that they reported. Blocks for
+// at most request.budget. Errors: no node reported a port, sharp_cmd is missing or fails, its
 // output file is invalid.
 Result<std::optional<Map>> read_azure(const Request& request);
 

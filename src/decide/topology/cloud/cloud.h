@@ -66,9 +66,9 @@ Dmi read_dmi(const std::filesystem::path& folder);
 // vendor "Amazon EC2" (on older Xen instances, a BIOS version that ends in "amazon").
 Cloud cloud_of(const Dmi& dmi);
 
-// Whether a node in this cloud must query the metadata server for this value of --topology. EC2
-// reports only the instance's id. The id is useful only together with a file or with the output of
-// AWS's own command, so `auto` does not query EC2.
+// Whether nodes in this cloud must query the metadata server for this --topology value. EC2 reports
+// only the instance's id. The id is useful only together with a file or with the output of AWS's
+// own command, so `auto` does not query EC2.
 bool worth_asking(Cloud cloud, std::string_view topology);
 
 // Queries the metadata server about this node; errors are part of the returned evidence.
@@ -81,10 +81,10 @@ bool is_plain(std::string_view text);
 // Whether the text can be a domain's name: 1 to 256 printable characters without a blank.
 bool is_domain_name(std::string_view text);
 
-// The answers of the job's nodes that queried this cloud, in natural order of the nodes' names.
+// The answers of the job's nodes that queried this cloud, sorted by the nodes' names.
 struct CloudAnswers {
   std::vector<const Member*> answered;
-  // One line for each reason why nodes got no answer, with the names of these nodes.
+  // One line per reason why nodes got no answer, with the names of these nodes.
   std::vector<std::string> failures;
 };
 // Collects the answers of the job's nodes (the request's members). `attribute` is the name of the
@@ -100,10 +100,11 @@ std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text);
 
 Question gcp_question();
 
-// Builds a map of the members from their own answers. An empty answer from the cloud means that the
-// machine has no compact placement policy. One warning lists all such machines, with the command
-// that shows the policy. Malformed answers, and answers with fewer levels than others, are ignored
-// with a warning. The map has no hosts if no member's place is known.
+// Builds a map of the job's nodes (request.members) from their answers. An empty answer from the
+// cloud means that the machine has no compact placement policy. One warning lists all such
+// machines, with the command that shows the policy. Malformed answers, and answers with fewer
+// levels than others, are ignored with a warning. If no node's place is known, the map has no
+// hosts.
 Result<std::optional<Map>> read_gcp(const Request& request);
 
 // Parses Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON
@@ -115,9 +116,9 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
 
 Question oci_question();
 
-// Builds a map of the members from their answers. The levels are hpc-island, network-block,
-// local-block, and nvlink if any member has an NVLink domain. A malformed answer is ignored with a
-// warning. The map has no hosts if all places are unknown.
+// Builds a map of the job's nodes (request.members) from their answers. The levels are hpc-island,
+// network-block, local-block, and nvlink if any member has an NVLink domain. A malformed answer is
+// ignored with a warning. If no node's place is known, the map has no hosts.
 Result<std::optional<Map>> read_oci(const Request& request);
 
 inline constexpr std::size_t max_json_depth = 32;
@@ -145,16 +146,16 @@ Result<Map> parse_aws_topology(std::string_view text, const std::string& file);
 // Whether a file's text has the form that parse_aws_topology() parses.
 bool looks_like_aws_topology(std::string_view text);
 
-// Adds each member to the map, under its own name, with the place of the instance whose id the
-// member reported.
+// Adds each of the job's nodes (`members`) to the map, under its own name. Its place is that of the
+// instance whose id the node reported.
 void add_members(Map& map, std::span<const Member> members);
 
 Question ec2_token_question();
 Question ec2_instance_question(const std::string& token);
 
-// Runs `aws ec2 describe-instance-topology` for the members' instances. The instance ids are those
-// that the job's nodes reported, else the nodes' names. nullopt: there are no ids. Blocks for
-// aws_timeout at most.
+// Runs `aws ec2 describe-instance-topology` for the instances of the job's nodes. The instance ids
+// are those that the job's nodes reported, else the nodes' names. nullopt: there are no ids. Blocks
+// for aws_timeout at most.
 Result<std::optional<Map>> read_aws(const Request& request);
 
 }  // namespace toprun::topology

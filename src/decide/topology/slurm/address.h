@@ -22,7 +22,8 @@ namespace toprun::topology {
 // switches and blocks; the message names both hosts.
 Result<Map> map_of_addresses(std::span<const Member> members);
 
-// Builds a map from the addresses of the request's members; nullopt if no member has an address.
+// Builds a map from the addresses of the job's nodes (request.members). nullopt: no node has an
+// address.
 Result<std::optional<Map>> read_slurm_addresses(const Request& request);
 
 }  // namespace toprun::topology
