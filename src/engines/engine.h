@@ -117,15 +117,15 @@ class Engine {
   // Requeues the job after a preempted run, if the user asked the engine for a requeue. Does
   // nothing if the engine itself will requeue the job after its processes have ended.
   virtual void put_back(const Environment&) const {}
-  // Whether the process with this id is the engine's, and forwards signals to the job here.
+  // Whether this process is the engine's, and forwards signals to the job on this node.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.
   virtual bool signals_every_process(const Environment&) const { return false; }
   // Requeues or ends the job if the engine reports the root's node as lost, because nothing else
-  // would end the job. The agent of a node calls it if it has lost contact with the root's node of
-  // an elastic run. Blocks until the job is requeued or ended, or until it is clear that neither is
-  // necessary.
+  // would end the job. An agent calls this function after it has lost contact with the root's node
+  // of an elastic run. Blocks until the job is requeued or ended, or until it is clear that neither
+  // is necessary.
   virtual void requeue_orphaned(const Environment&, const Pause&) const {}
   // Returns which nodes run processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.

@@ -224,7 +224,8 @@ class Queue {
   // Returns the waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // Returns all that is known about this job, even after its end. For an array: one record per
-  // task, in the natural order of the ids. Empty: the engine does not know the job, or no longer.
+  // task, in the natural order of the ids. Empty: the engine does not know the job, or has already
+  // forgotten it.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // Returns the user's ended jobs, as far back as the engine remembers, but at most a week.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;

@@ -151,8 +151,8 @@ struct Cost {
                               // is only one node
 };
 
-// Returns the cost of a collective. `order`: distinct nodes of the network, each of which runs at
-// least one process. `bytes`: S, on each node.
+// Returns the cost of a collective. `order`: distinct nodes of the network. Each node runs at least
+// one process. `bytes`: S, on each node.
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 

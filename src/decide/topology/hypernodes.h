@@ -10,7 +10,7 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_hypernodes = 100'000;
 // The maximum number of comparisons between the HyperNodes' selectors and the names and labels of
-// nodes. It is needed because each selector is compared with all names.
+// nodes. The limit is needed because each selector is compared with all names.
 inline constexpr std::size_t max_comparisons = 10'000'000;
 
 // Reads Volcano's HyperNodes (topology.volcano.sh/v1alpha1). Each HyperNode is a performance

@@ -48,8 +48,8 @@ class Evidence {
   std::size_t line_ = 0;  // 0: no line number
 };
 
-// Counts problems of one kind, and keeps the first problem's text, so that one warning can cover
-// all.
+// Counts problems of one kind, and keeps the first one's text. So one warning can cover all of
+// them.
 struct Tally {
   std::size_t count = 0;
   std::string first;

@@ -88,8 +88,8 @@ bool names_source(std::string_view topology);
 
 // Builds a map of the job's nodes (the members), with the members' names. Each value of --topology,
 // such as slurm or k8s, stands for one or more sources, which are queried one after the other until
-// every member's place is known. `auto` uses all plausible values. The slow sources of all values
-// that are needed run at the same time. The results of all values become one tree (nest.h). The
+// every member's place is known. `auto` uses all plausible values. If slow sources are needed,
+// those of all values run at the same time. The results of all values become one tree (nest.h). The
 // NVLink domains that the nodes reported are added to every result. If two results contradict each
 // other, the result of the source that comes first in the table of sources (sources.cc) counts, and
 // there is a warning. Map::notes names the source of each fact. With `auto`, Map::source is empty

@@ -26,7 +26,8 @@ using Json = nlohmann::ordered_json;
 // networkTopology and KAI's topology are not used: they need a tier of HyperNodes or the name of a
 // Topology object, and toprun knows only a label key.
 
-// The functions return labels and annotations for placement, in addition to those of the workload.
+// These functions return labels and annotations for placement, in addition to those of the
+// workload.
 Json labels_of_job(const Workload& job);
 Json labels_of_pods(const Workload& job);
 Json annotations_of_pods(const Workload& job);

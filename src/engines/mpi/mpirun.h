@@ -90,7 +90,7 @@ class MpirunOutput {
   // Takes the next bytes of mpirun's output, and returns the lines that they complete. A carriage
   // return also ends a line.
   std::string add(std::string_view bytes);
-  // Returns the text of unfinished lines, at the output's end.
+  // At the end of mpirun's output, returns the text of unfinished lines.
   std::string rest();
 
  private:
