@@ -24,7 +24,8 @@ enum class Stance {
 // The program that started this process, or that will start the agents.
 enum class EngineKind { local, manual, mpi, slurm, ssh, kubernetes, exec };
 std::string_view name_of(EngineKind kind);  // "slurm"
-// Whether each agent has its own login and ends with that login.
+// Whether each agent is started by its own login: ssh, or exec into a pod. Such an agent ends with
+// its login.
 constexpr bool is_by_login(EngineKind kind) {
   return kind == EngineKind::ssh || kind == EngineKind::exec;
 }
@@ -32,7 +33,7 @@ constexpr bool is_by_login(EngineKind kind) {
 struct Node {
   std::string name;  // the name that the engine uses
   // The number of processes that the user requested on this node. If the stance is in_place: the
-  // number of processes that the engine started there.
+  // number of processes that the engine started on this node.
   std::optional<int> slots;
   std::string login = {};  // ssh: the login target, such as user@name
   // exec: the command prefix that runs a command in this pod.
@@ -48,9 +49,9 @@ struct Allocation {
   bool nodes_estimated = false;   // node_count is uncertain, and other processes may estimate
                                   // another number
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
-  // The launch's nodes including its spares, in the engine's order. For a starter: all nodes of the
-  // allocation. The nodes after the first node_count are spares or are not needed. Empty if no
-  // source lists the nodes ("local", mostly "manual").
+  // The launch's nodes including its spares, in the engine's order. If the stance is `starter`: all
+  // nodes of the allocation. The nodes after the first node_count are spares or are not needed.
+  // Empty if no source lists the nodes ("local", mostly "manual").
   std::vector<Node> nodes;
   bool chosen = false;  // starter: use exactly the nodes in `nodes`
   // The index of this node in the engine's order of nodes; not the node's group rank. 0 ≤ my_node <
@@ -75,7 +76,8 @@ struct Allocation {
   std::string job_id;       // Run:AI's JOB_UUID; set in pods whose `job` is not in any file name
   std::string key;          // a secret that the engine gave all members; empty: none
   std::optional<int> port;  // the port that the engine's formula gives
-  // The root agent's node and its address for other nodes, if the launcher supplied them.
+  // The root agent's node, and the address under which other nodes reach it. Unset or empty, unless
+  // the program that started this agent supplied them.
   std::optional<int> root_node;
   std::string root_address;
   // This node's location in the network, not parsed yet (SLURM_TOPOLOGY_ADDR and
@@ -89,16 +91,17 @@ struct Allocation {
   // code than 0, perhaps the engine ends the other processes. Therefore only the root, which ends
   // last, is allowed to return another code than 0.
   bool started_together = false;
-  // The engine does not restart processes that ended, and uses the root's exit code. Therefore the
+  // The engine restarts no process that ended, and uses only the root's exit code. Therefore the
   // other processes return 0 at the run's end.
   bool root_speaks = false;
   // The engine restarts a process that ends with 128 or more, as if it was lost. Therefore the
   // run's own exit code is always below 128.
   bool lost_return = false;
-  // toprun's own starter started this process, which gets the job's secret on standard input.
+  // A toprun whose stance is `starter` started this process. It sends the job's secret on standard
+  // input.
   bool started_by_toprun = false;
-  // True: this process has the launcher's standard input. False: the secret is in TOPRUN_SECRET,
-  // and the launcher sends signals only to other agents.
+  // True: this process receives the launcher's messages on standard input. False: it gets the
+  // secret in TOPRUN_SECRET instead, and no signals from the launcher.
   bool hears_launcher = true;
   std::vector<std::string> reasons;  // for -v: one line per decision
   std::vector<std::string> notes;    // one line each, always shown to the user

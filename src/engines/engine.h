@@ -45,7 +45,7 @@ struct Hints {
   int pbs_nodes = 0;                  // number of hosts in the file that PBS_NODEFILE names
   std::string via;  // the option that makes mpirun start the processes on the nodes
 
-  // Returns how many of the engine's `available` nodes to use. Unset: there are too few.
+  // Returns how many of the engine's `available` nodes the run uses. Unset: they are too few.
   std::optional<int> use_of(int available) const {
     const int most = nnodes.value_or(available);
     if (available >= most) return most;
@@ -53,13 +53,13 @@ struct Hints {
   }
 };
 
-// How a starter starts one agent per node: a command and its environment. The job's secret goes to
-// the command's standard input.
+// The command, with its environment, that starts one agent per node. A process with the stance
+// `starter` runs it, and writes the job's secret to its standard input.
 struct AgentCommand {
   std::vector<std::string> argv;
   Environment environment;
-  // True: standard input reaches only the root's agent, so the secret has to be in TOPRUN_SECRET,
-  // too.
+  // True: the command passes its standard input only to the root's agent. So the secret has to be
+  // in TOPRUN_SECRET, too.
   bool secret_by_variable = false;
 };
 
@@ -92,7 +92,8 @@ struct Presence {
   bool may_be_late = false;        // perhaps the process on an unlisted node has not started yet
 };
 
-// Waits for the given time. Returns false if there is no more time to wait.
+// Waits for the given time. Returns false if the caller has to stop waiting, because its time is
+// over.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
 // An engine that may have started this process. detect() is pure, and returns nullopt if another
@@ -116,16 +117,15 @@ class Engine {
   // Requeues the job after a preempted run, if the user asked the engine for a requeue. Does
   // nothing if the engine itself will requeue the job after its processes have ended.
   virtual void put_back(const Environment&) const {}
-  // Whether the process with this id belongs to the engine and forwards signals to the job on this
-  // node.
+  // Whether this process is the engine's, and forwards signals to the job on this node.
   virtual bool owns(pid_t) const { return false; }
   // Whether the engine's signals reach every process on this node, including ranks, not only
   // processes that the engine started itself.
   virtual bool signals_every_process(const Environment&) const { return false; }
   // Requeues or ends the job if the engine reports the root's node as lost, because nothing else
-  // would end the job. Called on a node of an elastic run that has lost contact with the root's
-  // node. Blocks until the job is requeued or ended, or until it is clear that neither is
-  // necessary.
+  // would end the job. An agent calls this function after it has lost contact with the root's node
+  // of an elastic run. Blocks until the job is requeued or ended, or until it is clear that neither
+  // is necessary.
   virtual void requeue_orphaned(const Environment&, const Pause&) const {}
   // Returns which nodes run processes that the engine started together with this process. nullopt:
   // unknown. Runs commands.
@@ -176,12 +176,12 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints);
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
 
-// These functions call why_stopped(), requeues() and put_back() of the engines.
+// These functions call why_stopped(), requeues() and put_back() of each engine.
 std::optional<Stop> why_stopped(const Environment& environment);
 int requeues(const Environment& environment);
 void put_back(const Environment& environment);
 
-// These functions call owns() and signals_every_process() of the engines.
+// These functions call owns() and signals_every_process() of each engine.
 bool is_of_an_engine(pid_t process);
 bool signals_every_process(const Environment& environment);
 

@@ -17,7 +17,8 @@ struct GpuCount {
 
 enum class GpuVendor { none, nvidia, amd };
 
-// Returns the vendor of the GPU driver on this host; NVIDIA if there are two.
+// Returns the vendor of this host's GPUs. If NVIDIA's and AMD's drivers both list GPUs, returns
+// NVIDIA.
 GpuVendor gpu_vendor(const std::filesystem::path& root = "/");
 
 // Counts the GPUs that a process started here would see, as torch.cuda.device_count() counts them.

@@ -10,7 +10,8 @@
 
 namespace toprun::engines {
 
-// The user started toprun without an engine: one node, this one. Always returns a result.
+// The user started toprun without an engine, so the run has one node: this host. Always returns a
+// result.
 class LocalEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::local; }
@@ -21,8 +22,8 @@ class LocalEngine final : public Engine {
 // The user starts one toprun per node: by hand, by ssh, or in a pod per node. As for torchrun, the
 // user specifies the number of nodes and the rendezvous endpoint on every node. Outside an engine,
 // every launch with more than one node is manual. Inside Slurm a manual launch needs --nnodes above
-// 1 and --rdzv-endpoint or --master-addr on the command line. The endpoint then comes from the
-// user. The node's location, name and index come from Slurm:
+// 1 and --rdzv-endpoint or --master-addr on the command line. In this case, the user sets the
+// endpoint, and Slurm sets the node's location, name and index:
 //
 //   | tasks of our step          | index of this node: --node-rank, PET_NODE_RANK, else       |
 //   |----------------------------|------------------------------------------------------------|
@@ -63,8 +64,8 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
 std::optional<std::string> other_nodes_of_a_foreign_job(const Environment& environment,
                                                         const Hints& hints);
 
-// For --ranks-in-place: reads from the variables which rank this process is. Error: what is
-// missing.
+// For --ranks-in-place: reads from RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR which rank this
+// process is. Errors: a variable is missing or wrong.
 Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
 
 }  // namespace toprun::engines

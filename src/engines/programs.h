@@ -14,7 +14,7 @@ namespace toprun::engines {
 
 inline constexpr std::size_t most_refusal_lines = 4;  // of a program's output
 
-// What to do if a program failed and printed these words.
+// What the user can do if a program failed and printed `words`.
 struct Advice {
   std::string_view words;
   std::string_view fix;
@@ -39,8 +39,9 @@ struct Ended {
 
 // Runs salloc or srun on this terminal. The program has this process's stdin, stdout and process
 // group, and handles Ctrl-C itself until it ends. This function shows the program's stderr at once.
-// Exception: it stores error lines that come before the text in `grant` in Ended::errors, and the
-// caller shows them. An empty `grant` means that this function shows all lines.
+// Exception: until the program prints the text in `grant` (that the allocation was granted), this
+// function stores error lines in Ended::errors, and the caller shows them. An empty `grant` means
+// that this function shows all lines.
 Result<Ended> run_on_terminal(const std::vector<std::string>& argv, const Environment& environment,
                               std::string_view grant);
 

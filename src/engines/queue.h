@@ -33,8 +33,8 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
-// Why an engine ended a job, if the reason says more than the exit code of the job's processes. For
-// a pending job that can never start, the value says why: it is not `other`.
+// Why an engine ended a job, if this says more than the processes' exit code. A pending job that
+// can never start has another value than `other`; the value says why.
 enum class JobEnd {
   other,
   time_limit,
@@ -43,7 +43,7 @@ enum class JobEnd {
   refused,     // the job never started: the engine did not accept what the job asks for
 };
 
-// A process of a job whose output the engine stores: a pod's container.
+// A pod's container whose output the engine stores.
 struct Printer {
   std::string name;         // "train-worker-0"
   std::int64_t starts = 0;  // number of restarts; each restart begins the output again
@@ -116,8 +116,8 @@ struct JobList {
 // Whether the record represents several waiting tasks of an array: "12_[4-9]".
 bool has_several_tasks(const Job& job);
 
-// Whether the record is what remains of an array: each task has a record of its own or was
-// cancelled, so this record stands for no task.
+// Whether this is an array's record that stands for no task. Each task has a record of its own, or
+// was cancelled.
 bool is_without_tasks(const Job& job);
 
 // Returns the exit code that represents a job's result. The job's JobEnd takes precedence over its
@@ -213,8 +213,8 @@ std::optional<std::string> nearest_engine(std::string_view word);
 bool has_pods(QueueKind kind);
 
 // The queue of one engine. Every call runs the engine's programs, each for at most engine_timeout.
-// ErrorKind::out_of_reach: this host does not belong to a cluster of the engine. toprun then knows
-// about a job only what the job's files contain.
+// ErrorKind::out_of_reach: this host does not belong to a cluster of the engine. In this case,
+// toprun knows about a job only what the job's files contain.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -224,7 +224,8 @@ class Queue {
   // Returns the waiting and running jobs of one user, or of all users if `uid` is unset.
   virtual Result<JobList> jobs(std::optional<std::uint32_t> uid) const = 0;
   // Returns all that is known about this job, even after its end. For an array: one record per
-  // task, in the natural order of the ids. Empty: the engine does not know the job (any longer).
+  // task, in the natural order of the ids. Empty: the engine does not know the job, or has already
+  // forgotten it.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // Returns the user's ended jobs, as far back as the engine remembers, but at most a week.
   virtual Result<JobList> ended(std::uint32_t uid) const = 0;

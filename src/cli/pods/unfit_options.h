@@ -9,8 +9,8 @@
 namespace toprun::pods {
 
 // Removes the options that jobs of pods do not have, such as --hosts. Errors (exit 2): such an
-// option is on the command line. A project's file may be for several engines, so such an option in
-// a file or a variable only adds a note.
+// option is on the command line. A toprun.toml may serve several engines, so such an option in a
+// file or a variable only adds a note.
 Result<options::Split> without_unfit(options::Split split, bool on_runai,
                                      std::vector<std::string>& notes);
 

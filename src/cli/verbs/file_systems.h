@@ -33,8 +33,8 @@ struct FileSystem {
 // space. Takes at most a few seconds.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
-// Returns the folders to examine, each with its path and the variables that name it. If several
-// variables have the same path, they share one element. Pure.
+// Returns each folder that file_systems() examines, with the variables that name it. If several
+// variables name the same path, the result has one element for this path. Pure.
 std::vector<FileSystem> places(const Environment& environment, const std::string& here);
 
 // Parses the line for this device in the output of `quota -w -p` (quota(1)), with numbers in KiB.

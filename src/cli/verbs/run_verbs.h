@@ -15,8 +15,8 @@ Result<int> run_bench(const options::Call& call);
 Result<int> run_doctor(const options::Call& call);
 
 // `toprun net show …`: lists the node's RDMA ports and interfaces as tables or JSON (stdout). Shows
-// which ports and interfaces a job uses, why the job does not use the others, and the user's own
-// variables. Reports contradictions like `net env`.
+// which of them a job uses, why it does not use the others, and which NCCL variables the user has
+// set. Reports contradictions like `net env`.
 Result<int> run_net_show(const options::Call& call);
 
 // `toprun net env …`: lists the NCCL variables that toprun sets on this node for a job of several
@@ -35,7 +35,8 @@ Result<int> run_config_init(const options::Call& call);
 Result<int> run_config_show(const options::Call& call);
 
 // `toprun man [VERB]`: shows the manual page of toprun or of a verb by man(1). If stdout is not a
-// terminal, prints the page in the macros of man(7). The page is made from the help's tables.
+// terminal, prints the page in the macros of man(7). The page has the content of the tables from
+// which --help is printed, too.
 Result<int> run_man(const options::Call& call);
 
 // `toprun help [VERB [VERB]]`: prints the help of VERB, or the short help without VERB.
@@ -50,7 +51,7 @@ Result<int> run_cancel(const options::Call& call);
 // `toprun eta [ID]`: shows when waiting jobs are expected to start, and why they wait.
 Result<int> run_eta(const options::Call& call);
 
-// `toprun grow JOB`: makes an elastic job admit waiting nodes.
+// `toprun grow JOB`: makes an elastic job admit the nodes that wait to join it.
 Result<int> run_grow(const options::Call& call);
 
 // `toprun jobs`: lists the waiting and running jobs in the engine's queue. Without --all, lists

@@ -11,8 +11,8 @@
 
 namespace toprun::cli {
 
-// The verbs of toprun, except running a script. To add a verb, add its file, its test, a line to
-// verbs.cc and a line to cli/options/command_lines.cc.
+// A verb of toprun, except `run`, which runs a script. To add a verb, add its file, its test, a
+// line to verbs.cc and a line to cli/options/command_lines.cc.
 struct Verb {
   options::Command command;
   std::string_view usage;  // the text after the verb's name in the help's list
@@ -36,7 +36,7 @@ struct AskedVerb {
   std::span<const std::string> arguments;
 };
 // Returns the verb whose name is at the beginning of the words; nullopt if there is none. `run`
-// does not count as a verb here, because toprun does the same without a verb.
+// does not count as a verb here, because `toprun SCRIPT` does the same as `toprun run SCRIPT`.
 std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 // Runs the verb of the command line and returns its exit code. nullopt: the verb is `run`,
 // explicitly or by default, or toprun was called under the name torchrun, which has no verbs.
@@ -46,11 +46,11 @@ std::optional<int> run_verb(const std::vector<std::string>& argv, const Environm
 // once per task. (With `srun --multi-prog`, tasks have different command lines, but a task cannot
 // find that out; srun then names the task that ended with exit code 2.) Pure.
 bool is_told_by_first(const Environment& environment, std::string_view parent);
-// Refuses a command line that is wrong by itself, whatever the host. Of several processes with the
-// same command line, only the first prints why. Returns the exit code.
+// Reports the error of a command line that would be wrong on every host. Of several processes with
+// the same command line, only the first prints why. Returns the exit code.
 int refuse_line(const Error& error, const Environment& environment);
-// Answers a command line that contains the verb `family` without a subcommand. Prints the help and
-// returns the exit code, or returns the error.
+// Handles a command line in which `family`, such as `toprun topo`, has no valid subcommand. Prints
+// the help and returns the exit code, or returns the error.
 Result<int> answer_for(const AskedVerb& family);
 // Returns an error if this command line's script is the name of a verb and no such file exists.
 Result<void> check_script_is_no_verb(const options::Split& split);

@@ -45,8 +45,8 @@ class Network {
   // Returns one node in the domain.
   std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
 
-  // Whether the domain has an uplink. Otherwise the number stands for nodes without a domain at
-  // this level.
+  // Whether the domain has an uplink. False: the number stands for nodes without a domain at this
+  // level.
   bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
   // Returns the rate of the domain's uplink; 0: unknown, so not a bottleneck.
   double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
@@ -57,7 +57,7 @@ class Network {
            has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // Returns how many of `nodes` each domain of the level contains; 0 for a domain without uplink.
+  // Counts how many of `nodes` each domain of the level contains. 0 for a domain without uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
   // Whether a domain of this level has an uplink and contains some of `nodes`, but not all.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
@@ -94,7 +94,7 @@ class Loads {
   // single flows, so its time does not grow with the number of flows.
   void add_all_pairs(std::span<const std::size_t> nodes, double bytes);
 
-  // Returns the link with the longest time, among equals the outermost; nullopt if no link has
+  // Returns the link whose traffic takes longest, among equals the outermost. nullopt: no link has
   // traffic.
   std::optional<Load> worst() const;
 
@@ -151,8 +151,8 @@ struct Cost {
                               // is only one node
 };
 
-// Returns the cost of a collective. `order`: distinct nodes of the network, each with processes.
-// `bytes`: S, on each node.
+// Returns the cost of a collective. `order`: distinct nodes of the network. Each node runs at least
+// one process. `bytes`: S, on each node.
 Cost cost_of(Collective collective, const Network& network, std::span<const std::size_t> order,
              double bytes);
 
@@ -164,7 +164,7 @@ double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
 
 // Returns, for each level, how many seconds one ring edge occupies a domain's uplink. The ring
-// performs one all-reduce over this number of nodes. 0: the rate is unknown, or the level is
+// performs one all-reduce of `bytes` over `nodes` nodes. 0: the rate is unknown, or the level is
 // NVLink's, which has no uplink.
 std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 

@@ -12,7 +12,8 @@ namespace toprun::cost {
 // Numbers for the domains of some nodes, so that domains are compared as integers.
 class Domains {
  public:
-  // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths.
+  // `paths[i]` is node i's path; all have length `levels`. Only the constructor reads the paths, so
+  // the caller may delete them afterwards.
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
   // Returns the node's domain at a level as a number. Two nodes have the same number if and only if
@@ -23,13 +24,13 @@ class Domains {
     return domain_[node * levels_ + level];
   }
   // Returns the position of the node's domain among all domains of its level. Domains are sorted by
-  // parent, then in natural order. Nodes with an unknown domain and the same parent share one
-  // position in the order, after the known domains.
+  // parent, then in natural order. All nodes whose domain is unknown, but whose parent domain is
+  // the same, share one position after the parent's known domains.
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
-  // Whether this number stands for a domain of this level, which has an uplink. Otherwise the
-  // number stands for a domain of an outer level.
+  // Whether the number `domain` stands for a domain of this level. Such a domain has an uplink.
+  // False: the number stands for a domain of an outer level.
   bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // Returns the number of domains of a level.
   std::size_t count(std::size_t level) const { return count_[level]; }

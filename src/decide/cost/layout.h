@@ -31,7 +31,7 @@ inline constexpr std::array all_kinds = {Kind::tp, Kind::cp,  Kind::ep, Kind::et
 std::string_view name_of(Kind kind);
 std::optional<Kind> find_kind(std::string_view name);
 
-// The --parallel option as the user wrote it.
+// The value of the option --parallel, as the user wrote it.
 struct Parallel {
   std::map<Kind, int> sizes;  // ≥ 1; only the given kinds
   std::vector<Kind> order;    // innermost first; from tp, cp, ep, dp and pp; empty: Megatron's
@@ -53,11 +53,11 @@ struct Layout {
   int size(Kind kind) const { return sizes[static_cast<std::size_t>(kind)]; }
 };
 
-// Completes the user's sizes and order. Missing sizes are 1, except that dp takes the remaining
-// ranks and etp equals tp. Kinds of parallelism that are missing in `order` are added at its end.
-// Errors (usage), as in Megatron: the product of the sizes is not the number of ranks; the order
-// lacks a kind whose size is above 1; expert layers would have other pipeline stages than the other
-// layers.
+// Computes the grids from the value of --parallel and the number of ranks. Missing sizes are 1,
+// except that dp takes the remaining ranks and etp equals tp. Kinds of parallelism that the user's
+// order lacks are added at its end. Errors (usage), as in Megatron: the product of the sizes is not
+// the number of ranks; the order lacks a kind whose size is above 1; expert layers would have other
+// pipeline stages than the other layers.
 Result<Layout> layout_of(const Parallel& parallel, int world);
 
 // The groups of one kind. Group g has the ranks bases[g] + offsets[i], ascending.
@@ -70,7 +70,8 @@ struct Groups {
 Groups groups_of(const Layout& layout, Kind kind);
 
 // Returns the kinds whose groups have more than one rank. The kind etp is included only if its
-// groups differ from tp's. The other expert kinds are included only if ep is above 1.
+// groups differ from tp's. The kinds ep and edp are included only if ep is above 1 or etp's groups
+// differ from tp's.
 std::vector<Kind> kinds_of(const Layout& layout);
 
 }  // namespace toprun::cost

@@ -15,9 +15,9 @@ namespace toprun::cost {
 
 using LinksByLevel = std::map<std::string, topology::Link, std::less<>>;
 
-// Defaults for unknown values. The assumptions are one adapter of 400 Gbit/s per process, NVLink of
-// the fifth generation (900 GB/s in each direction), and switches without oversubscription: a
-// domain's uplinks carry the sum of its hosts' adapters.
+// Defaults for unknown values. They assume one adapter of 400 Gbit/s per process and NVLink of the
+// fifth generation (900 GB/s in each direction). They also assume switches without
+// oversubscription: a domain's uplinks carry the sum of its hosts' adapters.
 inline constexpr double adapter_gbps_per_process = 400;
 inline constexpr double nvlink_gbps_per_process = 7'200;
 inline constexpr double host_latency_us = 5;    // latency of a message from memory to memory
@@ -53,21 +53,22 @@ struct Links {
 // map's levels.
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes);
 
-// Parses "rack=0.4", "host=400" or "rack=0.4:12". The first number is the rate of a level's links
-// in Gbit/s. The second number, which may be left out, is the latency in microseconds, as in
-// Links::Level. Errors (usage): another form, a rate that is not above 0, a latency below 0.
+// Parses "rack=0.4", "host=400" or "rack=0.4:12". The number after "=" is the rate of the level's
+// links in Gbit/s. The number after ":", which may be left out, is the latency in microseconds, as
+// in Links::Level. Errors (usage): another form, a rate that is not above 0, a latency below 0.
 Result<std::pair<std::string, topology::Link>> parse_link(std::string_view text);
 
 // The domains as a tree, and the cost of a byte between two nodes. Nodes that share a domain share
 // all domains around it, even if an outer level is unknown. The cost is the time for which the byte
-// occupies links. The cost depends only on the innermost domain that the two nodes share. Sharing
-// only an outer domain never costs less than sharing an inner domain.
+// occupies links. The cost depends only on the innermost domain that the two nodes share. For nodes
+// that share only an outer domain, the cost is never lower than for nodes that share an inner
+// domain.
 class Ways {
  public:
-  // Each byte uses both hosts' adapters. On both sides, a byte also uses the uplinks of the domains
-  // that the nodes do not share. Inside an NVLink domain, a byte uses only both hosts' NVLinks. An
-  // uplink with an unknown rate is assumed to have the total rate of the hosts in an average domain
-  // of its level.
+  // Each byte uses both hosts' adapters. It also uses the uplink of each domain that contains only
+  // one of the two nodes. Inside an NVLink domain, a byte uses only both hosts' NVLinks. An uplink
+  // with an unknown rate is assumed to have the total rate of the hosts in an average domain of its
+  // level.
   Ways(const Domains& domains, std::size_t nodes, const Links& links);
 
   std::size_t nodes() const { return nodes_; }

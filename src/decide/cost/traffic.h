@@ -13,7 +13,7 @@
 
 namespace toprun::cost {
 
-// The traffic pattern between the members of a group.
+// Which ranks of a group send data to which other ranks.
 enum class Pattern {
   ring,        // each member sends to the next member, the last member to the first: all-reduce,
                // reduce-scatter, all-gather
@@ -36,14 +36,15 @@ inline constexpr double sequence_tokens = 4'096;
 // Parses "70B", "1.5T", "350M": the number of a model's parameters. Error (usage): another form.
 Result<double> parse_model(std::string_view text);
 
-// Estimates the traffic from the model's size; values in `given` have priority. Rules of thumb:
+// Estimates the traffic from the model's size; the user's values in `given` have priority. Rules of
+// thumb:
 //   - The model has N = 12·L·h² parameters in L layers of width h (attention 4h², MLP 8h²), with
 //     h = 128·L, as in GPT-3's 96 layers of 12,288.
 //   - A step has 2²² tokens in all replicas together, but at least one sequence of 4,096 tokens in
 //     each replica.
 //   - Activations have 2 bytes. Gradients are reduced in 4 bytes, and parameters are gathered in 2,
 //     as in Megatron's distributed optimizer.
-// A replica has T tokens per step. A ring of n ranks sends (n−1)/n of the reduced or gathered
+// A replica processes T tokens per step. A ring of n ranks sends (n−1)/n of the reduced or gathered
 // bytes. Traffic by kind:
 //   - tp: in each pass, forward and backward, a layer has two all-reduces of T/cp · h: one for the
 //     attention, one for the MLP. Sequence parallelism does not change the bytes.
@@ -61,8 +62,8 @@ Result<double> parse_model(std::string_view text);
 //   - edp: the traffic is like dp's, for the rank's N·16/17/(etp·ep·pp) parameters.
 Traffic traffic_of(const Layout& layout, double parameters, const std::map<Kind, double>& given);
 
-// The traffic between slots. A slot is a group of consecutive ranks that run on one node. An edge
-// contains the traffic of both directions, because every link has both.
+// The traffic between slots. A slot is a group of consecutive ranks that run on one node. An edge's
+// bytes are the sum of both directions, although a link carries each direction separately.
 struct Graph {
   struct Edge {
     std::uint32_t to;
@@ -83,8 +84,8 @@ std::vector<std::uint32_t> slots_of_ranks(std::span<const int> processes);
 inline constexpr std::size_t max_pairs = 4'000'000;  // limit for the pairs of slots that exchange
                                                      // data
 
-// Computes the traffic between slots; `slot_of[r]` is the slot of rank r, ascending. nullopt: more
-// than max_pairs pairs of slots exchange data.
+// Computes the traffic between slots. `slot_of[r]` is the slot of rank r; it never decreases with
+// r. nullopt: more than max_pairs pairs of slots exchange data.
 std::optional<Graph> graph_of(const Layout& layout, const Traffic& traffic,
                               std::span<const Kind> kinds, std::span<const std::uint32_t> slot_of,
                               std::size_t slots);
@@ -100,12 +101,12 @@ struct DoubleTree {
   // The parent of each position in the first and second tree; a root is its own parent.
   std::array<std::vector<std::size_t>, 2> parent;
   std::size_t depth = 0;  // edges from a root to its furthest leaf
-  // The highest number of neighbours of a position, in both trees together.
+  // The highest number of neighbours that a position has in both trees together.
   std::size_t most_neighbours = 0;
 
-  // Returns the minimum number of tree edges that leave a group of `group` positions: one if a
-  // single edge can cut off this number of positions, else two. 0: the group is empty or contains
-  // all positions.
+  // Returns the minimum number of tree edges that leave a group of `group` positions. It is 1 if a
+  // single edge can cut off this number of positions, else 2. 0: the group is empty or contains all
+  // positions.
   std::size_t fewest_leaving(std::size_t group) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace toprun::hang {
 
-// A key in the store which shows that a rank has given up waiting: PyTorch's watchdog writes the
-// key before all ranks abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
+// A key in PyTorch's TCPStore. It shows that a rank has given up waiting: PyTorch's watchdog writes
+// the key before all ranks abort (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp).
 struct Alarm {
   enum class Kind {
     exception_dump,  // a collective has timed out: all ranks dump and abort
@@ -25,7 +25,7 @@ struct Alarm {
 std::optional<Alarm> alarm_in(std::string_view key, std::string_view value);
 
 std::string_view name_of(Alarm::Kind kind);  // the key's name
-// Sets `kind`. False if no kind has this name.
+// Sets `kind` to the kind with this name. False: there is none.
 bool read_alarm_kind(std::string_view name, Alarm::Kind& kind);
 // Returns "rank 3 wrote exception_dump".
 std::string text_of(const Alarm& alarm);

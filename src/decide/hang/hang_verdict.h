@@ -35,15 +35,15 @@ struct Verdict {
 // Returns the node of a rank.
 using NodeOf = std::function<std::string(int rank)>;
 
-// Determines which ranks keep the others waiting. `unseen`: ranks on nodes that did not answer in
-// time.
+// Determines which ranks keep the others waiting. `unseen`: ranks on nodes whose agents did not
+// answer in time.
 Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
 
-// Adds the findings of PyTorch's flight recorders. If the stacks show no suspect, the recorders
-// name the suspects. With NCCL, the stacks may show no suspect, because NCCL's calls return at
-// once.
+// Adds to the verdict what PyTorch's flight recorders show. If the stacks show no suspect, the
+// recorders name the suspects. With NCCL, the stacks may show no suspect, because NCCL's calls
+// return at once.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
-// Adds what NCCL reports about its communicators.
+// Adds to the verdict what NCCL reports about its communicators.
 void add_reported_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
 
 // Returns the nodes of the suspects, each once, in natural order.
@@ -58,9 +58,9 @@ enum class Shown {
   verdict,
   all_stacks,  // the stacks of all groups, without the suspected nodes
 };
-// Returns the lines for users: the groups with their stacks, at least one line each, and the
-// suspects' nodes. A verdict has at most most_lines lines for any number of ranks, including its
-// first line and one line of advice.
+// Returns the verdict as lines for users. They list the groups with their stacks, each in at least
+// one line, and the suspects' nodes. A verdict has at most most_lines lines for any number of
+// ranks, including its first line and one line of advice.
 std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
                                   Shown shown = Shown::verdict);
 

@@ -24,7 +24,8 @@ enum class Doing {
   ended,            // has exited; its process or its agent still exists
 };
 
-// Limits for the data that is kept about a rank; the rest is left out.
+// Limits for the data that is stored about a rank. Frames, children and threads beyond them are
+// left out.
 inline constexpr std::size_t most_frames = 40;
 inline constexpr std::size_t most_children = 2;
 inline constexpr std::size_t most_threads_shown = 2;
@@ -90,10 +91,10 @@ class Groups {
 
 // Returns where the rank is: "in all_reduce, train.py:88 in step"; empty: unknown.
 std::string place_text(const Standing& standing);
-// Whether place_text() begins with the stack of the rank's main thread, not of a child or another
-// thread.
+// Whether place_text() begins with a place in the rank's main thread. False: the place is in a
+// child or another thread.
 bool has_own_place(const Standing& standing);
-// Returns "waits", or "wait" for several ranks.
+// Returns a verb for what ranks do: "waits" for one rank, "wait" for several.
 std::string_view doing_text(Doing doing, bool is_one = true);
 std::string_view name_of(Doing doing);  // in JSON and on the wire
 // Sets `doing`. False if `name` is unknown.

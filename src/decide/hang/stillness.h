@@ -20,13 +20,13 @@ struct RankSample {
 };
 
 // How many different call stacks (RankSample::path) a waiting rank has at most. A rank that polls
-// has several. If a rank has more stacks than this within the time limit for a hang, it makes
-// progress.
+// alternates between a few stacks. If a rank has had more different stacks within the time limit
+// for a hang, it makes progress.
 inline constexpr std::size_t most_paths_of_a_wait = 3;
 
-// In a rank that otherwise made no progress for the whole time limit, a short computation is not
-// progress. To count as progress, a computation has to last a tenth of the time limit, but at most
-// longest_doubt. One busy sample in an hour is not progress, because the threads of a waiting rank
+// A short computation may not count as progress. If a rank made no other progress for the whole
+// time limit for a hang, a computation has to last a tenth of this limit, or longest_doubt if that
+// is shorter. One busy sample in an hour is not progress, because the threads of a waiting rank
 // wake up now and then too.
 inline constexpr std::chrono::seconds longest_doubt{5};
 
@@ -40,8 +40,8 @@ struct Still {
 // A rank makes progress if it prints, reads or writes. A rank also makes progress if it or a child
 // process computes, or if its main thread was in more than a few functions. So a rank that
 // calculates for an hour in one call makes progress. A rank that polls for a file, or loops between
-// a few functions in Python, makes no progress. In a rank that otherwise made no progress for the
-// whole time limit, a short computation is not progress (longest_doubt).
+// a few functions in Python, makes no progress. If a rank made no other progress for the whole time
+// limit, a short computation does not count either (longest_doubt).
 class Stillness {
  public:
   // `remembered`: how long samples are kept, which is the time limit for a hang.
@@ -50,12 +50,12 @@ class Stillness {
   // Takes the samples of all ranks, which have to be in the same order in each call.
   void look(std::span<const RankSample> ranks, SteadyTime now);
 
-  // Leaves out the last period of length `time`, because the job was suspended in it. This time
-  // counts neither as a wait nor as progress.
+  // Ignores the last period of length `time`. The caller calls this after the job was suspended for
+  // it. This time counts neither as a wait nor as progress.
   void leave_out(SteadyTime::duration time);
 
-  // Returns the time since which no live rank has made progress. nullopt before the first call of
-  // look(), and if all ranks have ended.
+  // Returns since when no live rank has made progress. nullopt: look() was not called yet, or all
+  // ranks have ended.
   std::optional<Still> still() const;
 
  private:

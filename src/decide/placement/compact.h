@@ -7,7 +7,7 @@
 
 namespace toprun::placement {
 
-// The largest set of the caller's hosts that share one domain of a level.
+// A level, and the caller's largest set of hosts in one domain of this level.
 struct CompactSet {
   std::string level;                // "leaf"
   std::vector<std::string> domain;  // outermost first: {"core", "s0"}; without unknown levels

@@ -9,10 +9,10 @@
 namespace toprun::placement {
 
 // Two nodes are equal if they have the same innermost domain and number of processes. Two sibling
-// domains are equal if their contents are equal. Exchanging equal nodes or domains does not result
-// in a different assignment. If there are at most max_assignments different assignments, all are
-// searched. Otherwise the search ends after at most max_states partial assignments, or earlier if
-// it is complete.
+// domains are equal if their contents are equal. Assignments that differ only by exchanges of equal
+// nodes or domains count as one. If there are at most max_assignments different assignments, all
+// are searched. Otherwise the search ends after at most max_states partial assignments, or earlier
+// if it is complete.
 inline constexpr double max_assignments = 1 << 23;
 inline constexpr std::size_t max_states = 1 << 13;
 inline constexpr std::size_t max_exact_slots = 64;

@@ -17,18 +17,18 @@ struct GroupScore {
   std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
   std::size_t nodes = 0;  // highest number of nodes that a group of this kind uses
-  // By level: how many groups have ranks in several domains of the level. A node in an unknown
-  // domain counts as a domain of its own.
+  // By level: the number of groups with ranks in several of the level's domains. A node in an
+  // unknown domain counts as a domain of its own.
   std::vector<std::size_t> spanning;
   double cost = 0;  // total time of all links per step, in seconds (mapping.h)
 };
 
-// Returns one entry for each kind with traffic. `cost` is NaN if too many pairs of nodes exchange
-// data.
+// Returns one score for each kind of group with traffic. `cost` is NaN if too many pairs of nodes
+// exchange data.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// For each kind whose groups cannot all stay inside innermost domains, explains why. Returns one
-// line for each of these kinds.
+// Explains for which kinds some groups cannot stay inside one innermost domain, and why. Returns
+// one line for each of these kinds.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
@@ -51,8 +51,8 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
                                    const Plan& plan);
 
 // Returns the table as text: a row for each order and kind, with a column for each level. After
-// these rows, there is one row with the total for each order. The last row contains the lowest
-// total that any order can have; if this total is unknown, the row contains the lower bound.
+// these rows, each order has one more row with its total over all kinds. The last row contains the
+// lowest total that any order can have; if this total is unknown, the row contains the lower bound.
 std::string groups_text(const GroupTable& table);
 
 // Returns the member "parallel" of a JSON object: {orders: [{name, cost, groups: [{kind, size,
@@ -77,9 +77,9 @@ struct Teams {
                                      // by their first node
 };
 
-// Returns the teams of a kind. If `kind` is nullopt, selects the kind with the most traffic. Kinds
-// with several teams have priority over kinds with a single team. Returns nullopt if no group of
-// this kind (without `kind`: of any kind) is on two nodes.
+// Returns the teams of a kind. If `kind` is nullopt, selects the kind with the most traffic. In
+// this selection, kinds with several teams have priority over kinds with a single team. Returns
+// nullopt if no group of this kind (without `kind`: of any kind) is on two nodes.
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
                               std::optional<cost::Kind> kind);
 

@@ -14,7 +14,7 @@
 
 namespace toprun::placement {
 
-// A node of the job. Lists of hosts are in an order that the caller chooses.
+// A node of the job.
 struct Host {
   std::string name;
   int nproc = 1;  // number of processes, ≥ 0
@@ -68,7 +68,7 @@ enum class Order {
   given,
 };
 
-// Requirements for an order that do not come from the network.
+// Requirements for the node order that the user sets, in addition to the network's topology.
 struct Constraints {
   Order order = Order::topology;
   // Used only for Order::topology:
@@ -84,8 +84,9 @@ struct Constraints {
 
 // Orders the hosts. Order::topology sorts the domains of a level by the natural order of their
 // names (in a torus or ring, by Path::seat()). After these domains come the nodes without a domain
-// at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes are in
-// natural order of their names. Nodes whose place is unknown come last, in the order of `hosts`.
+// at that level, then the nodes with an unknown domain. Inside an innermost domain, nodes are
+// sorted by the natural order of their names. Nodes without any known level come last, in the order
+// of `hosts`.
 //
 // So in Crossings, `ordered` equals `minimum` at all levels. Domains are nested, so sorting by the
 // innermost domain also makes the nodes of each outer domain consecutive. A ring leaves a domain
@@ -101,9 +102,10 @@ struct Constraints {
 // warning names its nodes.
 //
 // If `plan` is set, Order::topology is the best order for the plan's traffic (map_slots()).
-// Exception: `before`, the job's previous order, is not empty. A plan may also raise `ordered`
-// above `minimum`. Warnings name the groups that cannot stay inside a domain, and the reason.
-// Errors: those of prepare(), a segment together with a plan, fewer hosts than `nodes`.
+// Exception: if `before` (the job's previous order) is not empty, as many nodes as possible keep
+// their positions. A plan may also raise `ordered` above `minimum`. Warnings name the groups that
+// cannot stay inside a domain, and the reason. Errors: those of prepare(), a segment together with
+// a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Constraints& constraints = {});
 

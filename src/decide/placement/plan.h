@@ -22,7 +22,7 @@ struct Plan {
   cost::LinksByLevel links;              // --link
 };
 
-// A plan that has been applied to a network and to a job with a known number of ranks.
+// A plan, completed with the network's links and the job's number of ranks.
 struct Prepared {
   cost::Layout layout;
   std::vector<cost::Kind> kinds;  // the kinds with traffic
@@ -37,9 +37,9 @@ inline constexpr int max_planned_ranks = 10'000'000;
 Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
                          std::span<const int> processes);
 
-// Returns the best order of the nodes for the plan's traffic (see map_slots()). `plain` is their
-// topology order; its first `placed` nodes have a known place. `processes` has each node's number
-// of processes. nullopt: too many pairs of nodes exchange data (max_pairs).
+// Returns the best order of the nodes for the plan's traffic (see map_slots()). `plain` is the
+// nodes' topology order; the network location of its first `placed` nodes is known. `processes` has
+// each node's number of processes. nullopt: too many pairs of nodes exchange data (max_pairs).
 std::optional<Mapping> map_nodes(const Prepared& prepared, std::span<const std::size_t> plain,
                                  std::size_t placed, const cost::Domains& domains,
                                  std::span<const int> processes);

@@ -13,12 +13,11 @@ namespace toprun::placement {
 
 inline constexpr double usual_message_bytes = 64 << 20;
 
-// The inputs of score() besides the hosts and their places.
+// The inputs of score() besides the hosts and the topology map.
 struct Terms {
   cost::Links links;  // of the map
   double message_bytes = usual_message_bytes;
-  // The sequence of nodes in a user's file, scored beside toprun's own orders; see
-  // place_as_listed().
+  // The order of nodes in a user's file, which is scored too; see place_as_listed().
   struct Listed {
     std::string file;
     std::string text;
@@ -64,8 +63,7 @@ struct Score {
 // Computes the scores of all orders. Errors: those of place() and place_as_listed().
 Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms);
 
-// Whether all links have default values, so that the times assume a network without
-// oversubscription.
+// Whether all links have default values. Then the times assume a network without oversubscription.
 bool all_links_assumed(const cost::Links& links);
 
 // Returns two tables. The first table shows the crossings: a row per order, a column per level. The

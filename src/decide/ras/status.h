@@ -45,13 +45,14 @@ inline constexpr int most_depth = 16;
 inline constexpr int most_ranks = 1'000'000;
 inline constexpr std::size_t longest_name = 64;
 
-// The commands that request the status; they are sent together. TIMEOUT is the number of seconds
-// for which NCCL waits for its own peers.
+// The commands to NCCL's RAS server that request the status, sent in one message. TIMEOUT is the
+// number of seconds for which the server waits for answers from the job's other processes.
 inline constexpr std::string_view question =
     "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nVERBOSE STATUS\n";
 
-// Parses the whole answer to `question`: one line for each command except the last, then the JSON.
-// Unknown members are ignored. An answer that has another form or is cut off is an error.
+// Parses the whole answer to `question`. It has one line for each command except the last, then the
+// status as JSON. Unknown members are ignored. An answer that has another form or is cut off is an
+// error.
 Result<Status> parse_answer(std::string_view answer);
 
 // A problem with a communicator.

@@ -20,8 +20,8 @@ struct Finding {
     // GPU.
     not_finished,
     held,  // `ranks` wait in another call themselves (`note`), so they are not the cause
-    // `ranks` never made a call that has ended on `others`. Perhaps the call failed on `others`, or
-    // the dumps are of different moments.
+    // `ranks` never made a call that `others` made and that has already ended there. Perhaps the
+    // call failed on `others`, or the dumps are of different moments.
     left,
     // `ranks` wait in the call or have not made it; `note` says which facts are missing.
     unclear,

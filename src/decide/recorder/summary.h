@@ -29,11 +29,11 @@ std::vector<int> ranks_of(std::span<const Run> runs);
 
 inline constexpr std::size_t most_ranges = 8;  // of ranks, in a sentence
 
-// A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node
-// sends its summary to the root. The root's work depends on the number of groups and calls, not on
-// the number of ranks.
+// A summary of several ranks' dumps. Data that many ranks share is stored only once. Each node's
+// agent sends its summary to the root agent. The root agent's work depends on the number of groups
+// and calls, not on the number of ranks.
 
-// Ranks of a group that have reached the same collective.
+// Ranks of a group whose last call is the same collective.
 struct Reach {
   std::int64_t last = 0;     // the last call that these ranks made; 0: no call
   std::int64_t ended = 0;    // all calls up to this one have ended
@@ -44,8 +44,8 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
-// Ranks of a group that made the same call with the same arguments. Only arguments that have to be
-// the same are compared.
+// Ranks of a group that made the same call with the same arguments. Arguments that may differ
+// between ranks are not compared.
 struct Call {
   std::int64_t sequence = 0;
   int part = 0;
@@ -61,7 +61,7 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-// The transfers of a rank to or from one peer.
+// One rank's sends to one peer, or its receives from one peer.
 struct Transfer {
   int rank = 0;
   int peer = -1;  // -1: the group's members are not in the dump
@@ -99,8 +99,8 @@ struct Summary {
 };
 
 // Limits for a summary that a node sends. For each group, a summary begins shortly before the
-// oldest call that has not ended; earlier calls are left out. The calls that are left out were the
-// same on all ranks.
+// oldest call that has not ended; earlier calls are left out. The calls that are left out did not
+// differ between ranks.
 inline constexpr std::size_t most_groups = 128;
 inline constexpr std::size_t most_calls = 16;      // of a group
 inline constexpr std::size_t most_transfers = 64;  // of a group
@@ -113,7 +113,7 @@ inline constexpr std::size_t longest_text = 128;
 
 // Summarises the dumps of several ranks. `dumps`: by rank.
 Summary summary_of(const std::map<int, Dump>& dumps);
-// Like summary_of(), but within the limits above and in ASCII.
+// Like summary_of(), but within the limits from most_groups on, and with ASCII text only.
 Summary bounded_summary_of(const std::map<int, Dump>& dumps);
 
 // Adds another node's summary; ranks that `all` already contains are ignored.

@@ -12,9 +12,9 @@
 namespace toprun::topology {
 
 // The data that a pod needs for requests to its cluster's API server. The address is in
-// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. The other data are files that the kubelet
-// mounts for the pod's service account. (Kubernetes' document "Accessing the Kubernetes API from a
-// Pod")
+// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. The token and the certificates are in files
+// that the kubelet mounts for the pod's service account. (Kubernetes' document "Accessing the
+// Kubernetes API from a Pod")
 struct PodAccess {
   std::string host;
   int port = 443;

@@ -13,9 +13,9 @@ namespace toprun::topology {
 // no group. Empty: the fabric is not a dragonfly.
 //
 // For each cable, the function counts how many neighbours its two switches have in common. A cable
-// is inside a group if its count is more than half as large as the count of every other cable of
-// its two switches. A fabric is a dragonfly if it has at least two groups, most switch pairs in a
-// group have a cable, and most switches are in a group.
+// is inside a group if its count is above half of the highest count among all cables of its two
+// switches. A fabric is a dragonfly if it has at least two groups, most switch pairs in a group
+// have a cable, and most switches are in a group.
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switches);
 

@@ -48,19 +48,21 @@ struct Fabric {
 // cabled to hosts, a spine to a leaf, and so on.
 //
 // At the leaf level, a domain is a group of leaves, because a host's rails end on several leaves.
-// Two leaves are in one group if at least half of the hosts of the smaller leaf are on both.
-// Exception: the two leaves stay in separate groups if both carry a rail for which each has at
-// least as many other hosts as the leaves have in common (for example, if only a management host is
-// on both). A leaf also joins no group if two leaves near it carry the same rail for separate sets
-// of hosts. An example is a leaf for storage that serves several racks. If a host's rails end in
-// several groups, the host belongs to the group that has most of these rails.
+// Two leaves are in one group if their common hosts are at least half of the smaller leaf's hosts.
+// Exception: they stay in separate groups if each also connects, by adapters with the same name, at
+// least as many hosts that the other leaf lacks (for example, if only a management host is on
+// both). A leaf also joins no group if it could form groups with two leaves that connect separate
+// sets of hosts by adapters with the same name. An example is a leaf for storage that serves
+// several racks. If a host's rails (adapter ports) end in several groups, the host belongs to the
+// group with most of them.
 //
-// Above the leaves, level n joins all switches that are connected through switches at distance n or
-// less from the hosts. A level that joins nothing is left out. A dragonfly (dragonfly.h) has two
-// upper levels: the groups and the whole fabric.
+// Above the leaves, a domain of level n contains all switches that are connected by switches at
+// distance n or less from the hosts. A level with the same domains as the level below it is left
+// out. A dragonfly (dragonfly.h) has two upper levels: the groups and the whole fabric.
 //
 // `domain_gbps` contains, for each domain, the total bandwidth of its cables to the outside, if the
-// input lists each cable once. `links` contains the minimum of these bandwidths for each level.
+// input lists each cable once. `links` contains, for each level, the lowest bandwidth of its
+// domains.
 //
 // Two adapters with the same name on one host mean that several machines have this host name. Such
 // a host is left out, with a warning. If no cable connects two parts of the fabric, these parts

@@ -34,7 +34,7 @@ struct HttpsAnswer {
 //
 // All functions block, at most until the deadline. Errors: no answer by the deadline, connection
 // refused, an untrusted certificate, no TLS, no HTTP, a body that is too long. An error contains
-// only the reason, so the caller prints the request before it.
+// only the reason; the caller adds the request to the message.
 class HttpsConnection {
  public:
   static std::expected<HttpsConnection, std::string> open(const hosts::Address& address, int port,

@@ -29,15 +29,16 @@ struct LabelledNode {
 // discovery, EKS, GKE, OKE and CoreWeave; docs/guides/topology.md lists them.
 bool is_place_label(std::string_view label);
 
-// Builds the levels from the nodes' labels. Each kind of label, such as NVIDIA's or EKS's labels,
-// forms one chain of levels; the chains are nested (nest.h). A chain that contradicts an earlier
-// chain is left out with a warning. `site`: the site's own labels, outermost first; if there are
-// any, only these become levels. Error: a node is listed twice.
+// Builds the levels from the nodes' labels. The labels of one maker, such as NVIDIA's or EKS's,
+// form one chain of levels. The chains are combined into one tree (nest.h). A chain that
+// contradicts an earlier chain is left out with a warning. `site`: the site's own labels, outermost
+// first; if there are any, only these become levels. Error: a node is listed twice.
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site = {});
 
-// Returns the nodes on which the members run, under the members' names; without members, all nodes.
-// A pod has another name than its node; Member::node is the node's name, if known.
+// Returns the Kubernetes nodes on which the job's members run, under the members' names. If
+// `members` is empty, returns all nodes. A pod has another name than its node; Member::node is the
+// node's name, if known.
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members);
 
@@ -51,7 +52,7 @@ std::optional<std::string> injected_labels(const Environment& environment,
 // another form.
 Result<Labels> parse_injected_labels(std::string_view text);
 
-// Builds a map of the members whose pods have injected node labels.
+// Builds a map of the job's nodes whose pods reported the labels from injected_labels().
 Result<std::optional<Map>> read_injected_labels(const Request& request);
 
 }  // namespace toprun::topology

@@ -10,10 +10,10 @@ namespace toprun::topology {
 // in the same way become one level with the name from `first`. But regions, zones and NVLink
 // domains stay separate levels, because their names carry additional information.
 //
-// A host with an unknown level does not show whether this level is inside another; the level stays
-// unknown. If the hosts that are in both maps do not show which level is the outer one, the names
-// of the levels decide. Outermost first, the order is region, zone, other names, nvlink. If the
-// names do not decide, the level of `first` is the outer one.
+// A host whose domain at a level is unknown is ignored in this comparison, and its domain stays
+// unknown. If the hosts in both maps do not show which of two levels is the outer one, the levels'
+// names decide. Outermost first, the order is region, zone, other names, nvlink. If the names do
+// not decide, the level of `first` is the outer one.
 //
 // A host must have the same name in both maps (see match.h). Errors: neither of two levels is
 // inside the other; there are more than max_levels. The message for the first error names both

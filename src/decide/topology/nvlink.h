@@ -23,8 +23,8 @@ struct NvlinkDomain {
   std::string name() const;
 };
 
-// Whether the node's GPUs can share an NVLink domain with GPUs on other nodes. If the GPUs cannot
-// share such a domain, it is useless to start nvidia-smi. The GPUs can share such a domain if the
+// Whether the node's GPUs can share an NVLink domain with GPUs on other nodes. If not, nvidia-smi
+// cannot report a domain, so toprun does not start it. The GPUs can share such a domain if the
 // driver has channels for memory exchange between nodes (IMEX). `root`: the folder that contains
 // proc and dev.
 bool may_have_nvlink_domain(const std::filesystem::path& root = "/");
@@ -39,9 +39,9 @@ std::vector<std::string> nvlink_command();
 // another form.
 Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text);
 
-// Builds a map with the level "nvlink" for the members that ran nvidia-smi. If a node's GPUs are in
-// different domains, or the node's output is unreadable, the node is in no domain and a warning
-// names it.
+// Builds a map with the level "nvlink" for the job's nodes that ran nvidia-smi. If a node's GPUs
+// are in different domains, or the node's output is unreadable, the node is in no domain and a
+// warning names it.
 Result<std::optional<Map>> read_nvlink(const Request& request);
 
 }  // namespace toprun::topology

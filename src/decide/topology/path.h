@@ -13,8 +13,8 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_levels = 16;  // per network; real networks have up to five
 
-// A host's domain at one level: named, unknown or none. `none`: the host has no domain at this
-// level, because only other branches of the network have this level.
+// A host's domain at one level: it has a name, is unknown, or is `none`. `none`: the host has no
+// domain at this level, because only other branches of the network have this level.
 class Domain {
  public:
   Domain() = default;  // unknown
@@ -113,8 +113,8 @@ class Path {
   struct Shared {
     std::vector<Domain> domains;
     std::size_t seat = 0;
-    // If `text` is empty, `text` and `known` are not computed yet. They are computed once for all
-    // copies.
+    // An empty `text` means that `text` and `known` are not computed yet. They are computed once
+    // for all copies.
     std::string text;
     bool known = false;
   };

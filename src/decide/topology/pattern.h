@@ -20,12 +20,13 @@ std::string pcre2_message(int code);  // PCRE2's message for its error code
 // A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:
-  // Compiles the expression. Error: what is wrong with the expression, as "column N: …" if
-  // PCRE2 found it. `before`: the number of columns in front of the expression.
+  // Compiles the expression. The error string says what is wrong with the expression. If PCRE2
+  // found it, the string begins with "column N: ". N counts the `before` columns in front of the
+  // expression too.
   static std::expected<Pattern, std::string> compile(std::string_view text, std::size_t before = 0);
 
-  // Searches the name. Returns PCRE2's result: negative without a match, and if the search needs
-  // more than max_pattern_steps. The groups' bounds are then in data().
+  // Searches the name. Returns PCRE2's result. Negative: there is no match, or the search needs
+  // more than max_pattern_steps. After a match, data() has the bounds of the expression's groups.
   int match(std::string_view name) const;
   bool finds(std::string_view name) const { return match(name) >= 0; }
 

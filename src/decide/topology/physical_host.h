@@ -12,7 +12,7 @@
 namespace toprun::topology {
 
 // Parses "/cluster/rack" as a path, outermost domain first. An empty component is an unknown level;
-// "-" is a level that the host does not have. Error: what is wrong with the text.
+// "-" is a level that the host does not have. The error string says what is wrong with the text.
 std::expected<Path, std::string> parse_domains(std::string_view text);
 
 // Parses Google Cloud's physical_host, "/cluster/rack/host": the form of parse_domains() with the
@@ -38,8 +38,9 @@ class PlaceTexts {
 std::vector<std::string> physical_level_names(std::size_t count);
 
 // Whether a domain's name means that there is no domain, or that the domain is unknown. All sources
-// use the same list of such names, because tools convert between the formats: labels to JSON, JSON
-// to a topology.conf. Case is ignored, as is a pair of brackets around the word. Placeholders are:
+// of topology use the same list of such names, because tools convert one format into another:
+// labels to JSON, JSON to a topology.conf. Case is ignored, as is a pair of brackets around the
+// word. Placeholders are:
 //   "", "-": empty fields
 //   none, null, nil, no value, nothing: from JSON, Python, Go templates and kubectl
 //   unknown, undefined, unset: from sites' scripts

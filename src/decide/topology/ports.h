@@ -40,7 +40,7 @@ std::string ports_text(std::span<const Port> ports);
 // Parses the text of ports_text(). Errors: a line of another form, more than max_rails lines.
 Result<std::vector<Port>> parse_ports(std::string_view text);
 
-// Returns the members that reported at least one port.
+// Returns the job's nodes that reported at least one port.
 std::vector<HostPorts> ports_of(std::span<const Member> members);
 
 // Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP). No public
@@ -54,7 +54,7 @@ Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
 // Returns a map with unknown places for all members, with the reason as a warning. The caller uses
-// this map if the file lists only ports, and no port belongs to a member.
+// this map if the file lists only ports, and no port belongs to a node of the job.
 Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
 
 // Whether the nodes in a topology.conf are ports.

@@ -48,8 +48,8 @@ class Evidence {
   std::size_t line_ = 0;  // 0: no line number
 };
 
-// Counts events of one kind, and keeps the first event's text, so that one warning can cover all
-// events.
+// Counts problems of one kind, and keeps the first one's text. So one warning can cover all of
+// them.
 struct Tally {
   std::size_t count = 0;
   std::string first;
@@ -60,7 +60,7 @@ struct Tally {
   std::string text(std::string_view things) const {
     return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);
   }
-  // Adds the warning, if there was an event.
+  // Adds text() to `warnings`, unless nothing was counted.
   void warn(std::vector<std::string>& warnings, std::string_view things) const {
     if (count > 0) warnings.push_back(text(things));
   }

@@ -15,7 +15,8 @@ std::optional<double> gbps_of(std::string_view speed);
 
 // Adds facts about the rails to a fabric's map:
 //   - A warning names a host that has another adapter on a leaf than the other hosts of its group.
-//     On such a host, equal local ranks would use other rails.
+//     On such a host, a rank would use another rail than the ranks with the same local rank on
+//     other hosts.
 //   - A note names hosts with fewer active rails than most hosts of their group.
 //   - links["host"] is the total bandwidth of one host's rails. If hosts differ, this is the value
 //     of most hosts of the job.

@@ -86,16 +86,16 @@ std::vector<std::string> source_names();
 // Whether `topology` is a word of source_names(). Every other text is a file's path.
 bool names_source(std::string_view topology);
 
-// Finds the members' places, under the members' names. Each value of --topology, such as slurm or
-// k8s, stands for one or more sources, which are queried one after the other until every member's
-// place is known. `auto` uses all plausible values. If slow sources are needed, those of all values
-// of --topology start together. The results of all values become one tree (nest.h). The NVLink
-// domains that the nodes reported are added to every result. If two results contradict each other,
-// the result whose source comes first in the table of sources (sources.cc) wins, with a warning.
-// Map::notes names the source of each fact. Empty Map::source: nothing is known (with `auto` only).
-// Errors: a requested file or source cannot be read or parsed (file:line:column); two pieces of
-// evidence contradict each other (the message names both). With `auto`, unreadable evidence is a
-// warning.
+// Builds a map of the job's nodes (the members), with the members' names. Each value of --topology,
+// such as slurm or k8s, stands for one or more sources, which are queried one after the other until
+// every member's place is known. `auto` uses all plausible values. If slow sources are needed,
+// those of all values run at the same time. The results of all values become one tree (nest.h). The
+// NVLink domains that the nodes reported are added to every result. If two results contradict each
+// other, the result of the source that comes first in the table of sources (sources.cc) counts, and
+// there is a warning. Map::notes names the source of each fact. With `auto`, Map::source is empty
+// if nothing is known. Errors: a requested file or source cannot be read or parsed
+// (file:line:column); two pieces of evidence contradict each other (the message names both). With
+// `auto`, unreadable evidence is a warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

@@ -39,8 +39,8 @@ struct Ring {
 // Returns the path of a host in a torus. A torus has no domains, so the levels of the path are
 // planes (equal z) and rows (equal y). Each host also has a position (seat) in a serpentine order.
 // The planes begin at z = 0; the rows, and the hosts in a row, alternate in direction. In that
-// order, neighbours are one link apart. The last host is one link from the first if the extent
-// along z is even. The levels are "torus", "plane" and "row".
+// order, neighbours are one link apart. The last host of that order is one link from the first if
+// the torus has an even number of planes. The levels are "torus", "plane" and "row".
 Path torus_path(std::string_view torus, const Coordinates& at);
 std::vector<std::string> torus_level_names();
 

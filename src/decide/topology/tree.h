@@ -15,7 +15,7 @@
 
 namespace toprun::topology {
 
-// One host's place in the network, without the host itself.
+// One host's place in the network; the host's name is not part of it.
 struct Location {
   Path path;
   Evidence evidence;  // where the path was read
@@ -97,7 +97,8 @@ class MapBuilder {
   Map finish(std::vector<std::string> levels);
 
  private:
-  // Returns the index of the host's earlier entry; nullopt: the host was new and is added.
+  // Adds the host if it is new, and returns nullopt. Otherwise returns the index of its earlier
+  // entry.
   std::optional<std::size_t> take(std::string& host, Location& location);
   void drop_placeholders(Location& location);
   void drop_empty_levels();

@@ -13,8 +13,8 @@
 namespace toprun::engines::kubernetes {
 
 // Checks before submission whether a cluster will accept a job and its pods. If the cluster does
-// not report the necessary facts to this user, a check passes. In this case, perhaps the cluster
-// itself refuses the job later.
+// not report the necessary facts to this user, a check passes. The cluster itself may then refuse
+// the job later.
 
 // Whether the output of `kubectl get namespace -o json` requires restricted pods (Pod Security
 // Admission, label pod-security.kubernetes.io/enforce). Pure function.

@@ -27,7 +27,7 @@ inline constexpr Resource events_resource{"events", "v1"};
 inline constexpr Resource claims_resource{"persistentvolumeclaims", "v1"};
 inline constexpr Resource queues_resource{"localqueues.kueue.x-k8s.io", "v1beta1 v1beta2"};
 
-// The limit for the number of objects in one answer. In an answer, a pod takes 5 KB, or some
+// The limit for the number of objects in one answer. In an answer, one pod takes 5 KB, or some
 // hundred KB if its command line is long.
 inline constexpr std::size_t page_size = 500;
 
@@ -48,10 +48,11 @@ struct Answer {
 // are wanted.
 using TakePage = std::function<bool(const nlohmann::json& page, bool is_first)>;
 
-// Reads objects as the API server sends them, with `kubectl get --raw`. With -o json, kubectl
-// itself parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of 0.6 s).
-// A query for one object blocks for at most `limit`, a query for a list for at most `limit` per
-// page. Thread-safe. Error: there is no answer, or the answer is of no Answer::Kind.
+// Reads objects as the API server sends them, with `kubectl get --raw`. Without --raw, `kubectl get
+// -o json` itself parses each object, which takes 40 times as long (for 5,000 pods, 22 s instead of
+// 0.6 s). A query for one object blocks for at most `limit`, a query for a list for at most `limit`
+// per page. Thread-safe. Error: there is no answer, or an answer for which Answer::Kind has no
+// value.
 class Api {
  public:
   Api(const Environment& environment, std::chrono::milliseconds limit);

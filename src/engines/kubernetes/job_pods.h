@@ -53,16 +53,16 @@ struct PodFacts {
   JobPod pod;
 };
 
-// Reads the pods in a list. The value of the label `label` is the job's name. Values that are
-// missing or of another type stay unset. Pure function.
+// Reads the pods in a list. `label` is the label whose value is the name of the pod's job. Values
+// that are missing or of another type stay unset. Pure function.
 std::vector<PodFacts> pods_in(const nlohmann::json& list, std::string_view label);
 
-// Adds facts from a job's pods: where they run, why they wait, and the first exit code other than
-// 0. Pure function.
+// Adds facts from the job's pods to `job`. They are where the pods run, why they wait, and the
+// first exit code other than 0. Pure function.
 void add_pods(Job& job, std::span<const PodFacts> pods);
 
-// Returns a job's pods by their number in the job. If several pods have the same number, the
-// running pod is chosen, because it may be the replacement of an ended pod. Pure function.
+// Returns a job's pods, sorted by their number in the job. If several pods have the same number,
+// the running pod is chosen, because it may be the replacement of an ended pod. Pure function.
 std::vector<JobPod> pods_by_number(std::span<const PodFacts> pods);
 
 }  // namespace toprun::engines::kubernetes

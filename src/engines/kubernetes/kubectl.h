@@ -20,8 +20,8 @@ Result<void> find_kubectl(const Environment& environment);
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit);
 
-// Creates the object like create(), but returns the object's identity, which distinguishes the
-// object from others with the same name.
+// Creates the object like create(), but returns the object's identity. It distinguishes the object
+// from others with the same name.
 Result<Owner> create_owner(std::string_view manifest, const Environment& environment,
                            std::chrono::milliseconds limit);
 
@@ -33,7 +33,7 @@ Result<void> remove(const Owner& object, const std::string& space, const Environ
 // "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
-// Returns the error of a failed kubectl: its stderr on one line, and what to do. Pure function.
+// Returns an error for a failed kubectl: its stderr on one line, with advice. Pure function.
 Error refusal(std::string_view command, std::string_view stderr_text);
 // Whether kubectl failed because no cluster is configured.
 bool is_without_cluster(const Error& refusal);

@@ -5,8 +5,8 @@
 namespace toprun::engines {
 
 // The engine for pods of a job with one pod per node. Kubernetes or an operator has started the
-// pods. toprun is this pod's agent. The engine combines facts from the pod (pod.h) and from the
-// user:
+// pods. In each pod, toprun is the agent. The engine combines facts from the pod (pod.h) and from
+// the user:
 //
 //   | fact          | source: the first that is known                            | none is known  |
 //   |---------------|------------------------------------------------------------|----------------|
@@ -14,10 +14,10 @@ namespace toprun::engines {
 //   | this pod      | --node-rank, PET_NODE_RANK, the pod                        | root decides   |
 //   | pod 0's host  | --rdzv-endpoint, --master-addr, their PET_, the pod        | error          |
 //
-// toprun reports a contradiction between the user's options and the pod. If there is only one pod,
-// the stance is `single`. If the job perhaps has other pods and their number is unknown, toprun
-// stops with an error, because N pods could each train alone. If toprun is called as torchrun, it
-// only warns.
+// toprun reports a contradiction between the user's options and the pod. If the job has only one
+// pod, the stance is `single`. If the job perhaps has other pods and their number is unknown,
+// toprun stops with an error, because N pods could each train alone. If toprun is called under the
+// name torchrun, it only warns in this case.
 class KubernetesEngine final : public Engine {
  public:
   EngineKind kind() const override { return EngineKind::kubernetes; }

@@ -12,7 +12,7 @@
 
 namespace toprun::engines::kubernetes {
 
-// The kinds of jobs that toprun searches for.
+// A kind of job that toprun finds in a Kubernetes cluster.
 struct Kind {
   std::string_view resource;    // the name for kubectl: "pytorchjobs.kubeflow.org"
   std::string_view word;        // "PyTorchJob"
@@ -32,7 +32,8 @@ inline constexpr std::string_view user_label = "toprun.io/user";
 // Parsers for the API server's answers about jobs and events; pure functions. Values that are
 // missing or of another type stay unset.
 
-// Reads the jobs in a list, or in an object of the kind. The JobSet of a TrainJob is left out.
+// Reads the jobs in a list, or the job in an object of this kind. A JobSet that belongs to a
+// TrainJob is left out.
 std::vector<Job> jobs_in(const nlohmann::json& list, const Kind& kind);
 
 // An event with type Warning about an object: "FailedCreatePod", "exceeded quota …".
@@ -47,7 +48,7 @@ std::vector<Warning> warnings_in(const nlohmann::json& list);
 const Warning* last_warning(std::span<const Warning> warnings, std::string_view job,
                             const Kind& kind);
 
-// Explains a state. Empty: the word needs no explanation, or toprun does not know it.
+// Explains a state. Empty: the state needs no explanation, or toprun does not know it.
 std::string_view state_words(std::string_view state_word);
 
 }  // namespace toprun::engines::kubernetes

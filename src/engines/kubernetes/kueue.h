@@ -46,11 +46,11 @@ bool is_of(const Admission& admission, const Job& job, const Kind& kind);
 // Returns why a job with this Workload waits, if possible in Kueue's words. Pure function.
 std::string why_it_waits(const Admission& admission);
 
-// Marks the job as waiting in Kueue for this reason. Pure function.
+// Sets in `job` that it waits in Kueue, and why. Pure function.
 void set_queued(Job& job, std::string why);
 
-// Counts the Workloads before this one in its LocalQueue, from a PendingWorkloadsSummary. Pure
-// function.
+// Returns how many Workloads are before this one in its LocalQueue, from a PendingWorkloadsSummary.
+// nullopt: the summary does not contain it. Pure function.
 std::optional<std::int64_t> ahead_in(const nlohmann::json& summary, std::string_view workload);
 
 }  // namespace toprun::engines::kubernetes

@@ -17,9 +17,9 @@ namespace toprun::engines::kubernetes {
 // Parsers for the API server's answers about nodes, pods and Kueue's queues; pure functions. Values
 // that are missing or of another type stay unset.
 
-// Reads the nodes in a list, as if no pod ran on them. A node's pool comes from a label of its
-// cloud or autoscaler. A node is usable if it is Ready, is not cordoned and has no taint that
-// repels a training pod.
+// Reads the nodes in a list; their resources count as free until add_usage(). A node's pool comes
+// from a label of its cloud or autoscaler. A node is usable if it is Ready, is not cordoned and has
+// no taint that repels a training pod.
 std::vector<ClusterNode> nodes_in(const nlohmann::json& list);
 
 // The resources that a pod uses on its node. Ended pods use none.
@@ -32,7 +32,7 @@ struct PodUse {
 std::vector<PodUse> uses_in(const nlohmann::json& list);
 
 // Adds the pods' resource use to their nodes. A node with GPUs is idle if no GPU is in use. A node
-// without GPUs is idle if it runs only pods that every node runs.
+// without GPUs is idle if it runs only pods of kinds that every node runs, such as a DaemonSet's.
 void add_usage(std::vector<ClusterNode>& nodes, std::span<const PodUse> uses);
 
 // Returns the nodes' pools by name, with the reasons why some of their nodes accept no jobs.
@@ -51,14 +51,15 @@ struct ClaimChoice {
   bool is_shared = false;  // pods on several nodes can mount it
 };
 
-// The values among which a user can choose for a job of pods.
+// The namespace, operators and claims that a user can choose for a job of pods.
 struct PodChoices {
   std::string space;                   // namespace of kubectl's context; empty: "default"
   std::vector<std::string> operators;  // installed operators, as in --operator
   std::vector<ClaimChoice> claims;
 };
 
-// Queries kubectl. Facts that kubectl does not report stay empty, and a line in `trouble` says why.
+// Queries kubectl. Fields that kubectl does not report stay empty, and a line in `trouble` says
+// why.
 PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble);
 
 // Parses the output of `kubectl api-resources -o name`: names of kinds, "pytorchjobs.kubeflow.org".

@@ -20,9 +20,9 @@ enum class PodChanges {
   spec_overrides,      // podSpecOverrides, 2.0
 };
 
-// Returns the job as one object for `kubectl create -f -`. Pure function. toprun in the pods
-// restarts failed ranks itself, so the operator must not count the same failures again. If restarts
-// are allowed, the cluster creates a lost pod again. In a TrainJob the runtime decides whether pods
+// Returns the job as one object for `kubectl create -f -`. Pure function. The agents (toprun in the
+// pods) restart failed ranks, so the operator must not count these failures, too. If restarts are
+// allowed, the cluster creates a lost pod again. In a TrainJob the runtime decides whether pods
 // restart, and the TrainJob cannot change that.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
 //   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0, 2.1 and 2.2: its CRDs

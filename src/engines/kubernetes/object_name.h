@@ -41,8 +41,8 @@ std::string_view first_label(std::string_view name);  // "web-1" of "web-1.web"
 // which a headless service names a pod. Empty for another form.
 std::string service_domain(std::string_view name);
 
-// The parts "web" and 1 of "web-1". numbered() returns nullopt for another form. The number is
-// below a million.
+// A name such as "web-1", split into "web" and 1. numbered() returns nullopt for another form. The
+// number is below a million.
 struct Numbered {
   std::string base;
   int number = 0;
@@ -58,7 +58,7 @@ struct Role {
 std::optional<Role> role_in(std::string_view name);
 
 // Returns the names of `count` pods, derived from pod 0's name "web-0.web". Empty if `own`, the
-// name of pod `index`, has another form.
+// name of pod `index`, does not have this form.
 std::vector<std::string> numbered_like(const std::string& first, std::string_view own, int index,
                                        int count);
 

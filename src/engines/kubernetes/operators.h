@@ -26,8 +26,8 @@ std::string record_of(Operator which, std::string_view name);
 // Pure function.
 std::vector<Operator> installed(std::string_view api_resources);
 
-// Queries the cluster's operators with kubectl, and returns at least one. Blocks for at most
-// `limit`. Error: there is no operator, or no answer.
+// Queries with kubectl which operators the cluster has, and returns at least one. Blocks for at
+// most `limit`. Error: the cluster has none of these operators, or there is no answer.
 Result<std::vector<Operator>> find_operators(const Environment& environment,
                                              std::chrono::milliseconds limit);
 
@@ -39,8 +39,8 @@ inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;
 inline constexpr std::size_t longest_image = 500;
 
-// Whether this operator can run the job as it is. Pure. An error (exit 2) names the option and what
-// to do. The following are refused:
+// Checks whether this operator can run the job as it is. Pure. An error (exit 2) names the option
+// and what to do. The following are refused:
 //   TrainJob           values that exceed a limit above; the five variables that the TrainJob's
 //                      webhook refuses (trainer, pkg/constants: TorchRunReservedEnvNames); settings
 //                      without a field in runtimePatches (trainjob_types.go, PodSpecPatch): working
@@ -50,8 +50,9 @@ inline constexpr std::size_t longest_image = 500;
 //   KAI, Run:AI        more than one pool, because the pool of a node or pod is one label
 Result<void> check(Operator which, const Workload& job);
 
-// The fields that a kind has in the cluster's version. The fields come from the CRD's schema, which
-// the API server publishes to all authenticated users (OpenAPI v3, Kubernetes 1.27 and later).
+// The fields that objects of a kind have in the version that the cluster uses. The fields come from
+// the CRD's schema, which the API server publishes to all authenticated users (OpenAPI v3,
+// Kubernetes 1.27 and later).
 class Schema {
  public:
   // An empty schema allows every field.

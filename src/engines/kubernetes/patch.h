@@ -27,9 +27,9 @@ Result<void> apply_patch(nlohmann::ordered_json& object, const nlohmann::ordered
                          const std::string& file);
 
 // Returns the fields of a patch that are probably misspelt, one line each with the likely meaning.
-// Such a field is a top-level field that no Kubernetes object has, or its name is similar to a
-// field at the same place in the object. This check is for kinds whose schema is unknown. Pure
-// function.
+// A field is doubtful if it is a top-level field that no Kubernetes object has, or if its name is
+// similar to a field at the same place in the object. This check is for kinds whose schema is
+// unknown. Pure function.
 std::vector<std::string> doubtful_fields(const nlohmann::ordered_json& object,
                                          const nlohmann::ordered_json& patch);
 

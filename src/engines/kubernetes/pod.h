@@ -39,7 +39,7 @@ enum class PodKind {
 };
 std::string_view title_of(PodKind kind);  // "a PyTorchJob"
 
-// A fact, and the variable or name that contains it.
+// A fact, and the environment variable or host name from which it was read.
 template <class T>
 struct Sourced {
   T value{};
@@ -66,16 +66,16 @@ struct PodHost {
   std::string domain;
 };
 
-// Reads the job's facts. Only PyTorchJob up to 1.6, Run:AI and Volcano's plugin are known to count
-// pods with RANK and WORLD_SIZE. With PyTorchJob from 1.7 on, WORLD_SIZE may be the pods times the
-// processes per pod, and PET_ variables count the pods. If a PET_ variable is set, it takes
+// Reads the job's facts. RANK and WORLD_SIZE are known to count pods only with PyTorchJob up to
+// 1.6, Run:AI and Volcano's plugin. With PyTorchJob from 1.7 on, WORLD_SIZE may be the pods times
+// the processes per pod, and PET_ variables count the pods. If a PET_ variable is set, it takes
 // precedence over the other variables. nullopt: not a pod of a known kind. Error: a variable
 // contradicts another or is not a number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
 // `toprun submit` sets this variable in pods that are not started again after the run's end. In
-// such pods, only pod 0's exit code counts (Allocation::root_speaks). With the value each_code,
-// each pod's exit code counts (Allocation::lost_return).
+// such pods, only pod 0's exit code counts (Allocation::root_speaks). If the variable has the value
+// each_code, each pod's exit code counts (Allocation::lost_return).
 inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
 inline constexpr const char* each_code = "each";
 

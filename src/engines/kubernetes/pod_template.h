@@ -21,12 +21,13 @@ using Json = nlohmann::ordered_json;
 //             from labels on the job or its pods, the priority from a label or the pods' class)
 //   Run:AI    the scheduler's page on third-party workloads: runai-scheduler, runai/queue
 //   pools     labels of GKE, EKS, AKS and Karpenter; a node has only one of these labels
-// To place all pods in one rack or NVLink domain, Kueue gets annotations. For the same purpose, the
-// other components get pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's
+// To place all pods in one rack or NVLink domain, Kueue gets annotations. For the other components,
+// the pods get pod affinity, as with Run:AI's own --required-pod-topology-key. Volcano's
 // networkTopology and KAI's topology are not used: they need a tier of HyperNodes or the name of a
 // Topology object, and toprun knows only a label key.
 
-// Labels and annotations for placement, in addition to those of the workload.
+// These functions return labels and annotations for placement, in addition to those of the
+// workload.
 Json labels_of_job(const Workload& job);
 Json labels_of_pods(const Workload& job);
 Json annotations_of_pods(const Workload& job);
@@ -55,8 +56,8 @@ Json metadata_of_pods(const Workload& job);
 // Returns [{name, value}]; values from Secrets are references. In a job with several nodes, pods
 // also get NODE_NAME, which is needed to find a node's labels.
 Json variables_of(const Workload& job);
-// Returns the container's command. If the job brings its own toprun binary, `toprun` is the
-// binary's path, and a command that runs toprun begins with this path.
+// Returns the container's command. `toprun` is the path in the pod of the toprun binary that the
+// job may bring. If the job brings the binary, a command that runs toprun begins with this path.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}; Kubernetes derives the requests from the
                                          // limits

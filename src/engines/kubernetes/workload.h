@@ -34,7 +34,8 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-// A label that must or should have one value on the nodes of all pods: one rack, one NVLink domain.
+// A node label with which all pods are kept together. Its value must or should be the same on their
+// nodes, as for one rack or one NVLink domain.
 struct Together {
   std::string key;  // "nvidia.com/gpu.clique"
   bool required = false;

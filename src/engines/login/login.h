@@ -12,10 +12,10 @@
 
 namespace toprun::engines {
 
-// The engine of jobs for which the user names hosts (--hosts, --hostfile) or sleeping pods (--in).
-// Each host or pod gets an agent by a separate login: ssh, or the engine's `exec` into a pod. The
-// launcher is a starter that keeps running, because every agent lives only as long as its
-// connection.
+// The engine of jobs for which the user names hosts (--hosts, --hostfile) or pods that only sleep
+// (--in). Each host or pod gets an agent by a separate login: ssh, or the engine's `exec` into a
+// pod. The launcher (the toprun with the stance `starter`) keeps running, because every agent lives
+// only as long as its connection.
 //
 //   | the environment or the user specifies    | stance  | engine        |
 //   |------------------------------------------|---------|---------------|
@@ -30,7 +30,7 @@ class LoginEngine final : public Engine {
 };
 
 // What an agent must know about its launch, such as the index of its own node. The launcher sends
-// these facts to the agent in variables, from which detect() reads them.
+// these facts to the agent in environment variables, from which detect() reads them.
 struct LoginPlace {
   std::string job;
   std::vector<Node> nodes;
@@ -44,7 +44,7 @@ struct LoginPlace {
 std::map<std::string, std::string> variables_of(const LoginPlace& place);
 bool is_login_agent(const Environment& environment);
 
-// Set in the environment of an agent that gets its instructions on standard input.
+// The launcher sets this variable for an agent that gets its instructions on standard input.
 inline constexpr const char* login_step_variable = "TOPRUN_STEP";
 inline constexpr const char* login_step = "login";
 
@@ -55,9 +55,10 @@ struct Binary {
   std::size_t bytes = 0;
 };
 
-// Returns the script for a POSIX sh on the host. If toprun's program is in the host's cache, the
-// script runs it. Otherwise the script requests the program on stdout, reads the program from stdin
-// and stores it. The script prints lines that begin with `login_mark`, and then becomes the agent:
+// Returns the script that a login runs in a POSIX sh on the host. If toprun's program is in the
+// host's cache, the script runs it. Otherwise the script requests the program on stdout, reads the
+// program from stdin and stores it. The script prints lines that begin with `login_mark`, and then
+// becomes the agent:
 //
 //   need MACHINE                send the program for this kind of machine on stdin
 //   run CLIENT PORT SERVER PORT PATH   the program starts now ($SSH_CONNECTION, dashes if unset)
@@ -69,12 +70,14 @@ struct Binary {
 // single quote, backslash, exclamation mark or line end.
 std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// Returns the line that the agent itself prints before it reads its instructions.
+// Returns the line that the agent prints before it reads its instructions. The script's lines come
+// before it.
 std::string login_up(
     std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
 // The line that the agent prints on stderr once it can join.
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
-// The agent's last line if it continues without its login. In this case, the login exits with 0.
+// The agent's last line if it continues without its connection to the launcher. In this case, the
+// login exits with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
 // Returns the agent's last line. The line has the agent's exit code, which ssh or kubectl may not
 // return.
@@ -89,7 +92,7 @@ struct LoginTrouble {
   std::string fix;  // HOST is a placeholder for the host
 };
 
-// The meaning of a login program's message.
+// What a message from ssh, kubectl or runai means, and what the user can do.
 struct KnownTrouble {
   std::string_view words;  // in lower case
   std::string_view why;    // empty: show the line that the program printed

@@ -5,7 +5,7 @@
 namespace toprun::engines {
 
 // The engine for a process that mpirun started (world.h). The root is rank 0's process. The other
-// processes search for the root on each host on which it may run.
+// processes query each host on which the root may run, until they find it.
 //
 //   | condition                               | stance   |
 //   |-----------------------------------------|----------|
@@ -30,7 +30,8 @@ bool is_mpi_agent(const Environment& environment);
 
 // The value of TOPRUN_STEP for agents that toprun's own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
-// Contains the nodes for toprun's own mpirun, and the processes on each (node_list_text()).
+// This variable has the nodes on which toprun's own mpirun starts agents. It also has each node's
+// number of processes (node_list_text()).
 inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::engines

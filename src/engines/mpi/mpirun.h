@@ -52,8 +52,9 @@ bool tags_output(const MpirunCommand& command);
 // stderr. nullopt if toprun does not know the message.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
-// Whether the error in `said` occurs before mpirun starts a rank. `said` must be mpirun's own text:
-// ranks may print the same words. False if toprun does not know mpirun's error message.
+// Whether mpirun failed before it started a rank, according to its error message in `said`. `said`
+// must be mpirun's own text: ranks may print the same words. False if toprun does not know mpirun's
+// error message.
 bool no_rank_began(std::string_view said);
 
 // Whether mpirun reported that one of its processes ended with a code other than 0. In this case,
@@ -69,7 +70,8 @@ struct KilledRank {
   int rank = 0;
   int signal = 0;
 };
-// Returns the killed rank according to mpirun. Only Open MPI 3 and newer report the killed rank.
+// Returns the killed rank according to mpirun. Unset if mpirun does not name it: only Open MPI 3
+// and newer do.
 std::optional<KilledRank> killed_rank(std::string_view said);
 
 // Finds the user's mpirun: its command line and its implementation. Runs `mpirun --version`.
@@ -85,9 +87,10 @@ class MpirunOutput {
   static constexpr std::size_t longest_line_bytes = 64u << 10;  // a longer line is split into
                                                                 // pieces
 
-  // Returns the lines that these bytes complete. A carriage return also ends a line.
+  // Takes the next bytes of mpirun's output, and returns the lines that they complete. A carriage
+  // return also ends a line.
   std::string add(std::string_view bytes);
-  // Returns the text of lines that are not complete.
+  // At the end of mpirun's output, returns the text of unfinished lines.
   std::string rest();
 
  private:

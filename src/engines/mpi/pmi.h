@@ -19,7 +19,8 @@ struct PmiRank {
 };
 
 // The facts that processes of one mpiexec exchange over PMI-1 (Flux RFC 13, MPICH's PMI wiki). In
-// this protocol, the process and its proxy take turns and send lines "cmd=NAME key=value …".
+// this protocol, a process and its proxy (mpiexec's process on the node) take turns and send lines
+// "cmd=NAME key=value …".
 struct PmiMeeting {
   std::string job;   // the name of their key space
   std::string said;  // the text from rank 0

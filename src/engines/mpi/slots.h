@@ -28,8 +28,8 @@ struct Slots {
 // --nproc-per-node, PET_NPROC_PER_NODE, the GPUs that the engine gave this step on this node, the
 // tasks per node that the user requested, the visible GPUs, and 1. If toprun is called as torchrun,
 // the number is 1 unless an option or a variable sets it. GPUs that the user hides with
-// CUDA_VISIBLE_DEVICES do not count. If srun or mpirun started the ranks (ranks in place), this
-// number is the number of tasks that srun or mpirun started on this node.
+// CUDA_VISIBLE_DEVICES do not count. If srun or mpirun started the ranks themselves (ranks in
+// place), returns how many tasks it started on this node.
 Result<Slots> slots_here(const Environment& environment, const Allocation& allocation,
                          const SlotsRequest& request);
 

@@ -36,9 +36,9 @@ struct MpiWorld {
   bool bound = false;  // mpirun has bound the process to some of the node's CPUs
 };
 
-// Reads the variables that an mpirun sets. nullopt: no mpirun started this process. Processes of a
-// Slurm step belong to Slurm, regardless of PMI variables. Error: the variables of two launchers
-// contradict each other.
+// Reads the variables that an mpirun sets. nullopt: no mpirun started this process. A process of a
+// Slurm step counts as started by Slurm, even if it has PMI variables. Error: the variables of two
+// launchers contradict each other.
 Result<std::optional<MpiWorld>> mpi_world(const Environment& environment);
 
 // Returns the host names in OMPI_MCA_orte_node_regex, such as "ctl,n[3:1-2,4]-ib@0(4)" (Open MPI
@@ -50,8 +50,8 @@ std::vector<std::string> orte_hosts(std::string_view regex);
 // "1351942144.0;tcp://10.77.2.1,10.0.0.5:39579;tcp6://[fd77::1]:50607".
 std::vector<std::string> orte_addresses(std::string_view uri);
 
-// Returns the names of the variables that make a process an MPI rank. These variables are removed
-// for an agent's workers, which are not MPI ranks.
+// Returns the names of the variables that make a process an MPI rank. An agent removes these
+// variables from its workers' environment, because the workers are not MPI ranks.
 std::vector<std::string> mpi_variables(const Environment& environment);
 
 }  // namespace toprun::engines

@@ -11,7 +11,7 @@
 
 namespace toprun::cli {
 
-// Facts about an engine; unknown facts are empty.
+// What config_draft() knows about the engine's cluster; unknown facts are empty.
 struct ClusterPicture {
   std::optional<engines::QueueKind> engine;  // nullopt: no engine
   engines::Machines machines;
@@ -21,7 +21,7 @@ struct ClusterPicture {
 };
 
 // Generates a toprun.toml for this cluster, with suggested settings, and alternatives as comments.
-// Pure. The result is valid without changes, for find_config() and for the verbs.
+// Pure. find_config() and the verbs accept this file as it is.
 std::string config_draft(const ClusterPicture& cluster);
 
 }  // namespace toprun::cli

@@ -14,17 +14,18 @@ namespace toprun::cli {
 // Returns the completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the
 // shell's folder of completion scripts. At each Tab, the script queries toprun for candidates. The
 // script for tcsh does not query toprun, and completes only names of options and their fixed
-// values. `program`: toprun's path; needed if the command's name (torchrun) could also find another
-// program in PATH.
+// values. `program`: toprun's path; needed if another program in PATH may have the command's name
+// (torchrun).
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
 // `toprun completion SHELL`: prints completion(). The scripts' queries use `completion --words
 // [WORD...]` or `completion --torchrun-words [WORD...]`.
 Result<int> run_completion(const options::Call& call);
-// Answers a query of toprun's completion scripts. nullopt: a user typed the command.
+// Answers a query of toprun's completion scripts, and returns the exit code. nullopt: a user typed
+// the command, so there is no query to answer.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);
 
-// The last word of a command line, which the shell completes.
+// How the shell has to complete the last word of a command line.
 struct Completion {
   enum class Kind {
     files,    // files, folders and arguments of the script, which the shell itself completes
@@ -51,9 +52,9 @@ struct Completion {
 Completion completion(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints the candidates for the last word, one per line, as "WORD\tDESCRIPTION" or "WORD". Prints
-// nothing if the last word has to be a file, or if there are no candidates. Returns no_file_fits if
-// the shell must not offer files, or only_folders_fit if it must offer only folders. Queries the
-// engine for jobs and partitions, with a short time limit.
+// nothing if the last word has to be a file, or if there are no candidates. Returns the exit code:
+// no_file_fits if the shell must not offer files, only_folders_fit if it must offer only folders.
+// If the word is a job or a partition, queries the engine for candidates, with a short time limit.
 inline constexpr int no_file_fits = 3;
 inline constexpr int only_folders_fit = 4;
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);

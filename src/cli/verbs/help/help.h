@@ -26,8 +26,8 @@ std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();
 
-// Returns the help of the option "--nnodes", which may be written without its dashes, for each
-// command that has it, or for one command. Empty: none has it.
+// Returns the help of an option such as "--nnodes" or "nnodes". The result covers each command that
+// has the option, or only one command. Empty: no command has it.
 std::string option_help(std::string_view option,
                         std::optional<options::Command> only = std::nullopt);
 
@@ -37,7 +37,7 @@ std::vector<options::CommandText::Row> exit_code_rows(options::Command command);
 // Returns the whole description of the command.
 options::CommandText command_text(options::Command command);
 
-// Rows of the manual page about environment variables and files: a name and its meaning.
+// The manual page's rows about environment variables and about files: a name and its meaning.
 
 // Returns the variables that set options, and all other variables that toprun reads.
 std::vector<options::CommandText::Row> environment_rows();

@@ -27,13 +27,14 @@ struct Asking {
   std::string what;  // "cannot tell where the ranks of job 17 are"
 };
 
-// Finds the job that `word` names. The word is an id, a name, the process id of the root agent or
-// of its keeper, or the file of --report. If the word is empty, it means the only running job.
-// nullopt: the job's root agent is not on this host; the job perhaps runs on another host.
+// Finds the job that `word` names. The word is an id, a name, the file of --report, or a process
+// id: of the root agent, or of the keeper (the root agent's supervising process). If the word is
+// empty, finds the only running job on this host. nullopt: the job's root agent is not on this
+// host; the job perhaps runs on another host.
 Result<std::optional<RunningJob>> find_running_job(const std::string& word,
                                                    const Environment& environment,
                                                    const Asking& asking);
-// Like find_running_job(), but `path` can only be the file of --report.
+// Like find_running_job(), but names the job only by `path`, the file of --report.
 Result<std::optional<RunningJob>> job_of_report(const std::string& path, const std::string& what,
                                                 const Environment& environment);
 // The result of look_at_root().
@@ -43,24 +44,25 @@ struct RootLook {
   std::string why;  // if it is gone or unknown
 };
 // Finds out whether the root agent that a --report file names still runs on its host. For mpirun,
-// checks mpirun's toprun. Uses ssh if the host is another host. Blocks for at most some seconds.
+// checks mpirun's toprun. Uses ssh if the root agent's host is not this host. Blocks for at most
+// some seconds.
 RootLook look_at_root(const std::string& path, const Environment& environment);
-// Returns the error if the user named only an array, and several of its tasks run (`verb`: "run" or
-// "ran").
+// Returns the error: the user named an array job, and several of its tasks run. `verb`: "run", or
+// "ran" after their end.
 std::unexpected<Error> several_tasks(const std::string& what, std::vector<std::string> tasks,
                                      std::string_view verb = "run");
 // If command_beside_root()'s command fails, at most this number of its error lines is shown.
 inline constexpr std::size_t most_complaints = 2;
 // Returns the command that runs toprun with `words` and the job's name on the root agent's host.
-// The command uses the engine's own mechanism, or ssh if the user named the job by the file of
-// --report. A shell must read `words` unchanged without quotes. Error: the job is an array with
-// several running tasks.
+// The command reaches the host by the engine's own program (srun, kubectl), or by ssh if the user
+// named the job by the file of --report. `words` must need no quotes in a shell. Error: the job is
+// an array with several running tasks.
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
                                                      const std::vector<std::string>& words);
 
-// How to query a job that perhaps has not begun.
+// How to query a job that has perhaps not started to run.
 struct Approach {
   std::vector<std::string> waits;    // lines: why the job has not begun; empty: it has begun
   std::string state;                 // the state of a waiting job, in words

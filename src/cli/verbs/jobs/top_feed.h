@@ -37,8 +37,7 @@ class PictureFeed {
   // Reads from a command that prints the job's pictures, one per line.
   static Result<PictureFeed> from(const std::vector<std::string>& command,
                                   const Environment& environment);
-  // Waits until the job has begun. After the job's begin, reads from the command that `approach`
-  // returns.
+  // Waits until the job has started to run. Then reads from the command that `approach` returns.
   static Result<PictureFeed> once_begun(std::function<Result<Approach>()> approach,
                                         const Environment& environment);
   PictureFeed(PictureFeed&&) = default;
@@ -71,7 +70,7 @@ std::optional<std::string> cancellation_of(const snapshot::Picture& picture);
 // stdout and stderr. Returns the command's exit code.
 Result<int> run_in_front(const std::vector<std::string>& command, const Environment& environment);
 // Like run_in_front(), for a command from command_beside_root(). Does not show the line in which
-// the engine repeats the exit code.
+// srun repeats the command's exit code.
 Result<int> run_beside_root(const std::vector<std::string>& command,
                             const Environment& environment);
 

@@ -21,20 +21,20 @@ struct SetupOptions {
   plan::Activation activation;   // modules and variables
   std::optional<bool> is_local;  // unset: depends on the available engine
   bool force = false;            // an existing build by toprun setup may be replaced
-  // What the user wants to have built: the result of contents_asked(). `asked` is set after the
-  // requirement files are read.
+  // What the user wants to have built: the result of contents_asked(). It is empty until the
+  // requirement files have been read.
   std::vector<std::string> asked = {};
 };
 
-// Parses the command line. The last line of the job's script is `toprun setup --on=local` with the
-// same options. Pure. Error (exit 2): the command line names nothing to build, or names a package
-// that pip would parse as an option.
+// Parses the command line. If a job builds the environment, the last line of its script is `toprun
+// setup --on=local` with the same options. Pure. Error (exit 2): the command line names nothing to
+// build, or names a package that pip would parse as an option.
 Result<SetupOptions> setup_options(const options::Call& call);
 
-// Returns the requested contents of an environment or image, in the form in which the setup record
-// stores them. The result is a list of words: packages, lines of requirement files,
-// "--modules=cuda/12.4" and everything else that changes the result. Reads the requirement files.
-// Error: a file cannot be read.
+// Returns what the environment or image has to contain, as the setup record stores it. The result
+// is a list of words: packages, lines of requirement files, "--modules=cuda/12.4" and everything
+// else that changes the result. Reads the requirement files. Error: a requirement file cannot be
+// read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);
 
 // Returns the lines of a requirement file without comments and empty lines. Pure.

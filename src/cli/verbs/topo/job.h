@@ -34,11 +34,12 @@ struct OrderText {
 // "n1,n0". Error: the file cannot be read.
 Result<OrderText> read_order_option(const std::string& order);
 
-// Reports missing topology data on stderr: the warnings, and whether no location is known at all.
+// Prints the warnings about missing topology data on stderr. If no host's location is known, says
+// so too.
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
 
-// Returns the constraints on an order that the options of `topo order` and `topo draw` set. `plan`
-// was parsed before. Errors: a wrong number; the file of --stable is unreadable or has no order.
+// Returns the node order's constraints from the options of `topo order` and `topo draw`. `plan` was
+// parsed before. Errors: a wrong number; the file of --stable is unreadable or has no order.
 Result<placement::Constraints> constraints_of(const options::Call& call,
                                               std::optional<placement::Plan> plan);
 

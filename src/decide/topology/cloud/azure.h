@@ -10,13 +10,13 @@
 
 namespace toprun::topology {
 
-// Azure gives a machine no information about its network. But its InfiniBand network has a SHARP
+// Azure does not tell a machine where it is in the network. But its InfiniBand network has a SHARP
 // aggregation manager, which knows the network's topology. NVIDIA's program sharp_cmd can query
 // this manager from any machine.
 
 // Finds sharp_cmd in PATH, else in $HPCX_SHARP_DIR/bin (HPC-X' own variable), else below /opt. The
-// drivers and HPC-X install it below /opt; of several versions of HPC-X, the newest is used.
-// `root`: the folder that contains opt.
+// drivers and HPC-X install sharp_cmd below /opt; if there are several versions of HPC-X, returns
+// the newest. `root`: the folder that contains opt.
 std::optional<std::string> find_sharp_cmd(const Environment& environment,
                                           const std::filesystem::path& root = "/");
 
@@ -27,8 +27,9 @@ std::vector<std::string> sharp_command(const std::string& program, const std::st
                                        const std::string& guids_file,
                                        const std::string& topology_file);
 
-// Finds the members' places by the ports that they reported. Blocks for at most request.budget.
-// Errors: no member reported a port, no sharp_cmd, an error of sharp_cmd, an invalid output file.
+// Builds a map of the job's nodes (request.members) from the ports that they reported. Blocks for
+// at most request.budget. Errors: no node reported a port, sharp_cmd is missing or fails, its
+// output file is invalid.
 Result<std::optional<Map>> read_azure(const Request& request);
 
 }  // namespace toprun::topology

@@ -37,7 +37,7 @@ struct Recognised {
 // in a terminal log. A text without such a line has the format `lines`.
 Recognised recognise(std::string_view path, std::string_view text);
 
-// Recognises texts that other programs print, but that do not determine an order: a list of nodes
+// Recognises output of other programs that does not show the network's structure: a list of nodes
 // without cables, the devices inside one host, … The error says what the text is, and which file
 // the user should give instead. nullopt: not recognised. `file` is the text's name.
 std::optional<Error> unusable_output(std::string_view file, std::string_view text);

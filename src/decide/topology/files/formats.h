@@ -40,7 +40,7 @@ inline constexpr std::string_view toml_advice = "see https://toml.io";  // for s
 Result<Map> parse_toml_file(std::string_view text, const std::string& file);
 
 // Parses a topology in JSON: our own form (map_of_plain()), toprun's own output, or the
-// answer of a cloud's or tool's API. Such an answer is a list of instances, or an object with this
+// answer of a cloud's or tool's API. An API's answer is a list of instances, or an object with this
 // list at the key instances, data, results or items:
 //   {"id", "network_layers": [leaf … root], "labels"}                  NVIDIA topograph's graph
 //   {"id", "networkPath": [{"id"} leaf … root], "nvlink": {"domain_id", "clique_id"}}        Lambda
@@ -62,7 +62,7 @@ bool is_kubernetes(const DataNode& root);
 // labels that the Topology lists are the levels. If the list contains HyperNodes (hypernodes.h),
 // they become additional levels. A Kueue Workload is ignored, because it does not contain the
 // nodes' places. A YAML file may have several documents, each a list or an object. The map contains
-// only the places of `members`; without members, the places of all nodes. Errors
+// only the job's nodes (`members`); if `members` is empty, it contains all nodes. Errors
 // (file:line:column): neither nodes nor HyperNodes, a node without a name, a duplicate node.
 Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
@@ -73,7 +73,8 @@ Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::st
 // cluster.
 Result<std::optional<Map>> read_cluster(const Request& request);
 
-// Whether this process is in a pod with access to the cluster. If so, `auto` queries the cluster.
+// Whether this process is in a pod with access to the cluster's API server. If so, --topology auto
+// queries this server.
 bool can_ask_cluster(const Request& request);
 
 // Whether the word is a label such as "3:", which `srun -l` writes before each line: the task's

@@ -54,12 +54,12 @@ struct IbRecords {
   std::vector<IbCable> cables;
 };
 
-// Builds the hosts, their rails and the switches above them. If a member reported the GUID of an
-// adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
-// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Adapters with any other description
-// (from hosts that never set a description) belong to an unknown host; a warning says how many
-// these are. Warnings and notes about rails are limited to the members; if there are no members,
-// warnings and notes cover all hosts. Error: no switch is connected to a host.
+// Builds the hosts, their rails and the switches above them. If one of the job's nodes (`members`)
+// reported the GUID of an adapter's port, the port belongs to that node. Otherwise the description
+// names the host: "HOST DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Adapters with
+// any other description (from hosts that never set a description) belong to an unknown host; a
+// warning says how many these are. Warnings and notes about rails name only the job's nodes; if
+// `members` is empty, they name all hosts. Error: no switch is connected to a host.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

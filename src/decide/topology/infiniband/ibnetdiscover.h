@@ -20,8 +20,8 @@ namespace toprun::topology {
 // Each cable is listed at both ends; one entry is enough. An adapter's node description is "HOST
 // DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Adapters with any other description
 // (from hosts that never set a description) belong to an unknown host; a warning says how many
-// these are. `file` is the text's name in evidence and errors (file:line:column). Other lines, as
-// in a terminal log, are skipped with a warning if most lines are from ibnetdiscover. The ports
+// these are. `file` is the text's name in evidence and errors (file:line:column). If most lines are
+// from ibnetdiscover, other lines, as in a terminal log, are skipped with a warning. The ports
 // report of -p is also accepted (ib_records.h). `members`: see fabric_of_records(). Errors: a
 // malformed port line, two records with different descriptions for one node, a cable whose two ends
 // contradict each other, no switch with a host.

@@ -13,16 +13,17 @@ namespace toprun::topology {
 //   n5              node                       otherwise; no level is known
 // A component may be empty (unknown) or a hostlist ("sp[0-1]": two spines above the leaf); a
 // hostlist names one domain. The node's own name may contain dots; the pattern shows where the
-// node's name begins. If a member's pattern has fewer levels than others, its outermost levels are
-// unknown.
+// node's name begins. If the pattern of one of the job's nodes (a member) has fewer levels than
+// others, this node's outermost levels are unknown.
 //
 // Members without an address are left out. Members with a malformed address are left out with a
 // warning. A name that occurs twice with the same address (two agents on one host) counts once.
-// Errors: one member in two places, a switch below two different switches, switches and blocks in
-// one job; the message names both hosts.
+// Errors: one member has two addresses, a switch is below two different switches, one job has
+// switches and blocks; the message names both hosts.
 Result<Map> map_of_addresses(std::span<const Member> members);
 
-// Builds a map from the addresses of the request's members; nullopt if no member has an address.
+// Builds a map from the addresses of the job's nodes (request.members). nullopt: no node has an
+// address.
 Result<std::optional<Map>> read_slurm_addresses(const Request& request);
 
 }  // namespace toprun::topology

@@ -36,11 +36,11 @@ struct BlockGroup {
 };
 
 // Converts the tree of switches to paths. Levels count from the leaf. A switch's level is Slurm's
-// level number, else one more than the level of its highest child. If several switches of a level
-// are above a node (fat trees, nodes on two leaves), these switches form one domain with a hostlist
-// as its name: "sp[0-1]". A host has no domain at a level that its branch skips, or at a level
-// above its topmost switch. Errors: a duplicate switch, a child that does not exist, a cycle (the
-// message shows all of it), more levels than max_levels.
+// level number; if that is unknown, it is one more than the level of its highest child. If several
+// switches of a level are above a node (fat trees, nodes on two leaves), these switches form one
+// domain with a hostlist as its name: "sp[0-1]". A host has no domain at a level that its branch
+// skips, or at a level above its topmost switch. Errors: a duplicate switch, a child that does not
+// exist, a cycle (the message shows all of it), more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
 // Returns the groups that BlockSizes= (block_sizes:) defines. For each size above the smallest,

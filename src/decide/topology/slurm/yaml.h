@@ -10,7 +10,7 @@
 
 namespace toprun::topology {
 
-// Selects the topologies to read from a topology.yaml.
+// Selects which of the topologies in a topology.yaml are read.
 struct TopologyChoice {
   std::optional<std::string> name = {};  // the topology with this name; unset: all
   bool only_default = false;             // only the default topology of partitions
@@ -34,11 +34,12 @@ struct TopologyChoice {
 // a leaf. Names of blocks and switches are valid only within their topology. If two topologies have
 // a block1, the two blocks are one domain only if a host is in both. Otherwise the block of the
 // later topology is named TOPOLOGY:block1. The value ALL of `nodes` stands for the job's hosts
-// (`known_hosts`). If two topologies contradict each other, the first topology with cluster_default
-// wins. If no topology has cluster_default, the first topology wins. `file` is the text's name in
-// evidence and errors (file:line:column). A flat topology results in a map without hosts. Unknown
-// keys are ignored with a warning. Errors: those of parse_yaml(), map_of_switches(),
-// map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
+// (`known_hosts`). If a topology contradicts the topologies before it, it is left out with a
+// warning. In this order, the first topology with cluster_default comes before all others.
+// Otherwise the order is that of the file. `file` is the text's name in evidence and errors
+// (file:line:column). A flat topology results in a map without hosts. Unknown keys are ignored with
+// a warning. Errors: those of parse_yaml(), map_of_switches(), map_of_blocks(), map_of_rings() and
+// map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {},
                              const std::vector<std::string>& known_hosts = {});
