@@ -237,34 +237,36 @@ class Queue {
   // Whether the engine keeps the name and the output of an ended job until a user cancels the job.
   virtual bool keeps_what_has_ended() const { return false; }
   // Returns the command that ends these jobs, or sends a signal ("USR1") to them. execute() runs
-  // the command. The error comes from the engine, or says that the engine cannot end jobs or cannot
-  // send this signal.
+  // the command. Error: the engine cannot end jobs or cannot send this signal, or reports an error
+  // itself.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
-  // Returns why this job waits or ended, in a user's words. Empty: toprun has no explanation.
+  // Returns why this job waits or why it ended, in words that users understand. Empty: toprun has
+  // no explanation.
   virtual std::string reason_words(const Job& job) const = 0;
-  // Explains a job's state in a user's words. Empty: toprun has no explanation.
+  // Explains the engine's word for a job's state, in words that users understand. Empty: toprun has
+  // no explanation.
   virtual std::string state_words(std::string_view state_word) const = 0;
   // Returns how long the engine itself, without an archive, remembers a job after its end.
   virtual std::chrono::seconds memory() const = 0;
   // Returns why find() did not find this job, for example because the engine has forgotten it.
   virtual std::string forgets(const JobId& id) const = 0;
-  // Returns the command that prints the output of a job, if the engine itself stores the output;
-  // with `only`, the output of one pod's container. nullopt: the output is in files.
+  // Returns the command that prints a job's output, if the engine itself stores the output. With
+  // `only`, the command prints the output of one pod's container. nullopt: the output is in files.
   virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                               const Printer* only) const = 0;
   // Returns the job's pods by their number in the job. Error: the job has no pods.
   virtual Result<std::vector<JobPod>> pods(const Job& job) const;
-  // Returns the words that, put before a command, execute this command in the pod. The command in
-  // the pod gets this process's standard input, or its terminal (Terminal::yes).
+  // Returns the words (such as `kubectl exec …`) that, put before a command, run it in the pod. The
+  // command in the pod gets this process's standard input, or its terminal (Terminal::yes).
   virtual std::vector<std::string> exec_command(const Job&, const JobPod&, Terminal) const {
     return {};
   }
   // Returns a command that runs toprun on the root agent's node or in its pod. `words` are the
-  // arguments of this toprun, which queries the running job. `self`: this program's path.
+  // arguments of that toprun, which queries the running job. `self`: this program's path.
   virtual Result<std::vector<std::string>> command_beside_root(
       const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // Expands the engine's patterns (%j, %N …) in the name of a file to which the job's batch script
@@ -280,7 +282,7 @@ Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
 // or Kubernetes.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
 
-// Exit codes that report what an engine did with a job. Another such exit code is exit_preempted in
+// toprun's exit codes for what an engine did with a job. One more is exit_preempted in
 // base/text/error.h.
 
 // The job never started, because it depends on another job that did not end as required, or because
@@ -289,7 +291,7 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
 inline constexpr int exit_not_started = 69;
 // The job reached its time limit. timeout(1) has the same exit code.
 inline constexpr int exit_time_limit = 124;
-// The job was cancelled. A program that SIGTERM ends has the same exit code.
+// The job was cancelled. A shell reports the same code for a program that SIGTERM has ended.
 inline constexpr int exit_cancelled = 143;
 
 }  // namespace toprun::engines

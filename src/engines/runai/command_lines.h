@@ -23,8 +23,8 @@ Cli cli_of(std::string_view version);
 
 using Words = std::vector<std::string>;
 
-// The version of runai, and the project. An empty project stands for the project that `runai config
-// project` or `project set` selected.
+// The version of the program runai, and the Run:AI project of the jobs. An empty project stands for
+// the project that `runai config project` or `project set` selected.
 struct Client {
   Cli cli = Cli::v2;
   std::string project;
@@ -37,11 +37,12 @@ struct Client {
 // Returns advice for an error message: how runai passes a secret without showing it.
 std::string instead_of_a_secret(const Client& client, std::string_view name);
 
-// Returns v2's command that prints the help for a submission, which lists the flags.
+// Returns v2's command that prints the help of `submit`, in which all flags are listed.
 Words help_command();
 
 // Returns the command that submits this job of pods; pure function. One pod is the master, and the
-// others are workers. Error (exit 2): the program has no option for something in the job.
+// others are workers. Error (exit 2): `job` requests something for which this version of runai has
+// no option.
 Result<Words> submit_command(const Client& client, const kubernetes::Workload& job);
 
 // These functions return the commands that query and end jobs.
@@ -52,10 +53,10 @@ Words events_command(const Client& client, const std::string& job);    // only v
 Words nodes_command(const Client& client);
 Words projects_command(const Client& client);
 Words delete_command(const Client& client, const std::string& job);
-// Returns the command that prints the output of one pod; without `pod`, of the master.
+// Returns the command that prints the output of one pod; without `pod`, of the master pod.
 Words logs_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool follow);
-// Returns the command that runs `words` in a pod; without `pod`, in the master.
+// Returns the command that runs `words` in a pod; without `pod`, in the master pod.
 Words exec_command(const Client& client, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);
 

@@ -27,8 +27,9 @@ std::string cell(std::string_view line, const std::optional<Column>& column);
 std::unexpected<Error> not_understood(std::string_view text, std::string_view requested,
                                       std::string fix);
 
-// Parsers for runai's output about jobs; pure functions. Values that the output lacks, or that have
-// another type, stay unset. Error: the output has another form; the message shows its beginning.
+// Parsers for runai's output about jobs; pure functions. A field of the result stays unset if
+// runai's output lacks its value or has it in another type. Error: the output has an unexpected
+// form; the message shows how it begins.
 
 // Parses v1's `list jobs`: a table whose header names the columns (runai-cli, cmd/job/job_list.go).
 Result<std::vector<Job>> parse_table(std::string_view text);
@@ -52,9 +53,9 @@ Result<std::vector<JobPod>> parse_pods(std::string_view text);
 // Returns an explanation of a job's state; empty: `state_word` explains itself.
 std::string_view state_words(std::string_view state_word);
 
-// Parsers for runai's output about nodes and projects; pure functions. Values that the output
-// lacks, or that have another type, stay unset. Error: the output has another form; the message
-// shows its beginning.
+// Parsers for runai's output about nodes and projects; pure functions. A field of the result stays
+// unset if runai's output lacks its value or has it in another type. Error: the output has an
+// unexpected form; the message shows how it begins.
 
 // Parses the list of nodes. v1's `list nodes` prints groups of columns with │ between them. The
 // first group begins with NAME and STATUS; the GPUs' group has ALLOCATABLE and FREE (runai-cli,

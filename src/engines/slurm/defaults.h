@@ -18,10 +18,10 @@ inline constexpr std::chrono::seconds default_signal_lead{120};
 // Slurm's own limit, max_switch_wait.
 inline constexpr std::string_view switches_wait = "5:00";
 
-// Adds options that the user left out and that fit the cluster, each with its reason. Adds useful
-// hints to `notes`, one line each. Pure function. Error (exit 2): a request that the cluster cannot
-// fulfil or would ignore. A fact about the cluster that is unknown adds no option and refuses no
-// request.
+// Adds options that the user left out and the cluster supports, each with a reason. Adds useful
+// hints to `notes`, one line each. Pure function. Error (exit 2): the cluster cannot fulfil a
+// request of the user, or would ignore it. If a fact about the cluster is unknown, no option is
+// added and no request is refused because of it.
 Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
                           std::vector<std::string>& notes);
 

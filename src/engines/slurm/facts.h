@@ -49,8 +49,8 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 std::string topology_plugin_in(std::string_view config);
 // Reads MaxArraySize from `scontrol show config` (slurm.conf(5)); 0: missing. Pure function.
 std::int64_t max_array_size_in(std::string_view config);
-// Returns "tree" or "block" according to the output of `scontrol show topology`, otherwise "". This
-// query is needed because, with a topology.yaml, the configuration names only the default plugin
+// Returns "tree" or "block" according to the output of `scontrol show topology`, otherwise "".
+// `scontrol show config` does not suffice: with a topology.yaml, it names only the default plugin
 // (26.05: flat). Pure function.
 std::string topology_kind_in(std::string_view topology);
 // Returns the number of nodes below each leaf switch (SwitchName=… Level=0 … Nodes=…) in the output
@@ -68,8 +68,8 @@ std::optional<std::int64_t> slurm_seconds(std::string_view text);
 // "gpu:4" or "gpu". 0 if the text has no GPUs.
 int gpus_in_gres(std::string_view gres);
 
-// Queries sinfo and scontrol. If a query fails or times out, its facts stay empty and `trouble`
-// gets one line.
+// Queries sinfo and scontrol. If a query to Slurm fails or times out, the facts from this query
+// stay empty, and `trouble` gets one line.
 SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& trouble);
 
 }  // namespace toprun::engines

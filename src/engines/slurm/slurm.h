@@ -13,25 +13,27 @@ class SlurmEngine final : public Engine {
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
   // The command is one srun for all nodes. The step of this srun gets every CPU and GPU of the job
-  // on each node. The number of tasks in the script's header does not matter, because the variables
-  // that would pass this number to srun are unset.
+  // on each node. The number of tasks in the batch script's #SBATCH lines does not matter, because
+  // the variables that would pass this number to srun are unset.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
   // Uses `scontrol show job`.
   std::optional<Stop> why_stopped(const Environment& environment) const override;
   int requeues(const Environment& environment) const override;
   // Slurm counts a preempted job as failed if it ends by itself within the grace period, regardless
-  // of its exit code (22.05 to 26.05). Only the batch script's process requeues the job.
+  // of its exit code (22.05 to 26.05). So toprun in the batch script requeues a preempted job; in a
+  // step, put_back() does nothing.
   void put_back(const Environment& environment) const override;
   // True for a slurmstepd.
   bool owns(pid_t process) const override;
-  // True in a step. Exception: if Slurm tracks processes by cgroup, its signals reach only
-  // processes that it started itself. In a batch script, --signal=B: and scancel --batch signal
+  // True in a step. Exception: if Slurm tracks processes by cgroup, Slurm's signals reach only the
+  // processes that Slurm itself started. In a batch script, --signal=B: and scancel --batch signal
   // only the shell.
   bool signals_every_process(const Environment& environment) const override;
   // With --no-kill, Slurm (22.05) removes a lost node from the job. If the lost node ran the batch
-  // script, Slurm never ends the job. To detect this, at most three other nodes of the job query
-  // Slurm, until SlurmdTimeout has passed.
+  // script, Slurm never ends the job. So at most three other nodes of the job query Slurm, until
+  // SlurmdTimeout has passed. If the batch script's node is lost, they requeue the job, or end it
+  // if it must not run again.
   void requeue_orphaned(const Environment& environment, const Pause& pause) const override;
   // Uses `sstat --pidformat`, which queries the nodes themselves and needs no accounting.
   std::optional<Presence> presence(const Environment& environment) const override;
@@ -55,11 +57,11 @@ bool awaits_requeue(std::string_view job, int restarts);
 std::vector<std::string> nodes_in_sstat(std::string_view text);
 
 // Whether tasks of a step may wait for a prolog on their node, from `scontrol show config`. With
-// PrologFlags=Alloc, it runs before the first step.
+// PrologFlags=Alloc, tasks do not wait, because the prolog runs before the first step.
 bool prolog_delays_steps(std::string_view config);
 
-// The state of a batch script that no longer sends messages, according to the output of `scontrol
-// show job -o` for its job.
+// The state of a batch script whose agent no longer sends messages. It is read from the output of
+// `scontrol show job -o`.
 enum class BatchScript {
   alive,  // Slurm does not know of a problem
   lost,   // its node no longer belongs to the job

@@ -10,8 +10,8 @@ namespace toprun::engines::slurm {
 
 // Parsers for the job listings that Slurm's programs print; pure functions. The parsers are for
 // Slurm 20.11 to 26.05; they were checked with 22.05. All programs run with SLURM_TIME_FORMAT=%s.
-// Text that is not a record is skipped, because warnings may be between records. No value is
-// trusted; scontrol_record.h limits the numbers of records and fields.
+// Text that is not a record is skipped, because warnings may be between records. The parsers check
+// every value; scontrol_record.h limits the numbers of records and fields.
 
 // Returns the format for `squeue -h -o`. Fields end in 0x1f and records in 0x1e; names should not
 // contain these characters.
@@ -28,8 +28,8 @@ void add_delays(std::string_view text, std::vector<Job>& jobs);
 // Parses the output of `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);
 
-// Whether scontrol knows the job's number, but not the array's task or the component. In this case,
-// scontrol prints "Job 1_7 not found" on stdout.
+// Whether scontrol knows the job's number, but not the requested array task or component. In this
+// case, scontrol prints "Job 1_7 not found" on stdout.
 bool says_not_found(std::string_view out);
 // Returns why the task or component does not exist, according to all records with the job's number:
 // "Slurm knows tasks 0-2 of job 1, but no task 7". Empty: the records do not show why.

@@ -12,9 +12,9 @@
 
 namespace toprun::engines {
 
-// Returns the environment that the job inherits through sbatch or salloc. Removes variables of
-// another job, which are set in a shell inside a job or allocation. Settings for Slurm's programs
-// remain. Pure function.
+// Returns the environment that the job inherits through sbatch or salloc. If toprun runs inside
+// another job or allocation, this function removes that job's variables. Settings for Slurm's
+// programs remain. Pure function.
 Environment without_job(const Environment& environment);
 
 // Passes the script to sbatch on standard input. Returns the id of the job, or of the array. If
@@ -27,8 +27,8 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
 Result<std::string> test_slurm(const std::string& script, const JobRequest& job,
                                const SlurmFacts& facts, const Environment& environment);
 
-// Explains why `sbatch --test-only` predicts a start in about a year. Empty: the start is earlier
-// or unknown. Pure.
+// Explains why `sbatch --test-only` predicts a start in about a year. Empty: sbatch predicts an
+// earlier start, or none. Pure.
 std::string note_of_far_start(std::string_view said, WallTime now);
 
 // Returns the error for a missing program: the program's name, and what to do.
@@ -46,7 +46,8 @@ Choices choices_in(std::string_view associations);
 // Queries sacctmgr, which needs accounting. Some clusters have no accounting.
 Choices ask_choices(const Environment& environment);
 
-// Returns the error with sbatch's or salloc's message, and what to change. Pure function.
+// Returns an error with sbatch's or salloc's message, and what to change in the request. Pure
+// function.
 Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
               const Choices& choices);
 

@@ -14,12 +14,12 @@ namespace toprun::engines::slurm {
 
 // Slurm sets this variable only for prologs and epilogs (slurm.conf(5), Prolog): "prolog_slurmd", …
 inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
-// toprun's starter sets this variable for the agents that it starts. The agents do not pass this
-// variable on to their ranks.
+// A toprun that starts agents with srun sets this variable for the agents. The agents do not pass
+// this variable on to their ranks.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
-// The variable says how many processes per node the script's header requested, in the order of
-// SLURM_JOB_NODELIST and in Slurm's form for counts. toprun needs its own variable, because srun
-// replaces the header's variables by the step's.
+// This variable contains the number of processes that sbatch's options request on each node. It has
+// Slurm's form for counts, in the order of SLURM_JOB_NODELIST. toprun needs a variable of its own,
+// because srun replaces Slurm's variables for the job by those for the step.
 inline constexpr const char* slots_variable = "TOPRUN_SLOTS";
 
 // The step of tasks that this process belongs to (srun(1), OUTPUT ENVIRONMENT VARIABLES).
@@ -38,8 +38,8 @@ Result<std::int64_t> required_number(const Environment& environment, const std::
                                      std::int64_t least, std::int64_t most);
 Result<std::vector<std::string>> hostlist(const Environment& environment, const std::string& name);
 Result<std::vector<int>> counts(const Environment& environment, const std::string& name);
-// Reads the number in a GPU request, ignoring types and sockets: "8", "h100:8", "h100:4,a100:2",
-// "a100:2(S:0-1)".
+// Reads the number of GPUs in a GPU request, ignoring types and sockets: "8", "h100:8",
+// "h100:4,a100:2", "a100:2(S:0-1)".
 Result<std::optional<int>> gpus(const Environment& environment, const std::string& name);
 
 Result<std::int64_t> job_id(const Environment& environment);
@@ -53,9 +53,9 @@ bool in_task_step(const Environment& environment);
 // Returns this process's step of tasks. nullopt in a batch script or in an allocation's shell.
 Result<std::optional<Step>> step(const Environment& environment);
 
-// Returns how many processes on each node the script's header requested, by --ntasks-per-node or
-// --ntasks. nullopt: there is no such request. One process on every node does not count as a
-// request for ranks, because users request one agent per node in this way.
+// Returns how many processes per node sbatch's --ntasks-per-node or --ntasks requests. nullopt:
+// neither option was used. A request for one process on every node gives nullopt too, because with
+// it, users request one agent per node, not one rank.
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes);
 
@@ -78,7 +78,7 @@ std::vector<std::string> other_nodes_of_own_job(const Environment& environment,
 // Returns when the job reaches its time limit, from the output of `scontrol show job -o`. If that
 // output is empty, reads a variable that Slurm set at the job's start (23.02 and newer).
 std::optional<WallTime> job_end_in(std::string_view job, const Environment& environment);
-// Like job_end_in(), with a query to scontrol, which takes at most engine_answer_limit.
+// Like job_end_in(), but runs scontrol itself and waits for it at most engine_answer_limit.
 std::optional<WallTime> own_job_end(const Environment& environment);
 
 // One component of a heterogeneous job (sbatch's ":", heterogeneous_jobs(5)). Slurm's variables

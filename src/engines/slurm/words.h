@@ -15,8 +15,8 @@ struct State {
   JobEnd end = JobEnd::other;
 };
 
-// Finds a state by word or code. nullptr: unknown. Only the first word counts, because sacct prints
-// "CANCELLED by 1000".
+// Finds a state by word or code. nullptr: unknown. Only the first word of `text` is compared,
+// because sacct prints "CANCELLED by 1000".
 const State* find_state(std::string_view text);
 
 // Returns why a job that was never on a node will never start, according to Slurm's reason for the
@@ -31,9 +31,9 @@ inline constexpr std::string_view begin_time = "BeginTime";
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
 // Returns advice if Slurm's programs report that slurm.conf is missing. Without slurm.conf, these
-// programs know no cluster. Empty: the programs report something else.
+// programs cannot find a cluster's controller. Empty: the programs report something else.
 std::string_view advice_without_cluster(std::string_view said);
-// Why a host without a cluster cannot query Slurm.
+// For messages: why Slurm cannot be queried on a host without slurm.conf.
 inline constexpr std::string_view no_cluster = "this host does not belong to a cluster";
 
 }  // namespace toprun::engines::slurm

@@ -28,8 +28,9 @@ struct SourcedPath {
   }
 };
 
-// The user's requests, from --container and related options or from an EDF file. No image: the
-// ranks run on the host itself. Host paths may be relative until make_absolute() is called.
+// The user's requests, from --container and related options or from an EDF file. If no image is
+// set, the ranks run on the host itself. Host paths may be relative until make_absolute() is
+// called.
 struct Request {
   std::string environment = {};  // from --environment: an EDF's name or file; empty: no EDF
   std::string image = {};        // as typed: a path, or a reference such as docker://python:3.12
@@ -57,9 +58,9 @@ void make_absolute(Request& request, std::string_view folder);
 // unknown word after DST.
 Result<Bind> parse_bind(std::string_view text);
 
-// Returns the bind that is made without an option: the project's folder at its own path. Empty for
-// "/" and for folders that every image contains (/usr, /etc …), because the bind would hide the
-// image's folder.
+// Returns the bind that every container gets without an option: the project's folder at its own
+// path. Empty for "/" and for folders that every image contains (/usr, /etc …), because the bind
+// would hide the image's folder.
 std::vector<Bind> default_binds(std::string_view folder);
 
 // Sorts the binds for a runtime: a target comes before the targets inside it, so that no bind hides

@@ -43,10 +43,11 @@ Result<Edf> parse_edf(std::string_view text, std::string_view label,
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 
 // Adds the settings of the EDF named by --environment to the request. The other options have
-// priority. A name is looked up as NAME.toml in the folders of EDF_PATH, else in ~/.edf. A text
-// with a slash or with the ending .toml is a path. An image without a transport is from Docker Hub.
-// Returns one line for each setting in the EDF that has no effect. Errors: no such file, with the
-// folders that were searched; a chain that is too long or circular; no image at all.
+// priority. If --environment is a name, the EDF is NAME.toml in the folders of EDF_PATH, else in
+// ~/.edf. A value with a slash or with the ending .toml is the EDF's path. An image without a
+// transport is from Docker Hub. Returns one line for each setting in the EDF that has no effect.
+// Errors: there is no such file (the message lists the searched folders); the chain of base EDFs
+// is too long or circular; neither these EDFs nor --container names an image.
 Result<std::vector<std::string>> apply_edf(Request& request, const Environment& environment,
                                            const ReadText& read);
 

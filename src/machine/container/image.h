@@ -20,8 +20,8 @@ enum class ImageKind {
 };
 
 // The value of --container. The value is a path if it starts with "/", "./" or "../", or ends in
-// .sif, .sqsh, .sqfs, .squashfs, .simg or .tar. Everything else is a reference, so a relative
-// folder has to be "./folder".
+// .sif, .sqsh, .sqfs, .squashfs, .simg or .tar. Any other value is a reference to a registry, so a
+// relative folder has to be written "./folder".
 //
 // Reference: [TRANSPORT://][USER@][REGISTRY/]NAME[:TAG][@DIGEST], in the grammar of the
 // distribution project (reference/reference.go). The form REGISTRY#NAME (enroot) has the same

@@ -20,11 +20,11 @@
 
 namespace toprun::container {
 
-// A lock between processes and nodes that share a file, held as long as this object exists. The
-// lock uses flock(2). If the file system does not support flock(2) (Lustre without -o flock, NFS
-// without a lock server), the lock uses a second file, which only one process can create. The
-// holder touches the second file regularly. If this file has not been touched for
-// `abandoned_after`, its holder was killed, and another process removes the file.
+// A lock between processes and nodes that share a file. Once try_lock() has taken the lock, it is
+// held as long as this object exists. The lock uses flock(2). If the file system does not support
+// flock(2) (Lustre without -o flock, NFS without a lock server), the lock uses a second file, which
+// only one process can create. The holder touches the second file regularly. If this file has not
+// been touched for `abandoned_after`, its holder was killed, and another process removes the file.
 class FileLock {
  public:
   using Flock = int (*)(int fd, int operation);
@@ -35,7 +35,7 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
-  // Tries to get the lock and returns whether this object holds it; never waits.
+  // Tries to get the lock; never waits. True: this object now holds the lock.
   Result<bool> try_lock();
 
  private:
@@ -48,8 +48,9 @@ class FileLock {
   const Flock flock_;
   const std::chrono::milliseconds abandoned_after_;
   Fd locked_;
-  // The status of another process's lock file, and when this process first saw it. This node's own
-  // clock measures that time, so the clocks of two nodes are never compared.
+  // The status of another process's lock file, and when this process first saw it. How long that
+  // file stays untouched is measured only with this node's clock, so the clocks of two nodes are
+  // never compared.
   struct stat others_ {};
   std::optional<SteadyTime> seen_since_;
   std::optional<std::jthread> toucher_;  // runs while this object owns `created_`
@@ -60,11 +61,11 @@ inline constexpr std::chrono::minutes creation_limit{60};  // long enough for an
 inline constexpr std::chrono::milliseconds lock_interval{100};  // between two attempts
 
 // Makes a runtime's product (an image file or a container), unless the product already exists. The
-// runtime needs the product before the start (Runtime::product). If several processes or nodes
-// share the product's folder, one of them makes the product and the others wait. Each process uses
-// a lock in the product's folder and holds it as long as this object exists. Another file in that
-// folder records the image from which the product was made. If this record is missing, the user
-// made the product.
+// runtime needs the product before it starts the container (Runtime::product). If several processes
+// or nodes share the product's folder, one of them makes the product and the others wait. Each
+// process uses a lock in the product's folder and holds it as long as this object exists. Another
+// file in that folder records the image from which the product was made. If this file is missing,
+// toprun assumes that the user made the product.
 //
 // try_begin() decides what to do:
 //   try_begin() --another process makes it--> wait, try again

@@ -29,8 +29,8 @@ struct Node {
   bool nvidia_cdi = false;                     // an NVIDIA CDI file below /etc/cdi or /var/run/cdi
   bool amd = false;                            // /dev/kfd
   std::vector<std::string> rdma_devices = {};  // "/dev/infiniband" if it exists
-  // The setting that disables user namespaces, such as "user.max_user_namespaces=0"; empty: none
-  // found.
+  // The sysctl setting that disables user namespaces, such as "user.max_user_namespaces=0". Empty:
+  // no such setting was found.
   std::string userns_off = {};
   // The hard limits of this process, which only root may raise. A runtime that requests a higher
   // limit does not start.
@@ -85,7 +85,7 @@ class Runtime {
     return std::nullopt;
   }
   // Returns the commands that make the product, in order. If the product does not exist yet,
-  // prepare() (machine/container/prepare.h) runs them.
+  // prepare() (machine/container/prepare.h) runs these commands.
   virtual std::vector<Command> creation(const Run&, const Node&, const Environment&) const {
     return {};
   }
@@ -94,7 +94,7 @@ class Runtime {
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
   // Returns the command that removes what remains of an interrupted start, including the container
-  // if it still exists. nullopt: nothing can remain. The id of the run (Run::id) must be set.
+  // if it still exists. nullopt: nothing can remain. The container's name (Run::id) must be set.
   virtual std::optional<Command> removal(const Run&, const Environment&) const {
     return std::nullopt;
   }
@@ -127,7 +127,8 @@ std::span<const Runtime* const> runtimes();
 //
 // With --cleanenv, the program gets the image's environment and toprun's variables. toprun's
 // variables are passed as APPTAINERENV_NAME, which allows any value; --env would split values at
-// commas. As for all runtimes, inside() decides which of the host's variables the ranks get.
+// commas. As for all runtimes, inside() (environment.h) decides which of the host's variables the
+// ranks get.
 const Runtime& apptainer();
 const Runtime& singularity();
 
@@ -137,9 +138,9 @@ const Runtime& singularity();
 const Runtime& docker();
 
 // Returns the runtime enroot, 3.4 and newer (doc/cmd in its sources). As usual with enroot, the
-// image's command script (its entrypoint) runs first and then starts our program. Because enroot
-// has no option for the working folder, the program changes to Run::workdir itself. An image name
-// without a tag, as in `--container torch`, means a container that `enroot create` has made.
+// image's command script (its entrypoint) runs first and then starts the rank's program. Because
+// enroot has no option for the working folder, the program changes to Run::workdir itself. An image
+// name without a tag, as in `--container torch`, means a container that `enroot create` has made.
 const Runtime& enroot();
 
 // Returns the runtime Podman: podman-run(1), version 4.3 and newer, rootless or as root. A site's
@@ -149,8 +150,8 @@ const Runtime& enroot();
 const Runtime& podman();
 
 // Returns the runtime pyxis, NVIDIA's plugin for Slurm (args.c in pyxis 0.20 and newer): srun
-// itself starts the program in the container, through enroot. So pyxis has no command(); the srun
-// that starts the agents gets step_options().
+// itself starts the program in the container, through enroot. So command() is not used for pyxis;
+// the srun that starts the agents gets step_options().
 const Runtime& pyxis();
 
 // Returns the runtime named by --container-runtime. For "auto", this is the first runtime in
@@ -196,18 +197,18 @@ std::string variable_word(const std::string& name, const std::string& value,
 // Returns "type=bind,source=SRC,destination=DST[,ro]" for the --mount option of Podman, Docker and
 // Apptainer. Fields are separated by commas and may be in quotes (RFC 4180).
 std::string mount_form(const Bind& bind);
-// Adds the run's binds, with `flag` and "SRC:DST[:ro]". If this would be misread, because a path
-// contains ':', ',' or '"', adds --mount with mount_form().
+// Adds each of the run's binds to `words`, as `flag` and "SRC:DST[:ro]". A bind whose path contains
+// ':', ',' or '"' would be misread in this form, so it is added as --mount with mount_form().
 void add_binds(Arguments& words, const Run& run, const char* flag);
 
 // Detects the properties of this node. Devices and CDI files (cdi.md in the Container Device
 // Interface) are searched below `root`; user, group and limits are this process's.
 Node find_node(std::string host, const std::filesystem::path& root = "/");
 
-// Returns the node's numbers of a Slurm job's GPUs, if the job itself uses other numbers. Slurm
+// Returns the node-wide numbers of a Slurm job's GPUs, if the job numbers them differently. Slurm
 // hides a node's other GPUs with a cgroup (ConstrainDevices in cgroup.conf). Slurm counts the job's
 // GPUs from 0 in CUDA_VISIBLE_DEVICES. A container with a cgroup of its own would see all GPUs, so
-// GPU 0 there could belong to another job. Empty: the container may see all GPUs.
+// GPU 0 there could belong to another job. Empty: the container may see all GPUs of the node.
 std::vector<std::string> renumbered_gpus(const Environment& environment);
 
 }  // namespace toprun::container

@@ -25,8 +25,8 @@ struct NarrowLink {
   int lanes = 0;
   int possible_lanes = 0;
 };
-// Finds narrow links. Compares only lanes, because an idle device lowers its link's speed on
-// purpose.
+// Finds narrow links. Compares only the numbers of lanes, not the speeds, because an idle device
+// lowers its link's speed on purpose.
 std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
                                      std::span<const fabric::Device> devices,
                                      std::span<const fabric::PciPlace> gpus);
@@ -37,7 +37,7 @@ std::vector<NarrowLink> narrow_links(const fabric::Sysfs& sysfs,
 // Capability"). Only root can read the registers; for other users the list is empty.
 std::vector<std::string> redirecting_bridges(const fabric::Sysfs& sysfs,
                                              std::span<const fabric::PciPlace> functions);
-// Whether "P2P Request Redirect" is on in the configuration space of a bridge.
+// Whether "P2P Request Redirect" is on in `config`, a PCI bridge's configuration space.
 bool redirects_requests(std::string_view config);
 
 // Returns sets of interfaces with addresses in the same IPv4 subnet (/proc/net/route). Empty if the
@@ -70,13 +70,14 @@ struct Gpu {
                                                      // does not report it
   std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; unset: no ECC
   // The state and status of the GPU's registration with the NVLink fabric (normally "Completed" and
-  // "Success"). Empty: no fabric, or the driver does not report it.
+  // "Success"). Empty: the GPU belongs to no NVLink fabric, or the driver does not report the
+  // registration.
   std::string fabric_state{}, fabric_status{};
   bool needs_reset = false;  // true: the driver reports only that the GPU needs a reset
 };
 
 // Another host of the job and the addresses that its name resolves to on this host, in a fixed
-// order. Empty: no address was found in time.
+// order. No addresses: the name could not be resolved in time.
 struct Peer {
   std::string name;
   std::vector<std::string> addresses;
@@ -92,7 +93,8 @@ struct TrackedConnections {
 // causes a finding.
 struct Facts {
   fabric::NodeFabric network;
-  // Addresses of the host's name, if other hosts cannot reach this host by its name; else empty.
+  // The addresses to which this host's own name resolves. Empty if other hosts can reach this host
+  // by its name.
   std::string own_name_leads_to;
   int gpu_functions = 0;           // number of GPUs on the PCI bus
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
@@ -123,16 +125,16 @@ struct Facts {
 // for a few milliseconds, and up to gpu_limit longer if NVIDIA's driver is loaded.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
 
-// Looks up at most max_peers of `names`: the first name, and others at even distances in the list.
-// The host's own name is left out, because it often resolves to a loopback address. Blocks for at
-// most peers_limit.
+// Looks up the addresses of at most max_peers of `names`: the first name, and others at even
+// distances in the list. The host's own name is left out, because it often resolves to a loopback
+// address. Blocks for at most peers_limit.
 std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own);
 inline constexpr std::chrono::milliseconds peers_limit{2'000};
 
 // Parses "0, Enabled, 0" lines from nvidia-smi
 // --query-gpu=index,persistence_mode,ecc.errors.uncorrected.volatile.total --format=csv,noheader.
-// With fabric.state,fabric.status, which older drivers do not support, the lines are "0, Enabled,
-// 0, Completed, Success".
+// If the query also names fabric.state,fabric.status, which older drivers do not support, the lines
+// are "0, Enabled, 0, Completed, Success".
 std::vector<Gpu> parse_gpus(std::string_view text);
 
 }  // namespace toprun::doctor

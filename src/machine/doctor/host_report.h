@@ -36,8 +36,8 @@ enum class Checks { with_findings, all };
 
 // Returns a report as several lines, each a JSON object: {"host", "finding"}, {"host", "trait"},
 // and at the end {"host", "time", "lines": the number of lines before}. Long texts are shortened,
-// so that no line is longer than max_line_bytes. srun splits lines above 1,024 bytes and mixes the
-// pieces of several tasks.
+// so that no line is longer than max_line_bytes. The reason is that srun splits lines above 1,024
+// bytes and mixes the pieces of several tasks.
 std::string json_lines_of(const HostReport& report, WallTime now,
                           Checks checks = Checks::with_findings);
 inline constexpr std::size_t max_line_bytes = 1'000;
@@ -48,7 +48,8 @@ class HostReports {
   static constexpr std::size_t max_hosts = 100'000;
   static constexpr int max_lines_of_a_host = 4'096;
 
-  // Adds a line that arrived at this time. False: the line has another form or exceeds a limit.
+  // Adds `line`, which arrived at the time `arrived`. False: the line has another form or exceeds a
+  // limit.
   bool take(std::string_view line, WallTime arrived);
 
   // Returns the reports whose lines have all arrived, in the order of the hosts' names.
@@ -75,9 +76,9 @@ struct ValueGroup {
 // their value.
 std::vector<ValueGroup> groups_by_value(std::vector<ValueOfHost> values);
 
-// Differences between two hosts' clocks below this limit are ignored. The reason is that the
-// measurement includes a delay: the answer time of an ssh login, or the time in which a launch's
-// nodes join.
+// Differences between two hosts' clocks below this limit are ignored. The measured difference
+// includes a delay: the time that an ssh login takes to answer, or the time in which the nodes of a
+// launch join.
 inline constexpr std::chrono::seconds clock_tolerance{2};
 
 // A finding shared by several hosts.

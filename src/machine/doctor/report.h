@@ -8,7 +8,7 @@
 
 namespace toprun::doctor {
 
-// The exit codes of `toprun doctor` if its worst finding is a warning or an error. If nothing is
+// The exit codes of `toprun doctor` if its worst finding is a warning or an error. If no finding is
 // worse than a note, the exit code is 0.
 inline constexpr int exit_warning = 3;
 inline constexpr int exit_error = 4;
@@ -26,8 +26,8 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
 // Returns the commands that correct the findings, in the order of the table of checks, so that
 // drivers are loaded before the services that need them are started. A comment above a finding's
 // commands names the finding and, if several hosts were examined, the hosts. If a finding has no
-// commands, a second comment says what to do. If the hosts have names, the commands log in to each
-// host by ssh.
+// commands, a second comment says what to do. If `host` or the findings name hosts, ssh runs the
+// commands on each of these hosts.
 std::string fixes_text(const std::vector<Finding>& findings, const std::string& host = {});
 std::string fixes_text(const std::vector<SharedFinding>& findings);
 

@@ -14,7 +14,7 @@
 namespace toprun::doctor {
 
 // The resources that a job's processes can use on a machine, given the processes' limits. nullopt:
-// unlimited or unknown, so there is no finding.
+// the resource is unlimited or unknown, so `toprun doctor` reports nothing about it.
 struct Resources {
   std::optional<std::int64_t> shm_free_bytes;  // in /dev/shm
   std::optional<std::int64_t> open_files;      // soft limit of each process
@@ -28,7 +28,8 @@ struct Demand {
   std::int64_t ranks = 1;       // on this node
   std::int64_t world_size = 1;  // of the job
 };
-// One node's demand in a large job. `toprun doctor` uses this demand, because it knows no job.
+// One node's demand in a large job. `toprun doctor` uses this demand, because it does not know for
+// which job the machine will be used.
 inline constexpr Demand large_job{64, 3'840};
 // The demand of a job on one machine. What is enough for such a job, but not for a large one, is
 // only a note.

@@ -30,12 +30,12 @@ struct TraitRow {
   Severity severity;      // for a host that differs
   std::string_view fix;
   std::string (*value)(const Facts&);  // returns an empty text if unknown on this machine
-  // A launch's message about nodes that differ; {} is replaced by their values. Empty: a launch
-  // does not compare this trait.
+  // What a launch prints if its nodes differ in this trait; their values replace {}. Empty: a
+  // launch does not compare this trait.
   std::string_view in_launch = {};
   std::string (*place)(const Facts&) = nullptr;  // Trait::place; null: empty
-  // For --fix: a command with {} twice. Trait::place replaces the first {}, and the value that most
-  // hosts have replaces the second. Empty: no command.
+  // The command for `toprun doctor --fix`, with {} at two places. Trait::place replaces the first
+  // {}, and the value that most hosts have replaces the second. Empty: no command.
   std::string_view command = {};
 };
 std::span<const TraitRow> trait_rows();

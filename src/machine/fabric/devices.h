@@ -29,7 +29,7 @@ struct Port {
   std::optional<std::int64_t> lid{};  // 0 on an active InfiniBand port: no subnet manager
   std::vector<Gid> gids;              // all entries that are not empty, in order of their indices
   // True: an entry of the GID table has an address, but its type is not readable. NCCL 2.21 to 2.25
-  // refuse such a table.
+  // fail on a port with such a table.
   bool has_hidden_types = false;
 };
 
@@ -48,11 +48,11 @@ inline constexpr std::size_t max_devices = 128;
 inline constexpr int max_ports = 8;            // per device
 inline constexpr std::size_t max_gids = 1024;  // per port
 
-// Reads the devices, in natural order of their names. Entries that disappear while they are read
-// are left out.
+// Reads the devices, in natural order of their names. Devices, ports or GIDs that disappear from
+// /sys while they are read are left out.
 std::vector<Device> read_devices(const Sysfs& sysfs);
 
-// Like read_devices(), but only with the first GID of each port. It takes a tenth of the time of
+// Like read_devices(), but only with the first GID of each port. This takes a tenth of the time of
 // read_devices().
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs);
 

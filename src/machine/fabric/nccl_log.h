@@ -16,7 +16,8 @@ namespace toprun::fabric {
 // Parses the output in NCCL_DEBUG_FILE of NCCL 2.10 to 2.30 and RCCL, with NCCL_DEBUG=INFO and
 // NCCL_DEBUG_SUBSYS=INIT,NET: lines "HOST:PID:TID [DEVICE] NCCL INFO …".
 
-// An adapter that NCCL uses. NCCL logs it in the line "NET/IB : Using [0]mlx5_0:1/RoCE …".
+// An RDMA adapter that NCCL uses. NCCL logs its adapters in the line "NET/IB : Using
+// [0]mlx5_0:1/RoCE …".
 struct UsedAdapter {
   std::string name;
   int port = 1;
@@ -32,7 +33,7 @@ struct Transport {
   int receiving_with_gpu_direct = 0;
 
   // Whether the transport moves data without a copy in host memory. Also true if only received data
-  // avoids the copy, as NCCL chooses for older GPUs without NVLink.
+  // avoids the copy; NCCL works in this way on older GPUs without NVLink.
   bool is_gpu_direct() const;
 };
 
@@ -70,9 +71,9 @@ struct NcclLog {
 // Whether a channel to another node uses plain sockets.
 bool uses_plain_sockets(const NcclLog& log);
 
-// Returns the line of the log that best explains why NCCL did not use this path. Lines are ranked
-// by their cause, not by their position. For example, a missing plugin explains nothing on a
-// network that needs no plugin. Empty: no line explains it.
+// Returns the line of the log that best explains why NCCL did not use `path`. Lines are ranked by
+// their cause, not by their position. For example, a missing plugin explains nothing on a network
+// that needs no plugin. Empty: no line explains it.
 std::string why_not(FastPath path, const NcclLog& log);
 
 // Reads a log while NCCL writes it, in pieces of any length. A line is evaluated once it is

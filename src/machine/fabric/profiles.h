@@ -34,9 +34,9 @@ struct Profile {
   std::string_view name;        // the value for --fabric
   std::string_view title;       // "Google A3 Mega, GPUDirect-TCPXO"
   std::span<const Clue> clues;  // all clues have to be present
-  // A script that bash sources after setting `variables`. The script sets variables for the machine
-  // on which the script runs. The values are not copied into toprun, because a copy would become
-  // outdated.
+  // The path of a script on the node, which bash sources after setting `variables`. The script sets
+  // further variables for the machine on which the script runs. toprun does not contain these
+  // values itself, because a copy would become outdated.
   std::string_view script = {};
   std::span<const ProfileVariable> variables;
   std::string_view note = {};    // other important facts about this network

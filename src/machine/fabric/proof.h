@@ -28,7 +28,8 @@ struct NetworkUse {
 // Returns the transport with which NCCL should reach other nodes on this node's network.
 FastPath fast_path(const NodeFabric& node);
 
-// Evaluates the NCCL logs of the node's ranks and the growth of its RDMA ports' counters.
+// Determines which network a node's ranks used. The input is the ranks' NCCL logs, and by how much
+// the counters of the node's RDMA ports have grown.
 NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> growth,
                  const NodeFabric& node);
 

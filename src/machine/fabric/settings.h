@@ -101,21 +101,22 @@ struct NodeFabric {
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
 
-// Changes the node's route. Reads the speed of the route's interface if decide() depends on this
+// Sets the node's route. Also reads the speed of the route's interface if decide() depends on this
 // speed.
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
 // Returns each variable that toprun decides on, in a fixed order, with the reason why toprun sets
-// it or does not set it. Then the profile's other variables follow, sorted by name. Values from the
-// user or an nccl.conf are kept. A profile has priority over toprun's own rules, unless its value
-// is wrong on this node. Call decide() only for a job on several nodes, because NCCL needs no
-// network within one node.
+// it or does not set it. Then the profile's other variables follow, sorted by name. decide() does
+// not change values that the user or an nccl.conf has set. A profile has priority over toprun's own
+// rules, unless its value is wrong on this node. Call decide() only for a job on several nodes,
+// because NCCL needs no network within one node.
 std::vector<Setting> decide(const NodeFabric& node);
 
-// Returns the node without the user's settings and nccl.conf, to find out what toprun would set.
+// Returns a copy of `node` without the user's settings and nccl.conf. For this copy, decide()
+// returns what toprun would set by itself.
 NodeFabric without_own(const NodeFabric& node);
 
-// Whether toprun has to put this setting into the environment.
+// Whether toprun has to set this variable in the workers' environment.
 bool is_ours(const Setting& setting);
 
 // Describes the node's RDMA hardware in words that can be compared between nodes: "8 RoCE ports of
@@ -139,15 +140,17 @@ std::vector<std::string> absent_interfaces(const NodeFabric& node);
 // NCCL_DEBUG=debug, NCCL_IB_DISABLE=true. contradictions() omits them.
 std::vector<std::string> without_effect(const NodeFabric& node);
 
-// Returns all mistakes(), and also settings whose values merely differ from those of decide().
+// Returns all mistakes(), and other settings that differ from what decide() would set.
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 // Faster variants of the functions that read the network. A launch waits for these functions, and a
 // large machine has some thousand files to read. These variants read only the data that
 // choose_ports(), decide(), mistakes(), why_no_rdma() and summary_of() use. Those five functions
-// return the same results as with all data. Data that is only shown to people is not read.
+// return the same results as if all data were read. Data that is only for messages and tables is
+// not read.
 
-// `named_gid`: an entry that is always read from each GID table.
+// `named_gid`: the index of an entry that is read from each GID table in any case, because a
+// setting names it.
 std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
                                            std::span<const Interface> interfaces,
                                            std::optional<int> named_gid);

@@ -28,8 +28,8 @@ struct NamedGpu {
   bool operator==(const NamedGpu&) const = default;
 };
 
-// How long to wait between two reads of the GPUs, normally and after a read that found no GPUs.
-// Because nvidia-smi takes up to a second of CPU time, it runs rarely.
+// The pauses between two reads of the GPUs: the normal one, and one after a read that found no
+// GPUs. Because nvidia-smi takes up to a second of CPU time, it runs rarely.
 inline constexpr std::chrono::seconds between_gpu_looks{10};
 inline constexpr std::chrono::seconds after_vain_gpu_look{60};
 inline constexpr std::chrono::seconds nvidia_limit{5};
@@ -40,8 +40,9 @@ inline constexpr std::chrono::seconds nvidia_limit{5};
 std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root);
 
 // Parses the output of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
-// --format=csv,noheader,nounits: percent and MiB. A malformed line becomes a GPU without values, so
-// that the other GPUs keep their numbers. A line with a warning does not count as a GPU.
+// --format=csv,noheader,nounits, with values in percent and MiB. A malformed line becomes a GPU
+// without values, so that the other GPUs keep their numbers. A line with a warning does not count
+// as a GPU.
 std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 
 // Returns the index of a rank's GPU in `gpus`. If `visible` is unset, this index is the local rank.
@@ -62,9 +63,11 @@ class LastGpus {
   // Whether the caller has to read the GPUs at once, and call end() afterwards. False if another
   // caller is reading them, or if it is too early for the next read.
   bool begin(SteadyTime now);
-  // Stores what the caller has read. Empty: there are no GPUs, or the driver did not answer.
+  // Stores the values that the caller has read. Empty `gpus`: the host has no GPUs, or the driver
+  // did not answer.
   void end(std::vector<NamedGpu> gpus, SteadyTime now);
-  // Returns the latest values. If a caller is reading the GPUs, waits for it, at most `patience`.
+  // Returns the latest values. If another thread is reading the GPUs, waits for the new values, at
+  // most `patience`.
   std::vector<NamedGpu> read(std::chrono::milliseconds patience);
 
  private:
@@ -76,8 +79,8 @@ class LastGpus {
 };
 
 // Measures the resource usage of ranks and of this host. Each measurement reads a few files in
-// /proc and /sys for each process and may block. So call look() on the pool, from one thread at a
-// time.
+// /proc and /sys for each process and may block. So call look() on the thread pool, from one thread
+// at a time.
 class Meter {
  public:
   // `root`: the folder that contains proc and sys.

@@ -12,7 +12,7 @@ namespace toprun::meter {
 
 struct Gpu {
   // The percentage of the time in which a kernel ran on the GPU. Unset: the driver does not report
-  // this percentage, as with MIG.
+  // this percentage, for example on a GPU that is split by MIG.
   std::optional<int> percent;
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_total_bytes = 0;
@@ -33,11 +33,11 @@ struct Rank {
                                                           // yet
   std::optional<Gpu> gpu = {};
   // The last line that the rank's output shows, without secrets, at most longest_last_line. Empty:
-  // no output, or not requested.
+  // the rank has printed nothing, or the line was not requested.
   Outside last_line = {};
   int pid = 0;  // process id on the host; 0: the rank has ended, or its id is unknown
-  // The rank's last lines, each like last_line, at most most_last_lines. Empty: no output, or not
-  // requested.
+  // The rank's last lines, each like last_line, at most most_last_lines. Empty: the rank has
+  // printed nothing, or the lines were not requested.
   std::vector<Outside> last_lines = {};
 
   bool operator==(const Rank&) const = default;

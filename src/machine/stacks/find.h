@@ -15,7 +15,7 @@ namespace toprun::stacks {
 // The result of a search for the Python interpreter in a process.
 struct Search {
   std::optional<Python> python;
-  // True: the process seems to be Python, but this code does not know its version or kind.
+  // True: the process seems to be Python, but in a version or of a kind that toprun does not know.
   bool foreign = false;
   std::string why;  // why `python` is unset, as a phrase for a message; empty: the process is not
                     // Python

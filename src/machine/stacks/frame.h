@@ -14,8 +14,8 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-// Whether the file of a Python frame belongs to Python or to an installed package, and not to the
-// user's program.
+// Whether a Python frame's file belongs to Python or to an installed package. False for the user's
+// program.
 bool is_of_library(std::string_view file);
 
 }  // namespace toprun::stacks

@@ -17,7 +17,7 @@
 
 namespace toprun::stacks {
 
-// Python frames by the kernel's thread id, innermost first.
+// The Python frames of each thread, innermost first, by the kernel's thread id.
 using StacksByThread = std::map<int, std::vector<Frame>>;
 
 // Parses the output of `py-spy dump --json` (py-spy 0.3 and 0.4): a list of threads with
@@ -30,12 +30,12 @@ Result<StacksByThread> ask_spy(pid_t pid, const Environment& environment,
 
 // Observes a process from outside, without stopping or changing it: through /proc and its memory
 // (process_vm_readv(2)). The observation also works if the process is stopped, hangs in the kernel,
-// or holds Python's lock in a loop in C. Under Yama's scope 1, only an ancestor is allowed to
-// observe a process.
+// or holds Python's lock in a loop in C. If the kernel's Yama module is on with ptrace_scope 1,
+// only an ancestor is allowed to observe a process.
 //
-// Every call returns within its limit. A read can block in the kernel (a page of a file on a server
-// that does not answer). In this case the call returns, and the read continues on its own thread
-// (within.h).
+// Every function returns within its time limit. A read can block in the kernel (a page of a file on
+// a server that does not answer). In this case the call returns, and the read continues on its own
+// thread (within.h).
 
 struct Thread {
   int id = 0;              // the kernel's id, in this process's namespace
@@ -49,8 +49,8 @@ struct Process {
   pid_t pid = 0;
   std::string command = {};          // comm; empty: the process is gone
   std::vector<Thread> threads = {};  // the main thread first
-  // Why no Python frames could be read, and the fix, as a phrase. Empty if the frames were read, or
-  // if the process is not Python.
+  // Why no Python frames could be read, and how to change this, as a phrase. Empty if the frames
+  // were read, or if the process is not Python.
   std::string no_python = {};
   std::vector<Process> children = {};
 };
@@ -62,9 +62,9 @@ inline constexpr std::chrono::milliseconds look_limit{2'500};    // time limit f
 inline constexpr std::chrono::milliseconds memory_limit{1'000};  // time limit for one process's
                                                                  // memory
 
-// Reads the state of a process and its descendants as far as possible. If this code does not know
-// the version of Python, inspect() uses py-spy, if py-spy is in the PATH of `environment`. Blocks
-// up to look_limit.
+// Reads the state of a process and its descendants as far as possible. If toprun does not know the
+// process's version of Python, inspect() uses py-spy, if py-spy is in the PATH of `environment`.
+// Blocks up to look_limit.
 Process inspect(pid_t pid, const Environment& environment = {});
 
 // Reads the main thread's Python stack repeatedly; finds the interpreter only once.
@@ -76,8 +76,8 @@ class Reader {
   // Reads the stack, innermost first; empty: no Python function runs. Blocks up to memory_limit.
   // Errors: the process is gone, Python is shutting down, or the previous call has not ended yet.
   Result<std::vector<Frame>> main_stack();
-  // Whether a thread of the process holds Python's lock (the GIL). Such a thread executes Python
-  // code, or C code that does not release the lock. Unset: unknown.
+  // Whether a thread of the process holds Python's lock (the GIL). The thread that holds the lock
+  // executes Python code, or C code that does not release it. Unset: unknown.
   std::optional<bool> is_locked();
 
   struct Impl;

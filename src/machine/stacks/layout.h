@@ -12,7 +12,8 @@ namespace toprun::stacks {
 struct Layout {
   static constexpr std::uint32_t absent = 0xffffffff;
 
-  // How to convert an instruction's offset to a line (line_by_lnotab()).
+  // The kind of table that converts an instruction's offset to a line. Each kind has a function,
+  // such as line_by_lnotab().
   enum class Lines { lnotab, ranges, locations };
 
   int minor = 0;  // in the version 3.minor
@@ -39,8 +40,8 @@ struct Layout {
   std::uint32_t state = absent;  // f_executing, f_state up to 3.10: one byte
   std::uint8_t executing = 0;    // the value of that byte while the function runs
   std::uint32_t owner = absent;  // from 3.11, one byte: the kind of the frame
-  // A frame whose `owner` has this or a higher value marks a call from C into Python. Such a frame
-  // belongs to no Python function.
+  // A frame whose `owner` has this or a higher value marks a call from C into Python. A frame that
+  // marks such a call belongs to no Python function.
   std::uint8_t first_shim = 0xff;
   std::uint32_t bytecode_copy = absent;  // tlbc_index in a build without the GIL
   // PyCodeObject
@@ -83,8 +84,8 @@ std::optional<Layout> described_layout(std::span<const std::byte> runtime);
 int described_minor(std::span<const std::byte> runtime);
 
 // Converts an offset in a code object to its line, with the compiler's line table. The bytes come
-// from another process and may be invalid; no function reads beyond their end. 0: the instruction
-// has no line, or it is not in the table.
+// from another process and may be invalid; no function reads beyond their end. They return 0 if the
+// instruction has no line or is not in the table.
 //
 // `offset_bytes` counts from the first instruction. A negative offset means that the function has
 // not begun yet. For a negative offset, the result is `first_line` (co_firstlineno).

@@ -70,7 +70,7 @@ class ForeignMemory : public Memory {
 };
 
 // A cache of another memory's pages as they were at the first read. One system call reads all
-// fields on a page, so the process can change less between the reads.
+// fields on a page, so that the process has less time to change fields between two reads.
 class Pages : public Memory {
  public:
   static constexpr std::size_t page_bytes = 4'096;

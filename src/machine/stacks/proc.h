@@ -42,7 +42,7 @@ std::optional<std::uint64_t> labelled_bytes(std::string_view text, std::string_v
 // /proc/PID/status.
 std::optional<int> inner_id(std::string_view status);
 
-// A mapping of a file, from /proc/PID/maps.
+// A range of a process's memory into which a file is mapped, from /proc/PID/maps.
 struct Mapping {
   Address start = 0, end = 0, offset = 0;
   bool writable = false;
@@ -62,8 +62,8 @@ struct Usage {
   std::chrono::nanoseconds main_cpu{0};
   std::chrono::nanoseconds cpu{0};  // the CPU time of all threads, and of the same children
   // The CPU time of the process's live descendants, plus the time for which their main threads
-  // waited for a CPU. So a compiler that the process has started counts as active even on a busy
-  // machine.
+  // waited for a CPU. Because waiting counts, a compiler that the process has started is seen as
+  // active even on a busy machine.
   std::chrono::nanoseconds child_cpu{0};
   std::uint64_t main_bytes = 0;   // read and written by its main thread, not through sockets
   std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
@@ -85,8 +85,8 @@ struct Pulse {
 
   bool operator==(const Pulse&) const = default;
 };
-// Reads the pulse; does not block. nullopt: the process is gone, or the kernel does not count
-// (schedstat in proc(5)).
+// Reads the pulse; does not block. nullopt: the process is gone, or the kernel keeps no such
+// counter (schedstat in proc(5)).
 std::optional<Pulse> pulse(pid_t pid);
 
 // Finds a process by its id in its own PID namespace (`inner`), and by entries of its initial

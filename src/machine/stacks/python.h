@@ -38,24 +38,24 @@ struct PythonThread {
   int native_id = 0;    // from 3.11 on: the kernel's id in the process's own namespace; else 0
 };
 
-// An interpreter in the memory of another process. That process keeps running while its memory is
-// read. So each value is checked before it is used: lengths, the types of objects, the number of
-// steps. A stack is read until two reads in a row agree, but only a few times. If the stack changes
-// all the time, two reads may agree only on its outermost frame. In this case, the result is
-// plausible, not exact. Caches the names of functions.
+// A Python interpreter in another process, whose memory is read while that process keeps running.
+// So each value is checked before it is used: lengths, the types of objects, the number of steps. A
+// stack is read until two reads in a row agree, but only a few times. If the stack changes all the
+// time, two reads may agree only on its outermost frame. In this case, the result is plausible, not
+// exact. Caches the names of functions.
 class Python {
  public:
   Python(Layout layout, Address runtime) : layout_(layout), runtime_(runtime) {}
 
   const Layout& layout() const { return layout_; }
-  // Reads the list of threads. Empty if Python has not started yet or is shutting down, or if no
-  // thread could be read.
+  // Reads Python's list of threads. Empty if Python has not started yet or is shutting down, or if
+  // no thread could be read.
   std::vector<PythonThread> threads(Memory& memory) const;
   // Finds the main thread in `threads` by its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
                                           int native_id) const;
-  // Whether a thread holds the GIL. Such a thread executes Python code, or C code that does not
-  // release the GIL. Unset: the build has no GIL, or its state could not be read.
+  // Whether a thread holds the GIL. The thread that holds it executes Python code, or C code that
+  // does not release the GIL. Unset: the build has no GIL, or its state could not be read.
   std::optional<bool> is_locked(Memory& memory) const;
   // Reads the functions of a thread, innermost first; empty if the thread runs no Python function.
   // nullopt: the data was inconsistent.
@@ -106,7 +106,7 @@ class Python {
 
 // Finds the kernel thread for each Python thread, for versions that do not record it (before 3.11).
 // The C library stores the kernel thread's id in struct pthread, at an offset that is not
-// documented. Returns one id per thread in order, 0 if no id fits.
+// documented. Returns one kernel thread id for each entry of `threads`, in order; 0 if no id fits.
 std::vector<int> native_ids(Memory& memory, std::span<const PythonThread> threads,
                             std::span<const int> kernel_ids);
 

@@ -11,9 +11,9 @@ namespace toprun::stacks {
 inline constexpr int most_stuck = 32;  // if this many threads are stuck, no more work is started
 
 // Runs `work` on its own thread and waits for it at most `limit`. Returns false if `work` has not
-// ended. The thread then continues, stuck in the kernel. So `work` must own everything that it
-// uses. Also returns false, at once, if no thread can be started or `most_stuck` threads are stuck.
-// Any thread may call ends_within().
+// ended by then. The thread of such a `work` continues, perhaps stuck in the kernel. So `work` must
+// own everything that it uses. Also returns false, at once, if no thread can be started or
+// `most_stuck` threads are stuck. Any thread may call ends_within().
 bool ends_within(std::chrono::milliseconds limit, std::function<void()> work);
 
 // Returns the result of `work`; nullopt if `work` takes longer than `limit`.

@@ -13,7 +13,7 @@ int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd
 
 // Creates a private folder for the ranks' output if --redirects is given without --log-dir, because
 // redirected output is not shown on the terminal. Adds a note with the folder's name to the job.
-// Does nothing in a process that only starts agents.
+// Does nothing in a launcher, which only starts agents.
 Result<void> keep_redirected(plan::Job& job);
 
 }  // namespace toprun::agent

@@ -11,8 +11,8 @@
 
 namespace toprun::agent {
 
-// A queue of events of all kinds, so that its one reader (such as Member) waits in one place. All
-// calls are made on the io_context's thread.
+// A queue of events of all kinds for one reader, such as Member. So the reader has to wait only for
+// this queue. All calls are made on the io_context's thread.
 template <class Event>
 class Inbox {
  public:

@@ -23,8 +23,9 @@
 
 namespace toprun::agent {
 
-// Does one agent's work in a run: handles the link to the root, finds the store, and starts and
-// ends the container and the workers. run::NodePart decides what to do next.
+// Does one agent's work in a run: handles the connection to the root, finds the store, and starts
+// and ends the container and the workers. The class run::NodePart decides what the member does
+// next.
 class Member {
  public:
   // `root_address`: the address at which this host reached the root; unset in the root's own
@@ -60,9 +61,10 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // Returns a callback that passes a result from the pool about an attempt's ranks to `done`. The
-  // callback ignores an empty result, and a result that arrives after these ranks have ended.
-  // Copy the facts about the ranks before the pool gets the work, not in `done`.
+  // Returns a callback for work on the thread pool about one attempt's ranks. The callback passes
+  // the result of the work to `done`. The callback ignores an empty result, and a result that
+  // arrives after these ranks have ended. If `done` needs facts about the ranks, callers copy these
+  // facts before the pool gets the work.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {
     return [this, attempt, done = std::move(done)](Pool::Answer<T> answer) {

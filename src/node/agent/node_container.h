@@ -35,14 +35,14 @@ inline constexpr std::chrono::seconds container_end_limit{10};
 //       \--the runtime ends, or container_start_limit--> failed
 //
 // While this object exists, the process must have no other children except commands
-// (base/process/command.h). The object reads files and calls the shim on the pool.
+// (base/process/command.h). A NodeContainer reads files and calls the shim on the pool's threads.
 class NodeContainer {
  public:
   // `show_life` sends a heartbeat to the keeper, the agent's supervising process, while the event
   // loop does not run.
   NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, process::Beat show_life);
-  // Kills all remaining processes within death_limit. The keeper removes the container's folder
-  // afterwards.
+  // Kills all remaining processes within death_limit. The keeper (the agent's supervising process)
+  // removes the container's folder afterwards.
   ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
@@ -57,8 +57,8 @@ class NodeContainer {
   // Valid once the container is up.
   std::shared_ptr<worker::ShimLink> shim() const { return shim_; }
   const prepare::Workplace& workplace() const { return workplace_; }
-  // Returns the path of a folder that has the same path inside the container. This object removes
-  // the folder.
+  // Returns the folder that this node's processes share with the container; its path is the same
+  // inside. This object removes the folder.
   const std::string& folder() const { return ground_->folder; }
 
  private:

@@ -19,12 +19,12 @@ struct NodeFacts {
   std::optional<model::KubeNode> kube;
   std::optional<std::string> ports;
   std::optional<model::Evidence> evidence;
-  // Null: the job has one node, or --fabric is off.
+  // Null: the network is not read, because the job has one node or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
 };
 
-// Reads the facts about this node from its files. The reading begins before the agents find each
-// other, on the pool's threads, so that the reading does not delay the start. The network is read
+// Reads the facts about this node from its files, on the pool's threads. The reading begins before
+// the agents find each other, so that it does not delay the start of the ranks. The network is read
 // in parallel with the other facts.
 //
 //   reading --all facts read, or time limit--> over --seen() is called after stale_after--> reading

@@ -27,8 +27,8 @@ struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
   // Entries of the rank's environment that distinguish its process from others with the same id.
-  // They are set for a rank in a container, which may have its own PID namespace. Empty: `pid` is
-  // an id on the host.
+  // These entries are set for a rank in a container, which may have its own PID namespace. Empty:
+  // `pid` is an id on the host.
   std::vector<std::string> marks = {};
   // The value of CUDA_VISIBLE_DEVICES or its equivalent.
   std::optional<std::string> visible_gpus = {};
@@ -48,7 +48,8 @@ class Progress {
     RunningRank rank;
     std::optional<stacks::Reader> reader;
     std::optional<stacks::Usage> last;
-    // The process's pulse (stacks::Pulse) at the time of the sample `seen`.
+    // The process's pulse at the time of the sample `seen`. A stacks::Pulse changes whenever the
+    // process runs.
     std::optional<stacks::Pulse> pulse;
     hang::RankSample seen;
   };

@@ -16,7 +16,7 @@
 
 namespace toprun::agent {
 
-// What a rank's output shows to a client that watches the job.
+// What a node reports about a rank's output to a client that watches the job.
 struct Said {
   // Time since the rank's last output; unset: no output yet.
   std::optional<std::chrono::milliseconds> silence;
@@ -26,8 +26,8 @@ struct Said {
   bool operator==(const Said&) const = default;
 };
 
-// In a job with more ranks than this, a node reports only the newest line of all its ranks, because
-// the lines of all ranks would be megabytes per second.
+// In a job with more ranks than this, a node reports only one line, the newest of all its ranks,
+// because the lines of all ranks would be megabytes per second.
 inline constexpr int most_ranks_with_lines = 4'096;
 // In a job with at most this number of ranks, a node reports several lines for each rank.
 inline constexpr int most_ranks_with_several_lines = 256;

@@ -20,8 +20,8 @@
 
 namespace toprun::agent {
 
-// True if this signal does not end the run. In this case, the agent only forwards the signal to the
-// ranks that have a handler for it.
+// Whether the agent only forwards this signal to its ranks and the run continues. Only ranks that
+// have a handler for the signal get it.
 inline bool is_notice(int signal, const plan::Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return false;
   const std::vector<int>& ending = options.signals_to_handle.value;
@@ -34,17 +34,18 @@ inline bool asks_to_grow(int signal, const plan::Options& options) {
   return signal == run::grow_signal && std::ranges::find(ending, signal) == ending.end();
 }
 
-// Decides which of the termination signals to an agent count. The first signal counts, and so do
-// repeated signals from an impatient user. Copies do not count, because one signal can reach an
-// agent in three ways (Way). The time between repeats is measured for each way separately, so that
-// a copy which the keeper or the launcher delivers late does not count as a repeat. Pure.
+// Decides which termination signals an agent treats as requests to end the run. The first signal
+// counts, and so do repeated signals from an impatient user. Copies do not count, because one
+// signal can reach an agent in three ways (Way). The time between repeats is measured for each way
+// separately, so that a copy which the keeper or the launcher delivers late does not count as a
+// repeat. Pure.
 class EndSignals {
  public:
   // How a signal reached this process: it was sent directly, or the keeper or the launcher
   // forwarded it.
   enum class Way { itself, keeper, launcher };
 
-  // True if the signal counts. False if the signal is a copy of one that has counted already.
+  // True if the signal counts. False: the signal is a copy of one that has counted already.
   bool count(Way way, SteadyTime now) {
     const auto here = ways_[static_cast<std::size_t>(way)].arrived(now);
     const bool any_came = std::exchange(any_came_, true);

@@ -32,10 +32,10 @@ class Root {
  public:
   Root(Services& session, link::Secret secret, std::string stage_key);
 
-  // Makes a link to the agent in this process, and returns the agent's end.
+  // Makes a link to the agent in this process, and returns the agent's end of the link.
   std::shared_ptr<model::Link> admit_own(const model::Join& join);
-  // Conducts the whole run and returns its record. When run() returns, the record is complete, and
-  // all members wait for the final message, which farewell() sends.
+  // Leads the whole run and returns the run's record. When run() returns, the record is complete,
+  // and all members wait for the final message, which farewell() sends.
   boost::asio::awaitable<run::Course> run();
   // Prints the last attempt's failure, if there is one, and the run's last line. Writes the
   // --report file.
@@ -96,8 +96,8 @@ class Root {
 run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoint,
                           std::string stage_key);
 
-// Conducts the rest of a run in the root's process and returns the run's exit code. After this
-// call, the caller only has to call last_words().
+// Leads the rest of a run in the root's process and returns the run's exit code. After this call,
+// the caller only has to call last_words().
 boost::asio::awaitable<int> lead(Services& services, Root& root, Member& member);
 
 // Like lead(), for an agent that is not the root; `link` is its link to the root.

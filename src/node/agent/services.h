@@ -82,15 +82,15 @@ class Services {
 
   // Returns an object that starts and reaps the processes of one attempt's workers.
   virtual std::shared_ptr<worker::Children> children() = 0;
-  // Shows lines of another node's workers. Calls `taken` once there is room for more lines from
-  // that node, before or after show() returns.
+  // Shows lines of another node's workers. Calls `taken` once that node may send more lines, before
+  // or after show() returns.
   virtual void show(const std::string& host, bool is_err, std::string lines,
                     std::function<void()> taken) = 0;
   // Waits until all output is written. False if that takes longer than flush_limit.
   virtual boost::asio::awaitable<bool> flushed() = 0;
   // Like flushed(), at the very end of the run. Output that is not written in time is lost.
   virtual boost::asio::awaitable<void> last_words() = 0;
-  // Whether the root opens a socket at which this user's other processes can query the job.
+  // Whether the root opens a socket on which this user's other processes can query the job.
   virtual bool can_be_asked() const { return true; }
   // Handles this process's pending signals at once, before the event loop would handle them.
   virtual void take_signals() {}
@@ -117,11 +117,11 @@ class Services {
   std::shared_ptr<const fabric::NodeFabric> network;
   // This node's container, if the node's ranks run in a container.
   std::unique_ptr<NodeContainer> container;
-  // This node's copy of the environment, with --stage.
+  // With --stage: this node's copy of the Python environment.
   std::unique_ptr<prepare::Staging> staging;
-  // The Python that forks this node's ranks, with --warm.
+  // With --warm: the Python process from which this node's ranks are forked.
   std::unique_ptr<prepare::WarmStart> warm;
-  // Reads in advance what this node's ranks import, with --prefetch.
+  // With --prefetch: reads in advance the files that this node's ranks import.
   std::unique_ptr<prepare::Prefetch> prefetch;
   // Why this node cannot take part in the run; nullopt if it can.
   std::optional<Error> unfit;
@@ -129,8 +129,8 @@ class Services {
   // The handler is called once per request to end the run (EndSignals). `for_all`: the launcher
   // sent the signal only to this agent, but the signal is for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // The run's exit code, set when the run is over and reported. After `ended_with` is set, a signal
-  // without a handler ends this process.
+  // The run's exit code, set when the run is over and reported. Once `ended_with` is set, a
+  // termination signal ends this process if on_signal is not set.
   std::optional<int> ended_with;
   // The handler for the loss of the keeper or the launcher. The keeper is the process that
   // supervises this agent; the launcher started this agent by a login. The handler receives the

@@ -83,7 +83,8 @@ class Session : public Services {
   void lose_launcher();
   void orphan(std::string words, std::chrono::milliseconds grace);
 
-  // store_ready_ and store_due_ are used while the store has no thread of its own.
+  // store_ready_ and store_due_ are used while the store runs on the event loop. A store with its
+  // own thread does not need them.
   boost::asio::posix::stream_descriptor store_ready_;
   boost::asio::steady_timer store_due_;
   const bool kept_;

@@ -20,8 +20,8 @@ std::optional<std::string> node_log_path(const plan::Options& options, const std
 // Opens the --node-log file for appending. Creates its folder if the folder is missing.
 Result<Fd> open_node_log(const std::string& path);
 
-// Whether the file's last line has no line end, because the process that wrote it was killed. False
-// if the file cannot be read.
+// Whether the file's last line has no line end, perhaps because its writer was killed. False if the
+// file cannot be read.
 bool ends_within_line(const std::string& path);
 
 inline constexpr plan::StreamSet stdout_stream = 1;
@@ -33,10 +33,10 @@ output::StreamPlan stream_plan(const plan::Options& options, const worker::Worke
                                plan::StreamSet stream, const std::string& log,
                                std::string_view hostname);
 
-// Whether --local-ranks-filter excludes all local ranks of a node.
+// Whether --local-ranks-filter hides the output of all local ranks of this node.
 bool shows_no_rank(const plan::Options& options, int local_world_size);
 
-// Returns the output settings that all workers of a node share, except the console.
+// Returns the output settings that all workers of a node share. The caller sets the console.
 output::OutputPlan output_plan(const plan::Options& options, const worker::Logs& logs, int attempt);
 
 }  // namespace toprun::agent

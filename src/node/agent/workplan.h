@@ -22,8 +22,8 @@ namespace toprun::agent {
 // Time limit for looking up this host's own name.
 inline constexpr std::chrono::milliseconds own_name_limit{2'000};
 
-// The input for planning one attempt's workers. A WorkRequest owns all its data, because a thread
-// that hangs may outlive the agent.
+// The input of plan_work(), which plans one attempt's workers. A WorkRequest owns all its data,
+// because a thread that hangs may outlive the agent.
 struct WorkRequest {
   std::shared_ptr<const plan::Job> job;
   prepare::Workplace place;

@@ -12,7 +12,7 @@ namespace toprun::launch {
 // job.
 int launch(const plan::Options& options, const Environment& environment);
 
-// Describes in plain text what `toprun` would do here: this process's place in the job, all numbers
+// Describes in plain text what `toprun` would do here: this process's role in the job, all numbers
 // with their sources, and the exact commands. Secrets are shown as <secret>.
 Result<std::string> describe(const plan::Job& job);
 

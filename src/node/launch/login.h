@@ -32,7 +32,7 @@ struct LoginProgram {
 
 // Returns the programs, with this process's own first. A program for another kind of machine is a
 // file `toprun-MACHINE` in the same folder, as toprun-aarch64. Without that file, hosts of that
-// kind cannot take part. Error: toprun's own program cannot be read, or has no build id.
+// kind cannot take part in the job. Error: toprun's own program cannot be read, or has no build id.
 Result<std::vector<LoginProgram>> login_programs();
 
 // Returns the message for a host whose kind of machine (`machine`) has no program.
@@ -73,9 +73,9 @@ class Login : public std::enable_shared_from_this<Login> {
   // Ends the connection. `why`: the reason to report; empty: nothing is reported.
   void abandon(std::string why = {});
   void ended(int status);
-  // Call hold_complaints() when the run is over. From now on, text on stderr is shown only when the
-  // login ends, and only if the agent ended the login. If the connection broke, the text is from
-  // ssh, and the run's end has been reported already.
+  // Call hold_complaints() when the run is over. From then on, the login's stderr is shown only
+  // when the login ends, and only if the agent ended the login. If the connection broke instead,
+  // the text is ssh's complaint and is not needed, because the run's end has been reported already.
   void hold_complaints() { holds_ = true; }
 
   const std::string& name() const { return name_; }
@@ -92,8 +92,8 @@ class Login : public std::enable_shared_from_this<Login> {
   // The agent's exit code, if the login ended after the agent was up. nullopt if the connection
   // broke.
   std::optional<int> exit_code() const { return exit_code_; }
-  // Whether the agent is about to join, and nothing can prevent this any more. If the login has
-  // ended and joins() is false, the agent has reported why.
+  // Whether the agent is certain to join the run. If the login has ended and joins() is false, the
+  // agent has reported why.
   bool joins() const { return joins_; }
 
  private:

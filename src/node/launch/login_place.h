@@ -21,9 +21,8 @@ struct Answered {
 // `answered`, because an agent there needs no connection that can break; else the first host.
 int root_among(const std::vector<Answered>& answered);
 
-// Returns the instructions for each host. The instructions contain the root's address. This is an
-// address at which the root's host or the launcher was just reached, or a name if no such address
-// is known.
+// Returns the instructions for the agent on each host. They contain the root's address: an address
+// at which the root's host or the launcher was just reached, or a name if no such address is known.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 

@@ -9,8 +9,8 @@
 
 namespace toprun::launch {
 
-// How many logins are made at the same time. With more, an sshd or a jump host may drop connections
-// (MaxStartups).
+// How many logins are made at the same time. If more logins are made at once, an sshd or a jump
+// host may drop connections (MaxStartups in sshd_config(5)).
 inline constexpr int logins_at_once = 16;
 
 // One command per host or pod, in the order in which the commands are started. For the launcher's
@@ -27,7 +27,7 @@ struct LoginCommands {
 Result<LoginCommands> login_commands(const plan::Job& job);
 
 // Returns the instructions for a host's agent (LoginOrders), as --dry-run shows them. Leaves out
-// facts that are known only after the logins.
+// the facts that the launcher learns only from the logins.
 std::string login_orders_text(const plan::Job& job);
 
 enum class StepOf {

@@ -26,9 +26,9 @@ struct MpiFailure {
   bool is_known() const { return rank || !exception.empty(); }
 };
 
-// Finds the reason in `said`, the last part of the stderr of mpirun and the ranks. Uses mpirun's
-// rank tags if there are any. Without tags, the line after a traceback may be from another rank, so
-// it is used only if it begins with the name of an error type.
+// Finds the reason in `said`, the last part of the stderr of mpirun and the ranks. If mpirun tags
+// each line with its rank, uses the tags. Without tags, the line after a traceback may be from
+// another rank, so it is used only if it begins with the name of an error type.
 MpiFailure mpi_failure(std::string_view said);
 
 // One mpirun that itself starts every rank, for programs that get their ranks from MPI
@@ -43,13 +43,15 @@ struct MpiRanks {
 inline constexpr const char* host_file_word = "HOSTS";  // placeholder in argv
 Result<MpiRanks> mpi_ranks(const plan::Job& job);
 
-// Set for a toprun that mpirun starts as a rank (--launcher) and that must enter a container.
+// This variable is set for a toprun that mpirun starts as a rank (--launcher). It says that this
+// toprun must enter a container.
 inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
 // Turns this process into a rank in a container. Returns only on failure; the result is the exit
 // code.
 int become_contained(const plan::Options& options, const Environment& environment);
 
-// Runs mpirun and returns its exit code. Standard input goes to rank 0, signals go to mpirun.
+// Runs mpirun and returns its exit code. This process's standard input goes to rank 0, and signals
+// that it receives go to mpirun.
 int run_mpi_ranks(const plan::Job& job);
 
 }  // namespace toprun::launch

@@ -20,8 +20,8 @@ std::string program_for(const plan::Job& job);
 // Returns the arguments for the agents: the user's own arguments without --dry-run.
 std::vector<std::string> arguments_for(const plan::Job& job);
 
-// Runs the engine's command. Writes the job's secret and the signals that this process receives to
-// the command's standard input, and returns the exit code of the whole run.
+// Runs the engine's command. To the standard input of this command, writes the job's secret, and
+// each signal that this process receives. Returns the exit code of the whole run.
 int run_step(const plan::Job& job);
 
 // The form of a command's output. `plain`: the output is shown unchanged. `tagged`: the command
@@ -44,8 +44,8 @@ struct CommandEnd {
 
 // Runs an engine's command until it ends, with `stdin_fd` as its standard input. For each signal
 // that this process receives, calls `pass_on` with the command's process id and the signal. If the
-// root sends the run's exit code to `post`, this exit code replaces the command's exit code, and a
-// command that still runs is ended.
+// root sends the run's exit code to `post`, the result contains this exit code, not the command's,
+// and run_command() ends a command that still runs.
 CommandEnd run_command(const engines::AgentCommand& command, const plan::Job& job, int stdin_fd,
                        Written written, const std::function<void(pid_t, int)>& pass_on,
                        link::ResultPost* post = nullptr);

@@ -29,7 +29,8 @@ inline constexpr std::chrono::milliseconds parting{1'000};
 // The time limits with which agents wait for each other. The root and all members of a job use the
 // same values.
 struct Patience {
-  // If the peer is silent for this time after connecting, it is not a toprun agent.
+  // How long a channel waits for the peer's first byte. A peer that is silent for longer is taken
+  // for another program, not a toprun agent.
   std::chrono::milliseconds first_byte{2'000};
   std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
   std::chrono::milliseconds beat{2'000};        // interval of heartbeats on an idle link
@@ -50,13 +51,13 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   Channel(Channels& channels, Fd socket, Patience patience);
   ~Channel() override;
 
-  // Derives the two session keys from the secret and both preamble lines.
+  // Derives the two session keys from the secret and the preamble lines of both ends.
   void key(bool root, std::string_view secret, std::string_view root_line,
            std::string_view member_line);
 
-  // The steps of the handshake, which must be complete within `patience.handshake`. Begin a step
-  // only after the callback of the previous step. read_line() and read_first() return before their
-  // callback is called, unless the data is available already.
+  // The steps of the handshake, which must be complete within `patience.handshake`. Call the
+  // function for a step only after the previous step's callback was called. read_line() and
+  // read_first() call their callback later, or at once if the data is available already.
   void write(std::string_view bytes);
   // Reads a plaintext line, without its newline. `first_byte` limits the wait for the line's first
   // byte.
@@ -75,13 +76,14 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
 
   // Whether the other end closed the connection, or was lost, before it sent any byte.
   bool was_closed_without_data() const { return was_closed_without_data_; }
-  // Ends a connection after an answer was sent. Sends nothing more, and closes the connection when
-  // the other end closes it, or after `parting`. Reads and discards bytes that arrive before the
-  // close, because for unread bytes, the kernel would send a reset and the answer might be lost.
+  // Ends a connection after its last message, an answer, was sent. Sends nothing more, and closes
+  // the connection when the other end closes it, or after the time `parting`. Reads and discards
+  // bytes that arrive before the close, because for unread bytes, the kernel would send a reset and
+  // the answer might be lost.
   void close_after_answer(std::function<void()> on_end);
 
-  // Starts heartbeats and callbacks. From now on, send() may be used. If the connection is already
-  // closed, reports the loss.
+  // Starts heartbeats and callbacks. Ends the handshake; from then on, send() may be used. If the
+  // connection is already closed, reports the loss.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
@@ -89,7 +91,7 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.get(); }
   // Hands the socket over to the caller. Call give_away() only after read_line() and before any
-  // other step. The result is not open if bytes after the line have arrived already.
+  // other step. Returns a closed descriptor if bytes after the line have arrived already.
   Fd give_away();
 
   boost::asio::io_context& io() { return channels_.io(); }
@@ -155,8 +157,8 @@ class Channel : public model::Link, public std::enable_shared_from_this<Channel>
   bool closed_ = false;
 };
 
-// Wait for Channel::read_line() and read_first() in coroutines. Use only named objects in the
-// co_await expression, because g++ 12 destroys temporaries in it twice.
+// Variants of Channel::read_line() and read_first() for coroutines, which wait for the result. Use
+// only named objects in the co_await expression, because g++ 12 destroys temporaries in it twice.
 boost::asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
                                                       std::chrono::milliseconds first_byte);
 boost::asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel);

@@ -45,11 +45,12 @@ class Channels : public boost::asio::execution_context::service {
   // Call remove() before the channel's socket is closed. Otherwise epoll would continue to report
   // the socket if a newly forked process still holds it.
   void remove(Number number, int fd);
-  // Calls the channel's flush() after the handlers that are due now.
+  // Calls the channel's flush() once the event loop has run the handlers that are due now.
   void write_soon(std::shared_ptr<Channel> channel);
 
   boost::asio::io_context& io() { return io_; }
-  // Buffers that a channel may use within one call, for the bytes that it reads and decrypts.
+  // Buffers that all channels share: a channel may use them only within one call, for the bytes
+  // that it reads and decrypts.
   std::string& received() { return received_; }
   std::string& plaintext() { return plaintext_; }
 

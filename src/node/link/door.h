@@ -33,11 +33,11 @@ std::string busy_line(const Identity& me);
 // The limit on connections that have not yet proved that they know the job's secret. If there are
 // more such connections, the oldest connection is refused with the answer "busy". To block agents,
 // an attacker would have to open this many connections in less time than a handshake takes;
-// besides, refused agents retry. Connections that were answered count towards this limit until they
-// are closed, for at most `parting`.
+// besides, refused agents retry. A connection that was answered still counts towards this limit
+// until it is closed, which takes at most the time `parting`.
 inline constexpr std::size_t max_visitors = 16'384;  // same value as the store's limit "undecided"
 
-// First frames that are too long are reported at most once in this period.
+// The minimum time between two messages about first frames that are too long.
 inline constexpr std::chrono::seconds long_frames_while{10};
 
 // Answers the visitors of an agent's port. Every agent answers probes; only the root answers joins
@@ -59,8 +59,8 @@ class Door {
   void become_root(Secret secret, Decisions decisions);
   void become_agent();
 
-  // Receives the connections of agents that want a copy of the environment (--stage), together with
-  // the line of their preamble. Unset: the connections are closed.
+  // Called for each agent that wants a copy of the Python environment (--stage). The arguments are
+  // its connection and its preamble line. Unset: the connections are closed.
   std::function<void(Fd, std::string)> on_stage;
 
   // Takes over a new visitor's connection. `first_bytes` were already read from the connection.
@@ -77,7 +77,7 @@ class Door {
              const nlohmann::json& frame);
   void turn_away(Channel& channel, Turned why);
   void tell_of_long_frame(const Channel& channel);
-  // Closes the connection when the visitor has received its answer.
+  // Removes the visitor, and closes its connection once it has received its answer.
   void dismiss(Visitor visitor, Channel& channel);
   std::optional<Turned> rejection_of(const Preamble& theirs) const;
   std::string my_line() const;

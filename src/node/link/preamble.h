@@ -10,14 +10,14 @@
 //
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
-// VERSION is the sender's version (0.1.0), JOB is job_hash() of the job's name, AGENT is 16 hex
+// VERSION is the sender's version (0.1.0), JOB is job_hash() of the job's name, AGENT is 14 hex
 // digits that identify the process, RANDOM is 64 hex digits, new for each connection. PROOF names
-// the source of the secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member).
-// The session keys depend on both whole lines, so a change in one of them is detected.
+// the source of the sender's secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge"
+// (member). The session keys depend on both whole lines, so a change in one of them is detected.
 //
-// The member's first frame follows. A root that can decrypt this frame answers "toprun/1 agreed\n"
-// and sends its welcome or its refusal in a frame. Only a frame proves that its sender is the job's
-// root. Any process can send
+// The member's first frame follows. A root that can decrypt the member's first frame answers
+// "toprun/1 agreed\n" and sends its welcome or its refusal in a frame. Only a frame, which needs
+// the session keys, proves that its sender is the job's root. Any process can send
 //
 //   toprun/1 refused CODE VERSION\n
 //
@@ -55,7 +55,8 @@ enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// The line with a refusal, in plaintext. The line does not prove which agent sent it.
+// The plaintext line with which an agent refuses a connection. The line does not prove which agent
+// sent it.
 struct TurnedAway {
   Turned why;
   std::string version;       // the version of the agent that answers

@@ -16,20 +16,22 @@ class Secret {
     // From TOPRUN_SECRET, from TOPRUN_SECRET_FILE, or from the launcher that started this process.
     given,
     munge,  // random; the root sends it in a munge credential that only the root's own uid can read
-    // From the job's name alone. A derived secret separates jobs, but protects a job only if its
-    // name cannot be guessed.
+    // From the job's name alone. Such a secret separates jobs, but protects a job only if its name
+    // cannot be guessed.
     derived,
   };
 
   static Secret given(std::string text);
   static Secret derived(std::string_view job);
   // munge_root() creates a random secret and encrypts it for agents of this job. A Secret from
-  // munge_member() gets the root's secret from the root's credential, in against().
+  // munge_member() has no secret at first: against() decrypts the root's secret from the root's
+  // credential.
   static Result<Secret> munge_root(std::string_view job, std::string socket);
   static Secret munge_member(std::string_view job, std::string socket);
 
   Origin origin() const { return origin_; }
-  // Returns the PROOF field of our preamble (preamble.h). `root`: whether this agent is the root.
+  // Returns the PROOF field of this agent's preamble (preamble.h). `root`: whether this agent is
+  // the root.
   std::string proof(bool root) const;
   // Returns the secret to use with a root whose preamble ends in `root_proof`. For munge, decodes
   // the credential, which must be from our own uid and for this job. Error: the root uses another
@@ -38,7 +40,7 @@ class Secret {
   const std::string& text() const { return text_; }
 
  private:
-  // The munge credential that contains a secret.
+  // What is needed to read or make the munge credential that contains a secret.
   struct Munge {
     std::string label;       // the text before the secret, with the job's name
     std::string socket;      // munged's socket
@@ -55,8 +57,8 @@ class Secret {
 inline constexpr const char* secret_file_variable = "TOPRUN_SECRET_FILE";
 
 // Chooses the secret. Tries the sources in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE,
-// `launched_with` (what our launcher wrote to our standard input), munge in a Slurm job if munged's
-// socket exists, and the job's name.
+// `launched_with` (what the launcher wrote to this process's standard input), munge in a Slurm job
+// if munged's socket exists, and the job's name.
 Result<Secret> choose_secret(const Environment& environment,
                              const std::optional<std::string>& launched_with, bool slurm, bool root,
                              std::string_view job);

@@ -34,8 +34,8 @@ class Console {
   // Queues text that Display has composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True if all text is written or has failed. If false, the listener is called when idle() becomes
-  // true.
+  // True if all text is written or has failed. If false, the listener (see listen()) is called when
+  // idle() becomes true.
   virtual bool idle() = 0;
   // Whether the destination is a terminal and the user wants colours.
   virtual bool shows_colours(bool is_err) const = 0;
@@ -77,7 +77,7 @@ class Console {
 struct ConsoleDescriptors {
   int out = STDOUT_FILENO;
   int err = STDERR_FILENO;
-  // Other programs, such as the agents of other nodes and srun, may write to the same files.
+  // Whether other programs may write to the same files, such as srun or other nodes' agents.
   bool shared_with_others = false;
 };
 
@@ -85,11 +85,11 @@ struct ConsoleDescriptors {
 // that stream is dropped.
 class Terminal : public Console {
  public:
-  // Limits for queued bytes. So even on a slow terminal, a worker's new line waits only for this
-  // number of earlier bytes.
+  // Limits for queued bytes. Because of `high_bytes`, a worker's new line waits for at most this
+  // number of earlier bytes, even on a slow terminal.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
-  // `colours`: show colours if the stream is a terminal.
+  // `colours`: whether a stream that is a terminal shows colours.
   Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours);
   ~Terminal() override;  // unwritten text is lost
   Terminal(const Terminal&) = delete;
@@ -103,12 +103,12 @@ class Terminal : public Console {
   void end_line() override;
   Cursor& cursor(bool is_err) override { return stream(is_err).cursor; }
 
-  // Shows lines that another node's Relay delivered. Calls `taken` once there is room for more
-  // lines from that node, before or after show() returns.
+  // Shows lines that another node's Relay delivered. Calls `taken` once that node may send more
+  // lines, before or after show() returns.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Shows a line from toprun itself below all other text, until more text or the next such line is
-  // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while
-  // another program's line is unfinished.
+  // shown. Empty: removes the line. The line is not shown if stderr is not a terminal, or while a
+  // line of other text is unfinished.
   void show_below(std::string line);
   // The time when output of a rank was last written; unset if none was.
   std::optional<SteadyTime> last_output() const { return last_output_; }
@@ -148,8 +148,8 @@ class Terminal : public Console {
 };
 
 // Shows lines on another console and also copies them to a file. In the file, the lines of stdout
-// and stderr are in order of arrival. Workers wait for both the console and the file, so a blocked
-// disk makes them wait, as with a log file. A full disk is reported once.
+// and stderr are in order of arrival. Workers wait until both the console and the file accept their
+// output, so a blocked disk stops them, as with a log file. A full disk is reported once.
 class CopyingConsole : public Console {
  public:
   // `file` is open for appending, because toprun's own lines are written to the same file. The
@@ -183,14 +183,14 @@ class CopyingConsole : public Console {
 // disk never blocks the caller of say().
 class OwnLines {
  public:
-  // If more bytes than this are waiting to be written, new lines are dropped. When there is room
-  // again, a line says how many lines were dropped.
+  // If more bytes than this are waiting to be written, new lines are dropped. Once fewer bytes are
+  // waiting, a line says how many lines were dropped.
   static constexpr std::size_t most_waiting_bytes = 4u << 20;
 
   // The io_context and the terminal must outlive this object.
   OwnLines(boost::asio::io_context& io, Terminal& terminal);
-  // Waits for unwritten lines for at most last_words_limit (base/os/console.h), unless give_up()
-  // was called.
+  // Waits until all lines are written, for at most last_words_limit (base/os/console.h); does not
+  // wait after give_up().
   ~OwnLines();
   OwnLines(const OwnLines&) = delete;
   OwnLines& operator=(const OwnLines&) = delete;

@@ -25,28 +25,28 @@ namespace toprun::output {
 // "[ranks 0-3,7] text". A line from one rank is "[rank 5] text". A line waits until every rank has
 // printed this line or a later line, for at most `window`. Lines of one rank stay in order, and no
 // line is lost. Lines of different ranks appear in the order in which they were first printed. So
-// once a rank has printed a line that no other rank has printed, its later lines are not folded
-// with lines that other ranks printed before. The caller passes the time.
+// if a rank has printed a line of its own, its later lines are not folded with lines that other
+// ranks printed before that line. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
-  // If the held lines have more bytes than this, the oldest lines are shown, with the ranks that
-  // have printed them so far.
+  // The limit on the bytes of waiting lines. Above it, the oldest lines are shown, with the ranks
+  // that have printed them so far.
   static constexpr std::size_t most_held_bytes = 1u << 20;
 
   explicit Fold(bool colours = false) : colours_(colours) {}
 
   // Adds a rank. Call join() once per rank, before the rank's first line.
   void join(int rank);
-  // Ends a rank's output: lines no longer wait for this rank. Once all ranks have left, take()
-  // returns all held lines.
+  // Ends a rank's output: lines no longer wait for this rank. Once leave() was called for all
+  // ranks, take() returns all lines that still wait.
   void leave(int rank);
 
   // Adds one or several complete lines. A missing line end is added.
   void add(int rank, std::string_view lines, SteadyTime now);
   // Returns the text to show now; may be empty.
   std::string take(SteadyTime now);
-  // Returns the latest time at which take() will have text; nullopt while no line is held.
+  // Returns the latest time at which take() will have text; nullopt while no line waits.
   std::optional<SteadyTime> due() const;
 
  private:
@@ -67,7 +67,8 @@ class Fold {
   std::deque<Group> groups_;       // numbered consecutively; first_number() is the oldest
   std::uint64_t next_number_ = 0;  // the next group's number
   std::size_t held_bytes_ = 0;
-  // Numbers of the held groups with the same text, oldest first. The keys point into the groups.
+  // For each text, the numbers of the groups that wait to be shown, oldest first. A group is a line
+  // that several ranks have printed. The keys point into the groups' texts.
   std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
   // For each rank, the number after the last group that the rank has joined. The rank's next line
   // belongs to the group with this number or to a later group.

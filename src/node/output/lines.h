@@ -47,7 +47,7 @@ struct PrefixFacts {
 // "[${role_name}${local_rank}]:".
 std::string expand_prefix(std::string_view prefix_template, const PrefixFacts& facts);
 
-// Returns the text in one of a terminal's colours, which `number` (any number ≥ 0) selects.
+// Returns `text` in a terminal's colour that `number` (any number ≥ 0) selects.
 std::string coloured(std::string_view text, int number);
 
 // Selects the lines of one stream that contain one of the search texts (needles), for torchrun's

@@ -16,9 +16,9 @@
 
 namespace toprun::output {
 
-// Decides when a log with a size limit continues in a new file. No line is split, and a line that
-// does not fit starts the next file. A line longer than the limit gets its own file, which exceeds
-// the limit.
+// Decides when a worker's log with a size limit continues in a new file. No line is split, and a
+// line that does not fit starts the next file. A line longer than the limit gets its own file,
+// which exceeds the limit.
 class Rotation {
  public:
   static constexpr int kept_files = 4;  // FILE.1 (the newest) to FILE.4
@@ -61,8 +61,7 @@ class LogFiles {
   using File = int;  // valid while the file is open; no_file: there is no file
   static constexpr File no_file = -1;
 
-  // `roomy` is called when room() becomes true again, or when idle() becomes true after it was
-  // false.
+  // Calls `roomy` when room() becomes true again, or when idle() becomes true after it was false.
   LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
            std::function<void()> roomy);
   ~LogFiles();  // unwritten text is lost

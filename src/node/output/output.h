@@ -28,7 +28,8 @@ struct StreamPlan {
                                     // empty
   int colour = 0;  // the prefix's colour on a console that shows colours; any number ≥ 0
   int rank = 0;    // the rank in the label of a folded line
-  // Whether the stream is a pseudo-terminal, if the console shows the stream on a terminal.
+  // Whether this stream of the worker is a pseudo-terminal. This has an effect only if the console
+  // shows the stream on a terminal.
   bool as_terminal = false;
   bool filtered = false;  // lines that match OutputPlan's filter also go to the filter's file
 };
@@ -53,29 +54,29 @@ struct OutputPlan {
 
 // Copies the output of one node's workers from their pipes to the console and to files, in whole
 // lines. Keeps the end of each worker's output (tail()), to explain a failure. No output is lost,
-// and memory is limited, because the pipes are not read while a console or a file is blocked. When
-// there is room again, all streams are read in turn. A closed console or a full disk is reported
-// once; the workers are not affected.
+// and memory is limited, because the pipes are not read while a console or a file is blocked. Once
+// the console and files accept data again, all streams are read in turn. A closed console or a full
+// disk is reported once; the workers are not affected.
 class Output {
  public:
   // If a worker is silent for this time, its unfinished line (a prompt, a progress bar) is shown.
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
-  // unfinished_line_limit for a worker with a terminal. This limit is shorter, because a user may
-  // type and wait for the echo.
+  // The same limit for a worker whose streams are pseudo-terminals. This limit is shorter, because
+  // a user may type and wait for the echo.
   static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
-  // The pause after reading a pipe. Because of the pause, many lines need only one read, one write
-  // and one wake-up.
+  // How long a pipe is left alone after it was read. In this time lines collect, so that many lines
+  // need only one read, one write and one wake-up.
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
-  // How many bytes are read from one stream before the next stream's turn, when there is room
-  // again.
+  // How many bytes are read from one stream before the next stream is read. This applies after a
+  // blocked console or file accepts data again.
   static constexpr std::size_t turn_bytes = 16 * 1024;
   static constexpr int pipe_bytes = 256 * 1024;  // the kernel may provide less
   static constexpr std::size_t pty_read_bytes =
       4096;  // the maximum that one read of a terminal returns
 
-  // The worker's ends of its pipes (or terminals) for stdout and stderr.
+  // The ends of a worker's pipes (or pseudo-terminals) that become its stdout and stderr.
   struct Ends {
     Fd out;
     Fd err;
@@ -86,16 +87,16 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Adds the next worker (the first is number 0) and returns the ends that it writes to.
+  // Adds the next worker (the first is number 0) and returns the ends to which the worker writes.
   Result<Ends> add(const StreamPlan& out, const StreamPlan& err);
   // Starts reading. Before start(), the caller must close its copies of the ends that add()
   // returned.
   void start();
 
-  // Reads the pipes of a worker. True if the pipes are empty now. After the worker's death, its own
-  // output is then complete, even if a process that it started still holds the pipe. False if a
-  // console or file has no room. With `past_limits`, continues to read even without room, which
-  // needs memory only for the pipe's content.
+  // Reads the pipes of a worker. Returns true if the pipes are empty now. After the worker's death,
+  // its own output is then complete, even if a process that it started still holds the pipe.
+  // Returns false if the console or a file accepts no more data. With `past_limits`, reads on in
+  // this case too, which needs memory only for the pipes' content.
   bool drain(std::size_t worker, bool past_limits = false);
   const Tail& tail(std::size_t worker) const;
   // Returns when output of the worker was last read; unset if there was no output yet.

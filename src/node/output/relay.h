@@ -27,7 +27,8 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static constexpr std::size_t batch_bytes =
       64 * 1024;  // a batch of this size is delivered at once
   static constexpr std::size_t default_credit_bytes = 1u << 20;
-  // The maximum number of bytes that the other side should hold for all relays together.
+  // The maximum number of bytes that the root should hold for all relays together. It holds
+  // delivered bytes until its terminal accepts them.
   static constexpr std::size_t total_credit_bytes = 64u << 20;
   static constexpr std::size_t least_credit_bytes = 4u << 10;  // for each relay
 
@@ -44,7 +45,7 @@ class Relay : public Console, public std::enable_shared_from_this<Relay> {
   static std::shared_ptr<Relay> create(boost::asio::io_context& io, Deliver deliver, bool colours,
                                        std::size_t credit_bytes = default_credit_bytes);
 
-  // Sets the credit for later batches. Bytes that are already delivered are not affected.
+  // Sets the credit that limits later batches. Bytes that are already delivered are not affected.
   void set_credit(std::size_t bytes) { credit_bytes_ = bytes; }
   // Call sent() when the other side has accepted `bytes` of the delivered lines.
   void sent(std::size_t bytes);

@@ -16,8 +16,8 @@ class Tail {
   enum class Source : std::size_t { out, err };
 
   void add(Source source, std::string_view bytes);
-  // Returns the output of both streams. If a stream's last line has no newline yet, lines that the
-  // other stream has printed later follow it.
+  // Returns the output of both streams. If the last line of one stream has no newline yet, the
+  // lines that the other stream printed later come after this line.
   std::string text() const;
   std::string_view text_of(Source source) const { return of_source_[index(source)]; }
 

@@ -18,12 +18,12 @@ class Readable : public std::enable_shared_from_this<Readable> {
  public:
   using Ready = std::function<void(std::size_t index)>;
 
-  // `ready` receives the index that was passed to arm(). `ready` may call any method of this
-  // object.
+  // `ready` is called for a readable pipe, with the index that was passed to arm(). `ready` may
+  // call any method of this object.
   static Result<std::shared_ptr<Readable>> create(boost::asio::io_context& io, Ready ready);
 
-  // Adds a pipe, not armed. The caller owns the descriptor and must call remove() before closing
-  // it.
+  // Adds a pipe, not armed. The caller keeps ownership of `fd`, and must call remove() before
+  // closing it.
   Result<void> add(int fd);
   void arm(int fd, std::size_t index);
   void remove(int fd);

@@ -52,7 +52,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void end_line(int fd);
   // Like write(), but callable from any thread. The bytes start on a new line, even if the text
   // before them has no line end. Returns false and queues nothing if more than `most_bytes` are
-  // waiting to be written, or the writer was abandoned.
+  // waiting to be written, or after abandon().
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
   // Calls `action` on the writer's thread after the bytes queued for `fd` are written. If `action`
   // returns an errno, this counts as a failed write.
@@ -61,7 +61,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // `line` removes the previous line. The line is erased before any text is written, and is not
   // shown while the last line of text is unfinished.
   void show_below(int fd, std::string line);
-  // Closes `fd` after the bytes queued for it are written. From the call on, this writer owns `fd`.
+  // Closes `fd` after the bytes queued for it are written. This writer owns `fd` from the call to
+  // close() on.
   void close(int fd);
 
   bool room() const;
@@ -115,8 +116,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::thread thread_;
   std::vector<int> failed_;  // descriptors whose failure was reported; used only by the thread
   std::vector<int> dead_;    // descriptors whose reader is closed; used only by the thread
-  // The descriptor of the terminal that shows a line below the text; only the writer's thread uses
-  // it.
+  // shown_below_: the descriptor of the terminal on which show_below() currently shows a line, or
+  // `nowhere`. Only the writer's thread uses it.
   static constexpr int nowhere = -1;
   int shown_below_ = nowhere;
   std::atomic<bool> own_unfinished_{false};

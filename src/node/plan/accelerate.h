@@ -38,7 +38,7 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
 // Returns the path of accelerate's default configuration file (accelerate.commands.config).
 std::filesystem::path accelerate_default_config(const Environment& environment);
 
-// Whether the variables that accelerate's launcher sets for ranks are already set.
+// Whether `environment` already contains the variables that accelerate's launcher sets for ranks.
 bool has_accelerate_settings(const Environment& environment);
 
 // Whether a line of this Python text imports the package `accelerate`.

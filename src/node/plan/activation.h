@@ -40,21 +40,21 @@ struct Activated {
 };
 
 // Performs the steps of `requested` and returns the resulting environment. Runs a shell if modules,
-// a command or scripts of a conda environment need a shell. Errors name `host` and the problem: no
-// module command, a module that was not loaded (with the most similar name), a failed command, a
-// missing environment, or a virtual environment without Python.
+// a command or scripts of a conda environment need a shell. Errors name `host` and the problem:
+// there is no module command, a module cannot be loaded (with the most similar name), a command
+// failed, the environment is missing, or a virtual environment has no Python.
 //
 // A virtual environment that `toprun setup` built (node/plan/setup/setup_record.h) is used with the
-// modules of its build. If `requested` has no modules, loads those of the build. Further errors:
-// `toprun setup` has not completed the environment, it was built for another architecture, or
-// (exit_usage) `requested` has different modules.
+// modules of its build. If `requested` has no modules, loads the modules of the build. Further
+// errors: `toprun setup` has not completed the environment, it was built for another architecture,
+// or (exit_usage) `requested` has different modules.
 Result<Activated> activate(const Activation& requested, const Environment& environment,
                            const std::string& host);
 
 // Returns the folder of the conda environment `name`. Searches the folders in CONDA_ENVS_PATH, then
 // those of the installed conda (CONDA_EXE, MAMBA_ROOT_PREFIX), ~/.conda and the usual installations
-// below the home directory. "base" is the installation itself. Error: no such environment (with the
-// most similar name), or the folder is not a conda environment.
+// below the home directory. The name "base" means the installation's own environment. Error: no
+// such environment (with the most similar name), or the folder is not a conda environment.
 Result<std::filesystem::path> find_conda(const std::string& name, const Environment& environment,
                                          const std::string& host);
 
@@ -65,7 +65,8 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host);
 // Parses the output of `env -0`. Error: an entry without "=".
 Result<Environment> parse_environment(std::string_view text);
 
-// Returns the module names in the output of `module -t avail`, without folders, headings and marks.
+// Returns the module names in the output of `module -t avail`. Folders, headings and marks such as
+// "(default)" are left out.
 std::vector<std::string> parse_available_modules(std::string_view text);
 
 }  // namespace toprun::plan

@@ -29,21 +29,21 @@ struct ContainerPlan {
 // path inside the container, and contains the shim's socket and the ranks' error files.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
-// Additions to the engine's command that starts the agents, filled by plan_engine_container(). With
-// pyxis, this command starts the agents inside containers. `options` are additional options of the
-// command; empty if the agents themselves start their node's container.
+// Additions to the engine's command that starts the agents; plan_engine_container() returns them.
+// With pyxis, the engine's command starts the agents inside containers. `options` are options to
+// add to the engine's command; empty if the agents themselves start their node's container.
 struct EngineContainer {
   std::vector<std::string> options;
   std::string program;
 };
-// This variable is set for agents that already run inside a container.
+// This variable is set for agents that the engine starts inside a container.
 inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
 
 Result<EngineContainer> plan_engine_container(const Job& job);
 
 // Plans a container for the one rank that this process will become. `argv` is the rank's command
-// line. `environment` is complete except for the image's variables. `folder` contains the rank's
-// files and may be empty.
+// line. `environment` has all variables for the rank except the image's. `folder` contains the
+// rank's files and may be empty.
 Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
                                 const Environment& environment, const std::string& folder);
 
@@ -52,14 +52,14 @@ Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& 
 std::optional<std::string> python_exec_inside(const Options& options,
                                               const Environment& environment);
 // Returns a note for -v and --dry-run that the host's PYTHON_EXEC is not used inside the container.
-// Empty if the variable is unset, or is also valid inside.
+// Empty if the variable is unset, or is also valid inside the container.
 std::string python_exec_note(const Options& options, const Environment& environment);
 
 // Returns the command line of a rank in a container whose contents are unknown.
 std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
 // Plans the container with an interactive shell, in the virtual environment `venv` unless that is
-// empty. Sets all variables of `environment` that are useful inside.
+// empty. Sets all variables of `environment` that are useful inside the container.
 Result<ContainerPlan> plan_shell(const container::Request& request, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal);

@@ -37,8 +37,8 @@ struct Job {
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
   std::string name;    // a name that distinguishes the job from other jobs on the same port
-  // Whether this process is the root. Unset: the root is the process whose host has the endpoint's
-  // address.
+  // Whether this process is the root. Unset: the process on the host with the endpoint's address
+  // becomes the root.
   std::optional<bool> is_root;
   std::string root_host;                      // where the root listens; empty with one node
   std::vector<std::string> other_root_hosts;  // other hosts on which the root may listen, if this
@@ -64,14 +64,14 @@ struct Job {
     const bool restarts = nnodes > 1 && options.max_restarts > 0;
     return place.stance != engines::Stance::in_place && (is_elastic() || restarts);
   }
-  // Whether the allocation has more nodes than the job starts with.
+  // Whether the allocation has spare nodes: more nodes than the job uses at its start.
   bool has_spares() const {
     return replaces_nodes() && place.nodes.size() > static_cast<std::size_t>(nnodes);
   }
-  // Whether the job can continue without a lost node, or start without a missing node.
+  // Whether the job can continue without a lost node, or start although one is missing.
   bool goes_on_without_a_node() const { return is_elastic() || has_spares(); }
-  // Whether the other nodes will join soon without further action. False if users or pods start the
-  // agents one by one.
+  // Whether the other nodes will join soon without further action. False if users, or the pods of a
+  // job, start the agents one by one.
   bool others_come() const { return place.started_together || place.started_by_toprun; }
   // Whether each node of the job joins only once, because the engine has started one agent on each
   // of its nodes and will not start another. False for a step with its own endpoint, to which users
@@ -80,12 +80,12 @@ struct Job {
     return others_come() && place.engine != engines::EngineKind::manual &&
            place.stance != engines::Stance::in_place;
   }
-  // Whether the locations of nodes in the network are needed. With one node, the locations are
-  // needed only if the user requests them.
+  // Whether the launch finds out where its nodes are in the network. With one node, this happens
+  // only if the user requests it.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
-  // Whether an environment is copied to the other nodes.
+  // Whether the user's Python environment is copied to the other nodes (--stage).
   bool stages() const {
     return !options.stage.empty() && several_processes() &&
            place.stance != engines::Stance::in_place;
@@ -94,7 +94,7 @@ struct Job {
   bool in_container() const { return !options.container.empty(); }
   // Whether the job runs on one host only.
   bool on_one_host() const { return nnodes == 1 && !place.nodes_estimated; }
-  // Returns which hosts must reach the store and the root.
+  // Returns from which hosts the store and the root must be reachable.
   hosts::Reach reach() const;
   bool several_processes() const {
     return nnodes > 1 || place.stance == engines::Stance::in_place || place.started_by_toprun;
@@ -106,8 +106,8 @@ struct Job {
   }
 };
 
-// Combines the options, the environment and the facts from the engine. This function examines the
-// machine only to count GPUs and to find Python.
+// Combines the options, the environment and the facts from the engine. Of this machine, it examines
+// only the number of GPUs and which Python to use.
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const spawn::Inherited& inherited);
 

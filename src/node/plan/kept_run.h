@@ -16,8 +16,8 @@ namespace toprun::plan {
 struct JobOfPods {
   std::unique_ptr<engines::Queue> queue;
   engines::Job job;
-  // The job's pods, sorted by their number in the job. Any pod may have a problem
-  // (JobPod::trouble).
+  // The job's pods, sorted by their number in the job. A pod that does not run has a reason in
+  // JobPod::trouble.
   std::vector<engines::JobPod> pods;
 };
 
@@ -60,15 +60,15 @@ inline constexpr std::string_view kept_code = "code";
 // The caller's process prints login_kept when it reaches the state kept.
 //
 // Before the fork, reads the secret, which follows the LoginOrders on stdin. Passes the secret and
-// the path for --report to the new process in the environment. Errors are returned in the caller's
-// process or in the new process.
+// the path for --report to the new process in the environment. An error may be returned in the
+// caller's process or in the new process.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
-// The line that the launcher sends to all logins once all agents of the run are about to join.
+// The line that the launcher sends to all logins when all agents are certain to join.
 inline constexpr std::string_view kept_go = "go";
 
-// Call leave_login() when nothing prevents the agent from joining any more. After this call, the
-// agent's output goes to the run's folder instead of the login. Does nothing if keep_running() was
-// not called.
+// The new process calls leave_login() once its agent is certain to join the run. After this call,
+// the agent's output goes to the run's folder instead of the login. Does nothing if keep_running()
+// was not called.
 Result<void> leave_login();
 
 // Writes the agent's exit code to the run's folder.

@@ -18,8 +18,9 @@ namespace toprun::evidence {
 std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 
 // Asks NCCL's RAS thread and returns what it reports about this job. `pids`: the processes of this
-// node's ranks. Ignores reports about other jobs, whose NCCL uses the same port. The result is also
-// empty if NCCL does not answer within the limit, or is older than 2.28.7 and cannot report JSON.
+// node's ranks. Ignores reports about other jobs, whose NCCL may listen on the same port. The
+// result is also empty if NCCL does not answer within the limit, or if it is older than 2.28.7,
+// which cannot answer in JSON.
 std::vector<ras::Finding> reported_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
                                            std::chrono::milliseconds limit);
 

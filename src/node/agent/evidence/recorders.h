@@ -30,7 +30,7 @@ struct RecorderFiles {
   // The possible paths of the rank's dump, which depend on the PyTorch version.
   std::vector<std::string> dumps;
 };
-// Reads the paths of the rank's files from the rank's own environment.
+// Determines the paths of the rank's files from `environment`, the rank's own environment.
 RecorderFiles recorder_files(int rank, const Environment& environment);
 
 // Returns the entries of `all` whose pipe exists. May block on a slow file system.

@@ -19,8 +19,8 @@ namespace toprun::publish {
 // not written.
 class JobPage : public web::Source {
  public:
-  // Opens the port and prints the page's address. If this fails, prints the reason and returns
-  // null; the job continues without the page. All references must outlive this object.
+  // Opens the page's port and prints the page's address. If the port cannot be opened, prints why
+  // and returns null; the job continues without the page. All references must outlive this object.
   static std::unique_ptr<JobPage> open(boost::asio::io_context& io, const plan::Job& job,
                                        JobPicture& picture);
   JobPage(boost::asio::io_context& io, JobPicture& picture);

@@ -27,7 +27,7 @@ class Follower;
 
 // The picture: the state of the running job, which the root writes for programs that read it. While
 // there is a reader, the root asks the members for the resource usage of their ranks. Without a
-// reader, the root only stores one state per rank.
+// reader, the root only keeps the last known state of each rank.
 class JobPicture {
  public:
   // How long the root continues to ask the members after the last call of picture(), parts() or
@@ -36,7 +36,8 @@ class JobPicture {
   static constexpr std::chrono::milliseconds shortest_interval{1'000};
   // The interval between two queries for the job's time limit, which may change while the job runs.
   static constexpr std::chrono::minutes between_limits{5};
-  // With a few percent of a CPU, the root can handle the answers of this many nodes per second.
+  // The root can handle the answers of this many nodes per second. It needs a few percent of a CPU
+  // for them.
   static constexpr int nodes_per_second = 2'500;
 
   // `send`: sends a message to a member that runs ranks. All references must outlive this object.
@@ -46,8 +47,8 @@ class JobPicture {
   JobPicture(const JobPicture&) = delete;
   JobPicture& operator=(const JobPicture&) = delete;
 
-  // Call heard() for each message from a member, before the coordinator handles it. True if the
-  // message is only for this object, not for the coordinator.
+  // Call heard() for each message from a member, before the coordinator handles it. True: the
+  // message is only for this object, so the caller does not pass it to the coordinator.
   bool heard(const std::string& agent, const model::ToRoot& message);
   void lost(const std::string& agent);
   // Call moved_on() after the coordinator has handled a message or another event.
@@ -56,8 +57,9 @@ class JobPicture {
   void reported(std::string text);
 
   // picture(), parts() and metrics() return the job's present state, or nullopt if it could not be
-  // written in time or the run has ended. If the root was not asking the members for figures yet,
-  // these functions wait for the members' first answers, for at most first_figures_limit.
+  // written in time or the run has ended. If the root has not yet begun to ask the members for
+  // resource usage, these functions wait for the members' first answers, for at most
+  // first_figures_limit.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // in schema toprun.live/1
   // The picture in three parts. Each part is JSON on one line.
@@ -71,11 +73,12 @@ class JobPicture {
   // Call ended() when the run is over and its record is complete. `last_line`: the line that the
   // run prints last.
   void ended(std::string last_line);
-  // Shows the run's end to all followers. Waits until the followers have received the last picture,
-  // for at most end_limit.
+  // Sends the last picture, with the run's end, to all Followers. Waits until the followers have
+  // received the last picture, for at most end_limit.
   static constexpr std::chrono::milliseconds end_limit{1'000};
   boost::asio::awaitable<void> finish();
-  // Registers a follower. The result points to null once this object is destroyed.
+  // Registers a Follower. The result points to this JobPicture, and to null once the JobPicture is
+  // destroyed.
   std::shared_ptr<JobPicture*> joined_by(Follower& follower);
   void left_by(Follower& follower);
   bool is_over() const { return is_over_; }
@@ -92,8 +95,8 @@ class JobPicture {
   snapshot::Run run() const;
   snapshot::Hanging hanging() const;
 
-  // Points to null once this object is destroyed. A coroutine that waits for a picture may outlive
-  // the run.
+  // Points to this JobPicture, and to null once it is destroyed. A coroutine that waits for a
+  // picture may outlive the run.
   const std::shared_ptr<JobPicture*> self_;
   Pool& pool_;
   const plan::Job& job_;
@@ -128,7 +131,7 @@ class Follower {
   // Waits until the next picture is due and returns it. nullopt if it could not be written in time,
   // or the run has ended.
   boost::asio::awaitable<std::optional<JobPicture::Parts>> next();
-  // True if the last picture showed the run's end, or the run's objects have been destroyed.
+  // True if the last picture showed the run's end, or the JobPicture has been destroyed.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
 
   // Call wake() after an event.

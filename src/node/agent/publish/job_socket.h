@@ -43,8 +43,8 @@ class JobSocket {
   boost::asio::awaitable<live::Answer> pictures();  // one picture per line, until the run's end
   boost::asio::awaitable<live::Answer> metrics(snapshot::MetricsForm form);
 
-  // Points to null once this object is destroyed. A coroutine that waits for an answer may outlive
-  // the run.
+  // Points to this JobSocket, and to null once it is destroyed. A coroutine that waits for an
+  // answer may outlive the run.
   const std::shared_ptr<JobSocket*> self_;
   Pool& pool_;
   const plan::Job& job_;

@@ -20,15 +20,15 @@ namespace toprun::publish {
 // logins. Only the launcher has the terminal. So the root writes progress lines to its stderr,
 // which the launcher reads.
 
-// The launcher sets this variable if it shows the progress of launches.
+// The launcher sets this variable for the agents if it shows the progress of launches.
 inline constexpr std::string_view launch_variable = "TOPRUN_TELLS_LAUNCH";
 // A progress line begins with this mark. The rest of the line is the text to show; an empty rest
 // removes the line from the terminal.
 inline constexpr std::string_view launch_mark = "\x1etoprun-launch ";
 
-// Whether this process may show the progress of launches. True if the user has not switched this
-// display off and stderr is a suitable terminal. False if stdout is a pipe, because the pipe's
-// reader may write to the same terminal.
+// Whether this process may show the progress of launches. True if the user has not switched the
+// display of progress off and stderr is a suitable terminal. False if stdout is a pipe, because the
+// pipe's reader may write to the same terminal.
 bool shows_launches(const plan::Job& job);
 // Whether this process, or its parent (the keeper), is in the terminal's foreground.
 bool in_foreground();

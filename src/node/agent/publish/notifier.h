@@ -13,8 +13,8 @@
 
 namespace toprun::publish {
 
-// Time limit for each command or server of --notify. At the end of a run, this is also the limit
-// for all pending notices together.
+// Time limit for one notice to one command or server of --notify. At the end of a run, all notices
+// that are not yet sent have this time together.
 inline constexpr std::chrono::seconds notify_limit{10};
 inline constexpr std::size_t most_notices = 16;  // pending notices; further notices are dropped
 

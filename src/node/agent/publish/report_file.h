@@ -30,11 +30,11 @@ inline constexpr std::chrono::seconds report_limit{10};
 class ReportFile {
  public:
   // Without a path, this object writes nothing. `again`: an earlier run of the same job may have
-  // written the file; the new file still contains the end of that run.
+  // written the file. The new file then also says how that run ended.
   ReportFile(Pool& pool, std::optional<std::string> path, bool again);
 
-  // Writes a version of the file while the run continues, perhaps with an unfinished last attempt.
-  // If the file cannot be written, prints a message on stderr, but only once.
+  // Writes a version of the file while the run continues. The record's last attempt may not have
+  // ended yet. If the file cannot be written, prints a message on stderr, but only once.
   void keep(model::RunRecord record);
   // Writes the last version. If the file cannot be written within report_limit, prints a message on
   // stderr.
