@@ -67,8 +67,8 @@ Result<std::string> keep_running(const std::string& run, Environment& environmen
 inline constexpr std::string_view kept_go = "go";
 
 // Call leave_login() when nothing prevents the agent from joining any more. After this call, the
-// agent's output goes to the run's folder instead of the login. Does nothing if keep_running() was
-// not called.
+// agent's output goes to files in the run's folder, not to the login (such as an SSH connection).
+// Does nothing if keep_running() was not called.
 Result<void> leave_login();
 
 // Writes the agent's exit code to the run's folder.

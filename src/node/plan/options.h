@@ -29,8 +29,8 @@ struct Setting {
 // How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
-// Whether NCCL's log lines are written to a file and read, to find out which network the workers
-// used. `automatic`: only on nodes with GPUs.
+// Whether toprun makes NCCL write its log to a file. toprun reads this file to find out which
+// network the workers used. `automatic`: only on nodes with GPUs.
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
@@ -38,7 +38,8 @@ enum class Order { automatic, topology, name, scheduler, given, file };
 // 1, stderr = 2.
 using StreamSet = unsigned;
 
-// The streams of each local rank. `all` is for ranks without their own entry.
+// The streams to which --redirects or --tee applies, for each local rank. `all` is used for local
+// ranks without an entry in `by_local_rank`.
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
@@ -163,11 +164,12 @@ struct Options {
   std::optional<std::string> node_log;  // folder for HOST.out with each node's output
   int verbose = 0;
 
-  // The user's argv, including argv[0]. A step starts this command again on every node.
+  // The user's argv, including argv[0]. If toprun starts the agents by a step (such as srun), the
+  // step runs this command again on every node.
   std::vector<std::string> command_line;
   bool called_torchrun = false;
-  // The PET_* and TOPRUN_* variables of options that are set. Workers must not inherit these
-  // variables, because a toprun that a worker starts would use them.
+  // The PET_* and TOPRUN_* environment variables that are set and give options their values.
+  // Workers must not inherit these variables, because a toprun that a worker starts would use them.
   std::vector<std::string> option_variables;
 };
 

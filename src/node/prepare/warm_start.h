@@ -29,7 +29,7 @@ class WarmStart {
   void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or prints why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
-  // Like settled(), for ranks in a container that is up.
+  // Like settled(), for ranks in a container that already runs.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
                                           const Workplace& workplace);
   // Returns how long the imports took. After each start of a parent, only the first call returns

@@ -25,7 +25,8 @@ struct Workplace {
 // Returns the workplace of ranks that run on the host itself.
 Workplace on_the_host(const plan::Job& job);
 
-// Replaces the virtual environment at `from` by its copy at `to`; pure.
+// Changes `place` so that the copy at `to` replaces the virtual environment at `from`; performs no
+// I/O.
 void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Makes `folder` the working folder in the container, checks what the ranks need, and returns their

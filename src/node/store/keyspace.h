@@ -165,8 +165,8 @@ class Keyspace {
   std::size_t queue_size(std::string_view queue) const;
 
   // Registers that the connection waits for these keys. When all keys are present, the connection
-  // receives `stop_waiting`. A connection has at most one wait, because a new wait replaces the
-  // previous one.
+  // receives the reply `stop_waiting`. A connection has at most one wait, because a new wait
+  // replaces the previous one.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 

@@ -111,7 +111,8 @@ class Server {
   // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
   // Once the server's thread has started, only that thread may call this function.
   void turn(std::optional<std::chrono::milliseconds> limit);
-  // Returns the time after which the loop has work even without an event.
+  // Returns the time after which the loop has work even without an event. nullopt: there is no such
+  // time.
   std::optional<std::chrono::milliseconds> next_turn() const;
   void run();
   void accept_batch();
@@ -154,13 +155,13 @@ class Server {
   std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
   // Closed connections, which are kept until the iteration ends, because events may refer to them.
   std::vector<std::unique_ptr<Connection>> closed_;
-  // Connections from attempts that have ended. See tidy().
+  // Connections from attempts that have ended, which are freed bit by bit. See tidy().
   std::vector<std::unique_ptr<Connection>> past_;
   bool untidy_ = false;
   std::deque<Connection*> due_;
   std::size_t turn_sent_ = 0;  // bytes sent in this iteration
-  // Answers that wait to be sent together at the end of a batch. The entries are kept to reuse
-  // their buffers.
+  // Replies to clients that the server sends together at the end of a batch of events. The entries
+  // are kept to reuse their buffers.
   std::vector<Answer> answers_;
   std::size_t answered_ = 0;  // number of entries of answers_ in use
   std::vector<char> buffer_;  // the data of one read

@@ -39,7 +39,7 @@ struct WorkerPlan {
 
 // The time between SIGTERM and SIGKILL for processes that workers have left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// How long a blocked console may delay the end after stop().
+// How long the workers' remaining output may wait for a blocked console after stop().
 inline constexpr std::chrono::seconds flush_limit{2};
 
 // The workers of one node for one attempt.

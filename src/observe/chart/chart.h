@@ -39,7 +39,8 @@ struct Limit {
   double y = 0;
 };
 
-// Texts may contain any characters: they are escaped, and shortened if there is no room.
+// Texts may contain any characters. They are escaped, and shortened if the picture has no room for
+// them.
 struct LineChart {
   std::string title;
   Axis x;

@@ -12,7 +12,7 @@
 
 namespace toprun::report {
 
-// The ends of all ranks except the rank that caused the failure.
+// How many ranks ended in which way, without the rank that caused the failure.
 struct Others {
   int failed = 0;   // failed by themselves after the cause, and did not say why
   int stopped = 0;  // stopped by toprun
@@ -22,9 +22,9 @@ struct Others {
                     // does not report a lost peer
   int victims = 0;  // failed by themselves after the cause, because they had lost a peer
   // The exceptions of the ranks in `other`, first line only: "rank 2: KeyError: 'label'".
-  // `stopped_say` has the exceptions of stopped ranks, which stopped for another reason: "rank 2
-  // had printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, then a
-  // count.
+  // `stopped_say` has the exceptions that ranks had printed before toprun stopped them: "rank 2 had
+  // printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, and then
+  // the number of further ones.
   std::vector<std::string> others_say = {};
   std::vector<std::string> stopped_say = {};
 };

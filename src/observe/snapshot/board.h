@@ -69,7 +69,7 @@ class Board {
   std::optional<int> ending_signal_;
 };
 
-// The ranks in a hang that continues.
+// The ranks in a hang that has not ended.
 struct Hanging {
   std::vector<int> suspects;
   std::vector<int> blocked;  // in calls that wait for other ranks

@@ -29,7 +29,7 @@ inline constexpr std::size_t most_missing = 20;  // limit for the names in `miss
 // The stage of a run whose ranks have been ordered to end, while some of them still run.
 inline constexpr std::string_view stopping_stage = "stopping";
 
-// The names of one of a run's stages, which are those of run::Stage, and stopping_stage.
+// The names of one stage of a run. The stages are those of run::Stage, and stopping_stage.
 struct NamedStage {
   std::string_view name;   // in JSON and in metrics
   std::string_view words;  // for users: on the page, in `top` and in `status`

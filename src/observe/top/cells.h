@@ -19,7 +19,8 @@ class Columns {
  public:
   Columns(const snapshot::Picture& picture, std::size_t width);
 
-  // Marks the column by which the rows are sorted, unless they are in the ranks' order.
+  // Returns the column headings. Marks the column by which the rows are sorted, unless they are in
+  // the ranks' order.
   std::string heads(Sort sort = Sort::order) const;
   // Returns the line of a row, coloured if a rank has a problem.
   std::string line(const snapshot::Picture& picture, const Tree& tree, const Row& row,

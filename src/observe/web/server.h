@@ -53,8 +53,8 @@ class Source {
   virtual ~Source() = default;
   // Returns the newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // Called when the first browser has connected (`by_somebody` is true), and when the last has
-  // disconnected (false).
+  // Called with true when the first browser has connected. Called with false when the last browser
+  // has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
   // Returns an additional page, such as "/metrics", for clients with the token. nullopt: no page
   // has this path. `accept`: the request's Accept field.
@@ -102,7 +102,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the text after the #.
+  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the text after the #, which
+  // contains the token, to any server.
   std::string url() const;
   // Must be called when the source has a new text for this part.
   void changed(Part part);

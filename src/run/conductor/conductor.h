@@ -32,11 +32,13 @@ inline constexpr int grow_signal = SIGURG;
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // How long the root waits for a lost peer's own exit before it stops all nodes. The root waits if
-  // all failures so far only report a lost peer, because this peer perhaps still runs.
+  // How long the root waits for the exit of a rank that others report as lost. After this time, the
+  // root stops all nodes. The root waits only if all failures so far are such reports, because the
+  // lost rank perhaps still runs.
   std::chrono::milliseconds own_exit{5'000};
-  // How long the root waits for similar failures of the other ranks. It waits after errors in the
-  // program's text, failed imports and mismatched collectives.
+  // How long the root waits for similar failures of the other ranks. After this time, the root
+  // stops all nodes. It waits only after errors in the program's text, failed imports and
+  // mismatched collectives.
   std::chrono::milliseconds same_text{1'000};
   // With --grow now: how long the root waits for further nodes before it restarts. So nodes that
   // join together cause only one restart.
@@ -89,7 +91,7 @@ class Conductor {
   // The node's ranks run, but must not continue.
   void refused(std::size_t node, Error error, SteadyTime now);
   // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
-  // or unknown. `for_good`: no further attempt follows.
+  // nodes are at fault or the node is unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
   // The node's agent received a signal to end. An engine sends the same signal to every agent, so a
   // second signal counts only if it reaches the same agent. Each agent distinguishes a repeated
@@ -111,7 +113,7 @@ class Conductor {
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Returns the orders for all nodes that were not returned before.
+  // Returns the orders to all nodes that no earlier call has returned.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.

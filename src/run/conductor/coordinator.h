@@ -118,16 +118,18 @@ class Coordinator {
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<model::Share> warmed;      // the nodes whose warm parent has finished its imports
     std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
-    // The arrivals that were reported before all members had started, and when they were reported.
+    // The ranks' arrivals at the store that were reported before all members had started. The time
+    // says when they were reported.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
-    // The error of a member that cannot reach the store. Perhaps the fault is in the store's node.
+    // The error of a member that cannot reach the ranks' store. Perhaps the fault is on the node
+    // that runs the store.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
     std::optional<HangWatch> watch;  // set together with `conductor`
     int first_look = 0;              // the number of the first look in this attempt (HangWatch)
   };
-  // A forwarded Ctrl-C and the time at which ranks are killed.
+  // A Ctrl-C that was forwarded to the ranks. At `killed_at`, ranks that still run are killed.
   struct Interruption {
     SteadyTime killed_at;
     std::optional<SteadyTime> remind_at;

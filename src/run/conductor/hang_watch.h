@@ -23,7 +23,8 @@ namespace toprun::run {
 //   looking --all have answered, or time-out--> watching, or once more looking
 class HangWatch {
  public:
-  // The ranks of one member. Below, `part` is the member's index in the attempt.
+  // The ranks of one member. In the functions below, the parameter `part` is the member's index in
+  // the attempt.
   struct Ranks {
     int first = 0;
     int count = 0;

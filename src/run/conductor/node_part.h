@@ -99,8 +99,8 @@ struct GotSignal {
   std::optional<SteadyTime> came = {};  // when the signal arrived, if this is known more precisely
                                         // than by the event's time
 };
-// This agent's keeper has ended. The keeper would clean up after the agent, so the agent must not
-// continue.
+// This agent's keeper has ended. Without the keeper, no process would clean up after the agent, so
+// the agent must not continue.
 struct KeeperLost {
   std::string why;
   std::chrono::milliseconds grace{0};  // time for the agent's workers to end
@@ -162,7 +162,8 @@ struct ShowSummary {
 };
 // Show a last line that this node has to produce itself, because it has lost the root.
 struct TellEndWithoutRoot {};
-// Record that the root has perhaps restarted this node's ranks on other nodes.
+// Tell the keeper that this agent has lost the root. The root has perhaps restarted this node's
+// ranks on other nodes.
 struct TellKeeperOfSilence {};
 
 using PartAction =

@@ -40,8 +40,8 @@ class Restarts {
   };
   // How long an attempt lasted, and what it reached.
   struct Life {
-    // From the workers' start to the first failure or the command to end; unset: the workers never
-    // started.
+    // The time from the workers' start to the first failure. Without a failure: to the root's order
+    // to stop the workers. Unset: the workers never started.
     std::optional<std::chrono::milliseconds> lasted;
     bool has_met = false;  // all ranks had reached the store
   };

@@ -39,8 +39,8 @@ struct Size {
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  // The most frequently used fields come first, because few of a hundred thousand nodes are in a
-  // cache.
+  // The most frequently used fields come first. With a hundred thousand nodes, few of these objects
+  // are in the CPU's cache.
   NodeState state = NodeState::admitted;
   bool has_seat = false;              // the agent is a member of the job; lost and leaving agents
                                       // are not members
@@ -77,7 +77,7 @@ class Roster {
 
   // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // The agent's link is open. From now on the agent waits for an assignment or is a spare.
+  // The agent's link is open. From then on, the agent waits for an assignment, or waits as a spare.
   void arrived(Node& node, std::string address);
   // Takes away the agent's seat, but keeps its entry. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
@@ -119,9 +119,10 @@ class Roster {
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // Identifies a seat, so that two members never have the same seat. The first number is the fixed
-  // node rank, else the engine's index of the node, else the engine's number of the process. The
-  // second number is the local rank, if srun or mpirun started the ranks.
+  // Identifies a seat (a member's place in the job), so that two members never have the same seat.
+  // The first number is the fixed node rank, else the engine's index of the node, else the engine's
+  // number of the process. The second number is the local rank, if srun or mpirun started the
+  // ranks.
   using Slot = std::pair<int, std::optional<int>>;
   std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;

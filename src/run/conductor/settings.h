@@ -29,8 +29,8 @@ inline constexpr std::chrono::seconds report_missing_every{10};
 // before the user has read the message.
 inline constexpr std::chrono::seconds least_told_wait{1};
 // If the ranks' order is not computed after order_patience, a message says what the run waits for.
-// If a stage is late for another reason, a message follows after report_missing_every. Both
-// messages are repeated every report_again_every.
+// If a stage of the run takes long for another reason, a message follows after
+// report_missing_every. Both messages are repeated every report_again_every.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
 // While nodes join, a record with the present nodes is written this long after a node has joined or

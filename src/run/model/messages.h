@@ -18,7 +18,7 @@
 
 namespace toprun::model {
 
-// Why the other end is gone without a proper close.
+// Why the connection's other end is gone without a proper close.
 struct Loss {
   enum class Kind {
     closed,     // the connection has ended

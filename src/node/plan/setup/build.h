@@ -49,14 +49,14 @@ struct Step {
 };
 
 // Returns the commands that build the environment, in order. Horovod is built last and without
-// pip's build isolation, for the torch that the earlier steps have installed. The variables for
-// Horovod are those in its docs/install.rst; values from the user have priority. pip uses a cache
-// only if PIP_CACHE_DIR names a folder, so that it does not fill the quota of the home directory.
-// Pure.
+// pip's build isolation, so that it is compiled against the torch that the earlier steps have
+// installed. The variables for Horovod are those in its docs/install.rst; values from the user have
+// priority. pip uses a cache only if PIP_CACHE_DIR names a folder, so that it does not fill the
+// quota of the home directory. Pure.
 std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
-// Returns the environment variables for all steps. Removes the variables of another Python
-// environment, which would redirect pip, and keeps those for proxies and for pip. Pure.
+// Returns the environment variables for all steps. Keeps the variables for proxies and pip, but
+// removes the variables of another Python environment, which would redirect pip. Pure.
 Environment build_environment(const Environment& environment);
 
 // Returns a command that tests the new environment. The command imports `requested.imports`; if

@@ -10,9 +10,10 @@
 namespace toprun::prefetch {
 
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
-// work(), each thread once, and each takes one piece after another. Libraries and small files are
-// in two queues. Half of the threads begin with each queue, because an import needs both kinds from
-// its beginning. Data that is already in the page cache is not read. Paths that are neither regular
+// work(), each thread once, and each thread takes one piece of a file after another. Pieces of
+// shared libraries are in one queue, and pieces of small files in another. Half of the threads
+// begin with one queue and half with the other, because an import needs both kinds of file from its
+// beginning. Data that is already in the page cache is not read. Paths that are neither regular
 // files nor folders are skipped.
 class Reading {
  public:
@@ -21,8 +22,8 @@ class Reading {
 
   explicit Reading(const Record& record);
 
-  // Checks a few dozen pieces, evenly spread: true if all of these are in the page cache. Opens the
-  // files of these pieces.
+  // Checks a few dozen pieces, evenly spread over the record's files: true if all of these pieces
+  // are in the page cache. Opens the files of these pieces.
   bool is_cached() const;
   // Reads pieces until no piece is left, or until stop() is called. `thread`: the thread's number.
   void work(std::size_t thread);

@@ -16,8 +16,8 @@
 namespace toprun::probes {
 
 // Finds the locations of the members' nodes in the network, from the members' own facts, the engine
-// and files. The map is empty if neither the order nor the workers need locations. Blocks while it
-// reads files and runs programs.
+// and files. The map is empty if neither the ranks' order nor the workers' settings need locations.
+// Blocks while it reads files and runs programs.
 Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);
 
 // Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other, but

@@ -21,12 +21,13 @@ class NetworkWatch {
   // must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
-  // Reads the lines since the last call, up to a total of max_log_bytes per log. Returns why the
-  // workers must not continue, or nullopt if there is no reason so far. Blocks.
+  // Reads the log lines that were written since the last call, up to a total of max_log_bytes per
+  // log. Returns why the workers must not continue, or nullopt if there is no reason so far.
+  // Blocks.
   std::optional<std::string> look();
 
-  // True if look() need not be called again. For each worker, the log then shows that the worker
-  // does not use plain sockets for other nodes, or the log has reached the limit.
+  // True if look() need not be called again. This is the case when each worker's log shows that the
+  // worker does not use plain sockets for other nodes, or has reached max_log_bytes.
   bool is_settled() const;
 
  private:
@@ -50,7 +51,7 @@ struct NetworkProof {
 // variables.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
-// Sets the variables that make a worker's NCCL log its decisions to `file`.
+// Sets the variables that make NCCL in a worker log to `file` which network it chooses.
 void let_nccl_write(Environment& worker, const std::string& file);
 
 // Returns the error for a node that --require-rdma excludes.

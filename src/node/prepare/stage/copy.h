@@ -75,7 +75,7 @@ class Copy {
   bool whole_ = false;
   Fd folder_;  // the copy's folder
   OpenTree tree_;
-  // The file to which the last write went.
+  // The file into which write() has written last; it stays open for the next chunk.
   Fd file_;
   std::size_t file_entry_ = 0;
 };

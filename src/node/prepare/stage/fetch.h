@@ -13,7 +13,7 @@
 
 namespace toprun::stage {
 
-// An agent that has the environment, or will have it later.
+// An agent from which this node can fetch the environment, now or later.
 struct Upstream {
   std::string agent, host;
   std::vector<hosts::Address> addresses;  // best first
@@ -41,7 +41,8 @@ struct Fetched {
   std::shared_ptr<const Copy> copy;
 };
 
-// The maximum number of consecutive rounds through all upstreams without new data.
+// The maximum number of consecutive rounds through all upstreams (agents that are asked for the
+// data) without new data.
 inline constexpr int most_idle_rounds = 3;
 
 // Makes this node's copy with data from the first upstream that can provide it; if that fails,

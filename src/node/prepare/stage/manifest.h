@@ -101,8 +101,9 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
-// The contents of a folder or file. The first entry is the folder or file itself. The entries of a
-// folder follow the folder, sorted by name. Each entry is followed by all entries below this entry.
+// Describes a folder with everything below it, or a single file. The first entry is the folder or
+// file itself. The entries of a folder follow the folder, sorted by name. Each entry is followed by
+// all entries below this entry.
 struct Manifest {
   std::vector<Entry> entries;
   std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries

@@ -66,7 +66,7 @@ struct Waits {
 };
 
 // A TCP connection with blocking calls, for use on a separate thread. A call returns when its work
-// is done, when its time is over or when `stopped` returns true.
+// is done, when its time limit has passed or when `stopped` returns true.
 class Wire {
  public:
   // `input`: bytes that were already read from the socket.
