@@ -43,7 +43,7 @@ Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime dead
 Result<std::string> receive_secret();
 
 // Reads the secret from stdin if toprun's launcher wrote it there; without a launcher, uses the
-// secret from the engine, if any. Blocks for at most `orders_timeout`.
+// secret that the engine (such as Slurm) provides, if any. Blocks for at most `orders_timeout`.
 Result<Orders> receive_orders(const Job& job);
 
 inline constexpr std::size_t max_login_orders_bytes = 4u << 20;
@@ -54,9 +54,9 @@ inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTE
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
 // The instructions that a launcher sends to an agent that it started through a login (such as SSH).
-// The agent reads the instructions from stdin; the job's secret comes after the instructions. The
-// instructions contain everything that other engines pass by command line, working directory and
-// environment.
+// The agent reads the instructions from stdin; the job's secret comes after the instructions. They
+// contain everything that an engine such as Slurm passes to its agents by command line, working
+// directory and environment.
 struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory

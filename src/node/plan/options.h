@@ -122,8 +122,8 @@ struct Options {
   StreamMap tee;
   std::optional<std::string> log_dir;
   bool prefix = false;
-  // The template of a line's prefix, with the macros ${role_name} ${local_rank} ${rank}
-  // ${hostname}; may be empty.
+  // The template of the prefix before each line of a worker's output, with the macros ${role_name}
+  // ${local_rank} ${rank} ${hostname}; may be empty.
   std::string prefix_template;
   std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these ranks
   // Lines of copied streams (--tee) that contain one of these texts also go to one file for all

@@ -18,9 +18,9 @@ namespace toprun::prepare {
 // that has died is replaced before the next attempt.
 class WarmStart {
  public:
-  // If the ranks run on the host, their warm parent starts at once. With --stage, the parent starts
-  // in begin() or settled(), which get the workplace. In a container, the parent starts in
-  // settled_in().
+  // If the ranks run on the host itself, the constructor starts their warm parent. With --stage,
+  // the parent starts in begin() or settled(), which get the workplace. In a container, the parent
+  // starts in settled_in().
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;

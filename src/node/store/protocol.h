@@ -36,7 +36,7 @@ constexpr std::size_t undecided_among(std::size_t open_files) {
 
 // Whether store clients are served. If clients are refused, a client's connection is closed as soon
 // as the client is recognised. The connections of visitors (other agents of toprun, which first
-// send "toprun/") are never closed.
+// send "toprun/") are not closed for this reason.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.
@@ -50,7 +50,7 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // The following reasons are not limits in Limits.
+  // The following reasons for a refusal have no limit of the same name in Limits.
   open_files,      // the process has no file descriptor left
   stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // an opcode is unknown, or a second handshake arrived

@@ -70,8 +70,8 @@ class Server {
   // the server has no thread, the owner must call take_turn() whenever readiness() is readable, and
   // after the time that the last call of take_turn() returned. Most nodes never serve a store and
   // have connections only from visitors. Each visitor would wake two threads if the server had its
-  // own thread. If there is no descriptor for a visitor, it receives `busy` before its connection
-  // is closed.
+  // own thread. If the process has no free descriptor for a visitor, the visitor receives `busy`
+  // before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const { return thread_.joinable(); }

@@ -15,9 +15,9 @@
 
 namespace toprun::store {
 
-// The state of a connection between reads. Its dialect (protocol.h) is at first `undecided`. Later,
-// the dialect becomes `bare` or `validated`, or the connection turns out to be a visitor, or is
-// refused.
+// What the server stores about a client's connection between two reads. Its dialect (protocol.h) is
+// at first `undecided`. Later, the dialect becomes `bare` or `validated`, or the connection turns
+// out to be a visitor, or is refused.
 class Session : public Waiter {
  public:
   // A connection belongs to the attempt that is current when it is accepted.

@@ -20,7 +20,7 @@ namespace toprun::worker {
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 
-// Returns the text of the launcher's own error file for a failed worker. It is the worker's error
+// Returns the text for toprun's own error file after a worker has failed. It is the worker's error
 // file, `text`, to which the worker's exit code is added (-N for signal N), as torchrun does in
 // dump_error_file (torch/distributed/elastic/multiprocessing/errors/error_handler.py). Error: the
 // text is not a JSON object.

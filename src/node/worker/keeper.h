@@ -12,9 +12,9 @@
 namespace toprun::worker {
 
 // The keeper is the agent's parent process. If the agent writes no byte to the heartbeat pipe for
-// this time, the keeper treats it as stalled. Normally, the agent writes several bytes in this
-// time. Time in which the keeper itself did not run (Ctrl-Z, a suspended or frozen machine) does
-// not count.
+// this time, the keeper treats it as stalled. Normally, the agent writes several bytes within this
+// time. The time in which the keeper itself does not run (Ctrl-Z, a suspended or frozen machine)
+// does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
 // The agent sends this heartbeat byte when it has stopped its workers after SIGTSTP. Like any byte,
@@ -59,9 +59,9 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
 // Called by `agent` when the run is over and reported: sends the run's exit code to the keeper. The
-// way in which the agent's process ends does not change this exit code. The keeper waits for the
-// process's end for at most `ending_limit`, because a thread that waits for a hanging file server
-// survives even SIGKILL. Has no effect without a keeper.
+// way in which the agent's process ends does not change this exit code. The keeper waits at most
+// `ending_limit` for the agent's process to end, because a thread that waits for a hanging file
+// server survives even SIGKILL. Has no effect without a keeper.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
@@ -85,7 +85,8 @@ void tell_keeper_of_joining();
 // agent ended by itself or died later.
 std::string death_before_joining();
 
-// Called by `agent` when it has lost all agents that could report how the run continues.
+// Called by `agent` when it has lost the connections to all agents that could report how the run
+// continues.
 void tell_keeper_of_silence();
 // Called after keep(): whether the agent called tell_keeper_of_silence().
 bool agent_reported_of_silence();

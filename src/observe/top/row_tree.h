@@ -34,7 +34,7 @@ struct Tree {
 };
 Tree tree_of(const snapshot::Picture& picture);
 
-// The ranks [first, end) of a node: only those that snapshot::Picture has data of.
+// The ranks of a node, [first, end), without those for which snapshot::Picture has no data.
 struct Ranks {
   std::size_t first = 0;
   std::size_t end = 0;

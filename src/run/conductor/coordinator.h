@@ -66,13 +66,14 @@ class Coordinator {
   // reached their first collective.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
-  // The engine's nodes for which the run waits; empty if the run waits for no node.
+  // The nodes that the engine (such as Slurm) has allocated and for which the run waits; empty if
+  // the run waits for no node.
   std::vector<std::string> awaited() const;
   // The engine's nodes that have not joined; empty if the run does not know the nodes' names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
-  // The nodes that have joined and the nodes that are awaited. Unset if an attempt has begun, or if
-  // no attempt will begin.
+  // The nodes that have joined, and the nodes for which the run still waits. Unset if an attempt
+  // has begun, or if no attempt will begin.
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
@@ -82,7 +83,7 @@ class Coordinator {
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // Whether the ranks have been ordered to end and some of them still run.
+  // Whether the ranks have been ordered to end, but some of them still run.
   bool is_stopping() const {
     return stage_ == Stage::running && attempt_.conductor && attempt_.conductor->is_stopping();
   }

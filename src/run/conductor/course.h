@@ -54,7 +54,8 @@ struct AttemptCourse {
   Verdict verdict;
 };
 
-// The root's data about the whole run. `verdict` is that of the last attempt, without the exits.
+// The root's data about the whole run. `verdict` is the verdict on the last attempt, without the
+// exits.
 struct Course {
   WallTime started{};
   WallTime ended{};

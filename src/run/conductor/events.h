@@ -60,7 +60,7 @@ struct Arranged {
   std::vector<std::size_t> spares = {};
 };
 
-// The engine reports that the run has no process on this node any more.
+// The engine (such as Slurm) reports that the run has no process on this node any more.
 struct NodeEnded {
   std::string node;
 };
@@ -140,7 +140,7 @@ struct TellFailure {
 // Write the record of the run up to now.
 struct KeepRecord {};
 
-// Ask the engine whether and why it ended the run.
+// Ask the engine (such as Slurm) whether and why it ended the run.
 struct AskEngine {};
 
 // The run is over: report the end to the user and write the record.

@@ -176,14 +176,14 @@ struct PartSettings {
   std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
   bool elastic = false;  // the job continues without a node that leaves
-  // Whether the engine sends SIGTERM to an agent to start it again elsewhere, and the job waits for
-  // the new agent.
+  // True: the engine (such as Slurm) sends SIGTERM to an agent to start it again elsewhere, and the
+  // job waits for the new agent.
   bool is_replaced = false;
   bool prepares_workplace = false;
   bool has_own_terminal = false;  // the agent's user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code as the job's
-  // Whether the engine restarts an agent that exits with 128 or more, so that the run's own exit
-  // code must be below 128.
+  // True: the engine restarts an agent that exits with 128 or more, so that the run's own exit code
+  // must be below 128.
   bool lost_return = false;
   std::optional<Error> unfit;  // why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};

@@ -35,7 +35,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Queues a message. After close() or a loss the message is dropped.
+  // Queues a message. A message that is sent after close() or after a loss of the connection is
+  // dropped.
   virtual void send(const nlohmann::json& message) = 0;
   // Ends the connection after sending the queued messages. Afterwards only on_closed is called.
   virtual void close() = 0;
@@ -43,7 +44,7 @@ class Link {
   std::function<void(nlohmann::json)> on_message;
   // Called once when the other end is gone without a proper close.
   std::function<void(Loss)> on_lost;
-  // Called once after close(), when the other end has closed too or is lost.
+  // Called once after close(), when the other end has closed the connection too or is lost.
   std::function<void()> on_closed;
 };
 
@@ -194,7 +195,7 @@ struct OutOfRange : std::out_of_range {
 inline constexpr std::size_t longest_name = 253;
 inline constexpr std::size_t longest_address = 64;
 inline constexpr std::size_t most_addresses = 64;
-// The maximum number of workers of one agent.
+// The maximum number of workers that one agent may have.
 inline constexpr int most_slots = 65'536;
 inline constexpr int most_gpus = most_slots;
 inline constexpr int most_nodes = 1'000'000;

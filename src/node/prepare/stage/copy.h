@@ -14,8 +14,8 @@
 
 namespace toprun::stage {
 
-// A node's copy of an environment. Use a Copy only while the lock of its KEY (copy_cache.h) is
-// held.
+// A node's local copy of a staged Python environment (--stage). Use a Copy only while the lock of
+// its KEY (copy_cache.h) is held.
 //
 //   begin() --all there--> whole
 //   begin() --> unfinished --write() for each missing chunk, finish()--> whole

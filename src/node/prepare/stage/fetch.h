@@ -28,7 +28,7 @@ struct Order {
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // The pause before the upstreams are asked again, if all have failed.
+  // If all upstreams have failed, this is the pause before they are asked again.
   std::chrono::milliseconds pause{1'000};
 };
 

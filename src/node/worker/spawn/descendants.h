@@ -42,8 +42,8 @@ void notify_groups(std::span<const pid_t> leaders, int signal);
 bool catches(pid_t pid, int signal);
 
 // Describes a process for a message, from /proc: "4711 (python3, state D in
-// nfs_wait_bit_killable)". If the process was killed and still exists, describes the thread that
-// prevents its end.
+// nfs_wait_bit_killable)". If the process was killed and still exists, the text describes the
+// thread that prevents its end.
 std::string describe_process(pid_t pid);
 
 // Describes all processes below the calling process except `spared`.
