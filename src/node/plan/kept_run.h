@@ -71,7 +71,7 @@ inline constexpr std::string_view kept_go = "go";
 // Does nothing if keep_running() was not called.
 Result<void> leave_login();
 
-// Writes the agent's exit code to the run's folder.
+// Writes the agent's exit code to a file in the run's folder.
 void keep_exit_code(const std::string& folder, int exit_code);
 
 }  // namespace toprun::plan

@@ -35,7 +35,7 @@ struct Orders {
 };
 
 // Reads a line of at most 1024 bytes and returns it without its newline. The bytes after the line
-// stay unread.
+// stay unread in `fd`.
 Result<std::string> read_orders_line(int fd, SteadyTime deadline);
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline);
 
@@ -61,8 +61,8 @@ struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory
   std::map<std::string, std::string> variables;  // variables to set
-  // True: the agent is in a pod. The agent ignores the variables that the pod's operator has set,
-  // because they describe the pod's own job, not this run.
+  // True: the agent runs in a Kubernetes pod. The agent ignores the variables that the pod's
+  // operator has set, because they describe the pod's own job, not this run.
   bool in_pod = false;
   std::string kept_as = {};  // the run's name if the agent must outlive its login (kept_run.h)
 };
@@ -73,8 +73,8 @@ std::string text_of(const LoginOrders& orders);
 Result<LoginOrders> parse_login_orders(std::string_view json);
 
 // Prints on stdout, for the launcher, that the agent is running, and in a pod the agent's address.
-// Then reads the instructions from stdin, but no bytes after them. Blocks for at most
-// `login_orders_timeout`. Errors name this host.
+// Then reads the instructions from stdin, and leaves the bytes after them unread. Blocks for at
+// most `login_orders_timeout`. Errors name this host.
 Result<LoginOrders> receive_login_orders(const Environment& environment);
 
 // Changes to the directory in `orders` and returns `environment` with the variables of `orders`

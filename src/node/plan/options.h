@@ -30,7 +30,7 @@ struct Setting {
 enum class Program { script, module, executable };
 
 // Whether toprun makes NCCL write its log to a file. toprun reads this file to find out which
-// network the workers used. `automatic`: only on nodes with GPUs.
+// network the workers used. `automatic`: toprun does this only on nodes with GPUs.
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 

@@ -23,16 +23,16 @@
 
 namespace toprun::prepare {
 
-// The time limit for making a node's copy.
+// How long a node may take to make its copy.
 inline constexpr std::chrono::minutes stage_limit{60};
 // While the root sends data, it reports at this interval how much it has sent.
 inline constexpr std::chrono::seconds tell_staging_every{10};
-// The maximum number of other agents that get data at the same time; further agents wait.
+// At most this many other agents get data at the same time; further agents wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
 // This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
-// the environment itself. The other nodes fetch a copy and, for the ranks, mount it over the
-// environment's path. While this object exists, this node offers its data to other nodes. Blocking
+// the environment itself. The other nodes fetch a copy, and mount it over the environment's path
+// for their ranks. While this object exists, this node offers its data to other nodes. Blocking
 // work runs on this object's own threads.
 class Staging {
  public:

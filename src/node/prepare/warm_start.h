@@ -37,7 +37,8 @@ class WarmStart {
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // Returns the warm parent on the host, after settled(). Null if the ranks start without a parent.
+  // Returns the warm parent on the host; call it after settled(). Null if the ranks start without a
+  // parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:

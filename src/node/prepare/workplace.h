@@ -13,7 +13,7 @@
 
 namespace toprun::prepare {
 
-// Where this node's ranks run: on the host itself, or in its container.
+// Where this node's ranks run: directly on the host, or in the node's container.
 struct Workplace {
   Environment environment;           // without the variables of each rank
   std::vector<std::string> program;  // the command line

@@ -24,7 +24,7 @@ struct Limits {
   std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
   // The maximum number of connections of unknown type (undecided). If there are more such
   // connections, the oldest connection is closed. Undecided connections have no time limit, because
-  // an old PyTorch client sends nothing before its first request.
+  // an old PyTorch client sends nothing until its first request.
   std::size_t undecided = 16'384;
 };
 

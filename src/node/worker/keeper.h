@@ -88,7 +88,7 @@ std::string death_before_joining();
 // Called by `agent` when it has lost the connections to all agents that could report how the run
 // continues.
 void tell_keeper_of_silence();
-// Called after keep(): whether the agent called tell_keeper_of_silence().
+// Called after keep(): returns whether the agent had called tell_keeper_of_silence().
 bool agent_reported_of_silence();
 
 }  // namespace toprun::worker

@@ -33,7 +33,7 @@ struct Series {
   std::vector<Point> points;  // the line connects the points in this order
 };
 
-// A value of y drawn as a horizontal line, such as a link's rate.
+// A value of y that the chart shows as a horizontal line, such as a link's rate.
 struct Limit {
   std::string name;
   double y = 0;

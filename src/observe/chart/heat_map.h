@@ -16,7 +16,7 @@ struct Group {
   std::size_t count = 0;
 };
 
-// Framed cells: whole rows, whole columns, or the cells where rows and columns meet.
+// Cells with a frame: whole rows, whole columns, or the cells where rows and columns meet.
 struct Frame {
   std::size_t first_row = 0;
   std::size_t rows = 0;

@@ -36,7 +36,8 @@ inline constexpr std::size_t most_visitors = 64;  // connections at a time; for 
 
 // How long a client may take to send its request.
 inline constexpr std::chrono::seconds question_limit{5};
-// How long the handler may take to answer, and how long a client may pause while it reads.
+// How long the handler may take to produce an answer. Also how long a client may pause while it
+// reads the answer.
 inline constexpr std::chrono::seconds answer_limit{15};
 // How long the server waits for the next part of an answer (Answer::more).
 inline constexpr std::chrono::seconds part_limit{120};

@@ -24,7 +24,8 @@ std::string whole_name_of(const Frame& frame);
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit);
 // Returns a unit's names and ranks in one line, as a tooltip.
 std::string about(const Sketch& sketch, const Unit& unit);
-// Returns the notes below the picture: the meaning of dashes, folded domains, omitted data.
+// Returns the notes below the picture. They say what dashes mean, which domains are folded, and
+// which data is omitted.
 std::vector<std::string> notes_of(const Sketch& sketch);
 
 }  // namespace toprun::picture

@@ -57,8 +57,8 @@ std::string history_text(const model::RunRecord& run);
 // local time, duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// What a launcher knows when it has lost the connection to the root agent's host. The launcher then
-// reports the end of the run, because no other process does.
+// What the launcher knows when it has lost its connection to the root agent's host. The launcher
+// then reports the end of the run, because no other process does.
 struct LostRoot {
   std::string host;
   std::string others;  // the hosts whose ranks are ended too, as a list; empty: none
@@ -68,7 +68,8 @@ struct LostRoot {
   WallTime ended{};
   int exit_code = 0;
 };
-// Returns a message: which host is lost, what happens on other hosts, and advice.
+// Returns a message about the lost host. It says what happens on the other hosts, and what the user
+// can do.
 std::string lost_root_report(const LostRoot& lost, const Style& style);
 // Returns a line in the form of last_line(), with "\n".
 std::string lost_root_line(const LostRoot& lost);

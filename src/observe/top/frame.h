@@ -21,7 +21,7 @@ Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, co
 // the number of lines is not limited.
 std::vector<std::string> head(const snapshot::Picture& picture, TerminalSize size,
                               const Style& style);
-// Returns the number of rows for ranks, nodes and racks on a screen.
+// Returns how many rows of ranks, nodes and racks fit on the screen.
 std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 
 // Returns the job's whole state, with nothing folded, for output without a terminal.

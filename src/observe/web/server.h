@@ -33,8 +33,8 @@ bool has_token(std::string_view field, std::string_view token);
 // Returns the path in a request's target: "/metrics" in "/metrics?x=1".
 std::string_view path_of(std::string_view target);
 
-// The parts of a job's state for browsers; each is one JSON value. The parts change at different
-// rates.
+// The parts of a job's state for browsers. Each part is one JSON value. The parts change at
+// different rates.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 

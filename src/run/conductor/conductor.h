@@ -79,7 +79,7 @@ class Conductor {
     silent_.resize(hosts_.size());
   }
 
-  // Events at node `node` (an index into `hosts`).
+  // The following functions report events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
   // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
@@ -100,7 +100,7 @@ class Conductor {
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
   // Nodes wait to be admitted. `nodes`: how many waiting nodes the next attempt would admit. `all`:
-  // the job would then be full.
+  // true if the job would then have its maximum number of nodes.
   void newcomers(int nodes, bool all, SteadyTime now);
   // The user asks to admit the waiting nodes. Returns false if the request has no effect: no node
   // waits, --grow does not allow such a request, or ranks have already ended and this attempt is
@@ -109,7 +109,7 @@ class Conductor {
   void passed(SteadyTime now);  // time passed without an event
 
   std::optional<SteadyTime> wake_at() const;
-  // When the conductor first ordered the ranks to end; unset before this order.
+  // When the conductor first ordered the ranks to end; unset if it has not done so.
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
@@ -133,8 +133,8 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
-  // Returns the number of silent hosts if only the root's host still answers. The root's host may
-  // then have lost its own network. 0: another host still answers.
+  // Returns the number of silent hosts if only the root's host still answers. Perhaps the root's
+  // host itself has then lost its network. 0: another host still answers.
   std::size_t lost_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);

@@ -66,8 +66,8 @@ class Coordinator {
   // reached their first collective.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
-  // The nodes that the engine (such as Slurm) has allocated and for which the run waits; empty if
-  // the run waits for no node.
+  // The nodes that the engine (such as Slurm) has allocated and that the run awaits. Empty if the
+  // run waits for no node.
   std::vector<std::string> awaited() const;
   // The engine's nodes that have not joined; empty if the run does not know the nodes' names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }

@@ -10,7 +10,7 @@
 
 namespace toprun::run {
 
-// The result of an attempt and its reason.
+// How an attempt ended, and why.
 struct Verdict {
   int exit_code = 0;
   // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or reached only the

@@ -60,7 +60,7 @@ struct Arranged {
   std::vector<std::size_t> spares = {};
 };
 
-// The engine (such as Slurm) reports that the run has no process on this node any more.
+// The engine (such as Slurm) reports that the run's processes on this node have ended.
 struct NodeEnded {
   std::string node;
 };

@@ -89,7 +89,8 @@ struct WorkersGone {
 struct RootLost {
   model::Loss loss;
 };
-// How this agent treats a signal: it ends, forwards the signal to workers, or asks to admit nodes.
+// What this agent does when it receives a signal. It ends, forwards the signal to its workers, or
+// asks the root to admit nodes.
 enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
@@ -264,7 +265,8 @@ class NodePart {
   Shared<model::Assignment> assignment_;
   std::string master_addr_;
   std::vector<model::WorkerExit> exits_;  // the exits of this attempt's ranks on this node
-  // The grace period; set if the workers must be stopped as soon as they have started.
+  // Set if the workers must be stopped as soon as they have started. The value is the time between
+  // SIGTERM and SIGKILL.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;

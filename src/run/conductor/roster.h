@@ -79,7 +79,7 @@ class Roster {
   std::optional<model::Refused> admit(const model::Join& join);
   // The agent's link is open. From then on, the agent waits for an assignment, or waits as a spare.
   void arrived(Node& node, std::string address);
-  // Takes away the agent's seat, but keeps its entry. `state`: lost or leaving.
+  // Takes away the agent's seat, but keeps the agent's entry. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);
   void forget_the_lost();
@@ -115,7 +115,7 @@ class Roster {
   // Gives the seats of the members `out` to as many spares `in` from candidates(). Called while an
   // attempt is arranged.
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
-  // Returns the names in `all` (the engine's list) whose node has not joined.
+  // Returns the names in `all` (the list from an engine such as Slurm) whose node has not joined.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:

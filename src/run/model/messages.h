@@ -129,7 +129,7 @@ struct Join {
   SharedOptional<Evidence> evidence;
 };
 
-// Why the root refuses an agent that has the job's secret.
+// Why the root refuses an agent although it has the job's secret.
 enum class Refusal { job, rank_taken, full };
 
 // root → member: the answer to Join if the root refuses the agent.

@@ -79,11 +79,12 @@ struct Awaited {
   std::string node{};         // the node of this rank; empty: unknown
 };
 
-// The objects of the first two functions have the phases' names as keys; an unset phase is null.
+// phases_json() and slowest_json() return objects with the phases' names as keys. An unset phase is
+// null.
 nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
 nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset
-// Parse the output of the functions above. Missing or malformed values stay unset.
+// Parse the output of the three functions above. Missing or malformed values stay unset.
 Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);

@@ -104,7 +104,7 @@ struct AttemptRecord {
   std::vector<FailedToo> failed_too = {};
 };
 
-// The nodes of an attempt that has not begun, because it waits for more nodes.
+// The state of an attempt that has not begun because it waits for more nodes.
 struct Gathering {
   std::vector<Outside> here;          // in the order of joining
   std::vector<std::string> missing;   // nodes in the engine's list; empty: unknown, or none
@@ -134,8 +134,8 @@ struct RunRecord {
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
-  // When the run admits more nodes, as in --grow. Empty: never. Unset: the --report file does not
-  // contain this fact.
+  // When the run admits more nodes: a value of --grow. Empty: never. Unset: the --report file does
+  // not contain this fact.
   std::optional<Outside> grow = Outside();
   Outside title = {};    // the name that its user chose; empty: none
   Outside program = {};  // the script, module or program

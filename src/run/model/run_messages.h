@@ -153,7 +153,7 @@ struct Notice {
   int signal = 0;
 };
 
-// member → root. `attempt` is the attempt of the member's latest assignment; unset before the first
+// member → root. `attempt` is the attempt of the member's latest assignment; unset until the first
 // assignment.
 struct ToRoot {
   std::optional<int> attempt;

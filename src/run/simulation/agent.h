@@ -12,8 +12,8 @@ namespace toprun::simulation {
 
 class World;
 
-// Simulates one node's agent, its keeper (the agent's parent process) and its ranks in virtual
-// time. `part_` is the real code under test. All other members simulate the environment of `part_`.
+// Simulates one node's agent, its keeper (parent process) and its ranks in virtual time. `part_` is
+// the real code under test. All other members simulate the environment of `part_`.
 class Agent {
  public:
   // `place`: the node's index from the engine. Perhaps an earlier agent on the same node had the

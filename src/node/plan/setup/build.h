@@ -44,7 +44,7 @@ std::string without_login(std::string_view package);
 struct Step {
   std::string what;  // text for messages, such as "pip install torch"; without logins
   std::vector<std::string> argv;
-  // Variables that are set for this step.
+  // Environment variables that are set for this step only.
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
 

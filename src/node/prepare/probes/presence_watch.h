@@ -42,8 +42,8 @@ class Attendance {
   int looks_ = 0;
 };
 
-// Periodically asks the engine which nodes have processes of the run, while this agent waits for
-// other agents. A thread of the pool waits for the answer.
+// Periodically asks the engine (such as Slurm) which nodes have processes of the run. Does so while
+// this agent waits for other agents. A thread of the pool waits for the answer.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine cannot answer--> over
 class PresenceWatch {

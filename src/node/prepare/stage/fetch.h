@@ -45,9 +45,9 @@ struct Fetched {
 // data) without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy with data from the first upstream that can provide it; if that fails,
-// continues with the next. Offers the received data to other nodes through `share`. Blocks. The
-// error is the reason why there is no copy; after an error, `share` is closed.
+// Makes this node's copy with data from the first upstream that can provide it; if that upstream
+// fails, continues with the next. Offers the received data to other nodes through `share`. Blocks.
+// The error is the reason why there is no copy; after an error, `share` is closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

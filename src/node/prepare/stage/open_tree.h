@@ -16,8 +16,8 @@ struct stat;
 
 namespace toprun::stage {
 
-// A file may have holes: parts that use no disk space and read as zeros. A chunk that contains only
-// zeros is not read, sent or written. In a copy, such a chunk is a hole.
+// A file may have holes, which are parts that use no disk space and read as zeros. A chunk that
+// contains only zeros is not read, sent or written. In a copy, such a chunk is a hole.
 
 // Whether this part of the file has no data. The part may lie beyond the file's end.
 bool is_hole(const Fd& file, off_t begin, std::size_t size);
