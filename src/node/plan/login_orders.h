@@ -54,9 +54,9 @@ inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTE
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
 // The instructions that a launcher sends to an agent that it started through a login (such as SSH).
-// The agent reads the instructions from stdin; the job's secret comes after the instructions. They
-// contain everything that an engine such as Slurm passes to its agents by command line, working
-// directory and environment.
+// The agent reads the instructions from stdin; the job's secret comes after the instructions. The
+// instructions contain everything that an engine such as Slurm passes to its agents by command
+// line, working directory and environment.
 struct LoginOrders {
   std::vector<std::string> argv;  // toprun's command line, as the user wrote it
   std::string directory;          // working directory; empty: stay in the login's directory

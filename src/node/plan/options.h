@@ -18,7 +18,7 @@
 
 namespace toprun::plan {
 
-// A value, and its source in the user's terms: "--nnodes", "PET_NNODES", "default".
+// An option's value, and where the user set it: "--nnodes", "PET_NNODES", "default".
 template <class T>
 struct Setting {
   T value{};
@@ -26,7 +26,7 @@ struct Setting {
   bool is_set() const { return source != "default"; }
 };
 
-// How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
+// What a worker runs: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
 // Whether toprun makes NCCL write its log to a file. toprun reads this file to find out which
@@ -126,8 +126,8 @@ struct Options {
   // ${local_rank} ${rank} ${hostname}; may be empty.
   std::string prefix_template;
   std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these ranks
-  // Lines of copied streams (--tee) that contain one of these texts also go to one file for all
-  // ranks.
+  // Lines that contain one of these texts, in streams that --tee copies, also go to one file for
+  // all ranks.
   std::vector<std::string> duplicate_stdout_filters;
   std::vector<std::string> duplicate_stderr_filters;
   bool gather_output = false;  // the root's console also shows the other nodes' output

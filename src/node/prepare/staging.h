@@ -52,8 +52,8 @@ class Staging {
   // the node cannot continue without it. The next attempt may call settled() while the previous
   // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns the result of the staging, in the first call after it is known. Otherwise returns
-  // nullopt. Later calls return nullopt.
+  // Returns the result of the staging, in the first call after it is known. All other calls return
+  // nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
   // If this node has a copy, changes the workplace so that the ranks use the copy.
   void enter(Workplace& place) const;

@@ -103,8 +103,8 @@ class KeyMap {
   std::optional<typename Table::iterator> dissolving_;  // the first entry that is not freed yet
 };
 
-// A connection that can wait for keys in the keyspace. A Waiter must be destroyed before the
-// keyspace.
+// A client's connection that can wait until keys are set in the keyspace. A Waiter must be
+// destroyed before the keyspace.
 class Waiter {
  public:
   // Sends this connection a reply that another connection's request has caused. Must not call the

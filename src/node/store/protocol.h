@@ -28,8 +28,8 @@ struct Limits {
   std::size_t undecided = 16'384;
 };
 
-// Returns Limits::undecided for a process that may open `open_files` files. The other descriptors
-// are reserved for connections whose type is known.
+// Returns Limits::undecided for a process that may open `open_files` files. The process's other
+// descriptors are reserved for connections whose type is known.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }

@@ -24,7 +24,7 @@
 namespace toprun::store {
 
 // A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
-// has an event loop. When the server serves clients, its own thread runs the loop's iterations.
+// runs an event loop. When the server serves clients, its own thread runs the loop's iterations.
 // Before the server serves clients, the server's owner runs the iterations.
 //
 // The loop uses one epoll set, and one read and one write for each request. If a connection's

@@ -20,7 +20,7 @@ struct Ledger {
   bool fits(std::size_t more) const { return used <= limit && more <= limit - used; }
 };
 
-// A number of bytes that are counted in a Ledger until the destructor subtracts them again.
+// A number of bytes that a Ledger counts until the destructor of this object subtracts them again.
 class Charge {
  public:
   explicit Charge(Ledger& ledger, std::size_t bytes = 0) : ledger_(&ledger) { set(bytes); }
@@ -127,8 +127,8 @@ class Output {
   // Called when the client does not read its replies. Frees the output's spare memory, and counts
   // the remaining memory in the ledger. False if the ledger's limit would be exceeded.
   bool shrink();
-  // Counts the current content in the ledger. Shared values are already counted. False if the
-  // ledger's limit would be exceeded.
+  // Counts the memory of the current content in the ledger. Shared values are already counted.
+  // False if the ledger's limit would be exceeded.
   bool charge() { return charge_.try_set(text_.capacity()); }
 
  private:

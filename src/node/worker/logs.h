@@ -8,7 +8,7 @@
 
 namespace toprun::worker {
 
-// The files of one worker in one attempt. An empty path means that there is no such file.
+// The paths of one worker's files in one attempt. An empty path means that there is no such file.
 struct WorkerFiles {
   std::string stdout_log = {};
   std::string stderr_log = {};

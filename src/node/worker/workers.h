@@ -20,7 +20,7 @@
 
 namespace toprun::worker {
 
-// How to start one worker, and where its output goes.
+// How one worker is started, and where its output goes.
 struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;

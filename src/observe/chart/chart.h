@@ -16,7 +16,7 @@ struct Axis {
   Scale scale = Scale::linear;
 };
 
-// The spread of a measured value around its mean.
+// How far the measured values are spread around their mean.
 struct Spread {
   double low = 0;
   double high = 0;

@@ -7,8 +7,8 @@
 
 namespace toprun::picture {
 
-// The texts in a picture of a node order, for all output formats. All texts are short and come from
-// clean_text().
+// The texts in a picture that shows the order of nodes, for all output formats. All texts are short
+// and come from clean_text().
 
 // Returns a level's name.
 std::string level_words(const Sketch& sketch, std::size_t level);

@@ -43,8 +43,8 @@ struct Picture {
                                       // signal
   };
 
-  // The run's record without nodes and networks. Only the last attempt has phases. The last attempt
-  // has a hang only while the hang continues.
+  // The run's record, without data about nodes and networks. Only the last attempt has phases. The
+  // last attempt has a hang only while the hang continues.
   model::RunRecord run;
   Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: the option is not given

@@ -49,7 +49,7 @@ RankWords words_of_rank(const snapshot::Picture& picture, std::size_t number);
 // Returns the word in the state column, such as "failed".
 std::string_view word_of(snapshot::RankState state);
 
-// The number of ranks in each state.
+// How many ranks are in each state.
 struct Counts {
   std::size_t all = 0, not_started = 0, blocked = 0, running = 0, done = 0, failed = 0, stopped = 0,
               lost = 0, suspect = 0;

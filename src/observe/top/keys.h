@@ -6,7 +6,7 @@
 #include "observe/snapshot/picture.h"
 #include "observe/top/row_tree.h"
 
-// The user's keys and their effects; pure functions.
+// The keys that the user presses, and their effects; pure functions.
 namespace toprun::top {
 
 struct Key {
@@ -21,7 +21,7 @@ struct Key {
 // single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
-// The user's choice of what to show.
+// What the user has chosen to see.
 struct State {
   Sort sort = Sort::order;
   Folds folds;

@@ -25,8 +25,9 @@ constexpr std::string_view name_of(Grow grow) {  // as in --grow
   return names[static_cast<std::size_t>(grow)];
 }
 
-// The signal with which the user asks the job to admit nodes, sent to any agent of the job. A
-// process without a handler ignores this signal, so the signal may be sent to a whole job step.
+// The signal with which the user asks the job to admit waiting nodes. It may be sent to any agent
+// of the job. A process without a handler ignores this signal, so the signal may be sent to a whole
+// job step.
 inline constexpr int grow_signal = SIGURG;
 
 // Time limits for ending a run that fails or is stopped.
@@ -85,13 +86,14 @@ class Conductor {
   // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
   // a node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
-  // The root's own agent, which is in this process, must end, even if its ranks have already ended.
+  // Called if the root's own agent, which is in this process, must end. This holds even if its
+  // ranks have already ended.
   void root_lost(std::size_t node, std::string reason, SteadyTime now);
   void failed(std::size_t node, Error error, SteadyTime now);
-  // The node's ranks run, but must not continue.
+  // Called if the node's ranks run, but must not continue.
   void refused(std::size_t node, Error error, SteadyTime now);
-  // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
-  // nodes are at fault or the node is unknown. `for_good`: no further attempt follows.
+  // Called if the ranks make no progress and must not continue. `node`: the node at fault; empty if
+  // several nodes are at fault or the node is unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
   // The node's agent received a signal to end. An engine sends the same signal to every agent, so a
   // second signal counts only if it reaches the same agent. Each agent distinguishes a repeated
@@ -102,9 +104,9 @@ class Conductor {
   // Nodes wait to be admitted. `nodes`: how many waiting nodes the next attempt would admit. `all`:
   // true if the job would then have its maximum number of nodes.
   void newcomers(int nodes, bool all, SteadyTime now);
-  // The user asks to admit the waiting nodes. Returns false if the request has no effect: no node
-  // waits, --grow does not allow such a request, or ranks have already ended and this attempt is
-  // nearly over.
+  // Called if the user asks to admit the waiting nodes. Returns false if the request has no effect:
+  // no node waits, --grow does not allow such a request, or ranks have already ended and this
+  // attempt is nearly over.
   bool asked_to_grow(SteadyTime now);
   void passed(SteadyTime now);  // time passed without an event
 

@@ -168,7 +168,8 @@ class Coordinator {
   void lost_spare(const std::string& host, std::string why);
   bool has_spare() const;
 
-  // These functions lead from one attempt to the next, or to the end of the run (coordinator.cc).
+  // The following functions lead from one attempt to the next, or to the end of the run
+  // (coordinator.cc).
   void begin_attempt();
   void forget_old_attempts();
   void end_early(Verdict verdict);

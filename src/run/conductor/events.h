@@ -132,7 +132,7 @@ struct TellPlaces {
   model::Places places;
 };
 
-// Print the message about a failed attempt.
+// Print the message that says why an attempt has failed.
 struct TellFailure {
   int attempt = 0;
 };

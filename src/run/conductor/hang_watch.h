@@ -16,8 +16,8 @@ namespace toprun::run {
 
 // Watches whether an attempt's ranks make progress, and decides when a lack of progress is a hang.
 // To find where the ranks are and which rank is to blame, HangWatch asks all members about their
-// ranks. HangWatch calls one round of these questions and answers a look. Performs no I/O: it
-// receives the members' reports, and returns questions to ask and hangs to report.
+// ranks. One round of these questions and answers is called a look. Performs no I/O: it receives
+// the members' reports, and returns questions to ask and hangs to report.
 //
 //   watching --no progress for the limit, an alarm, or a question--> looking
 //   looking --all have answered, or time-out--> watching, or once more looking
@@ -83,7 +83,7 @@ class HangWatch {
   int next_look() const { return next_look_; }
 
  private:
-  // A round of questions (a look) that has not ended yet.
+  // A look (round of questions) that has not ended yet.
   struct Inspection {
     int number = 0;
     SteadyTime ends{};

@@ -16,7 +16,7 @@
 
 namespace toprun::run {
 
-// The states of one agent in a run (NodePart).
+// The states of one agent in a run, as class NodePart sees them.
 enum class PartState {
   waiting,        // waits for an assignment, the next attempt or the end
   spare,          // waits as a spare, until the root assigns ranks to it
@@ -78,7 +78,7 @@ struct LookedAtWorkers {
   int attempt = 0;
   model::RanksSeen seen;
 };
-// Reports of the workers' flight recorders, or of NCCL.
+// What the workers' flight recorders, or NCCL, have reported.
 struct WorkersReported {
   int attempt = 0;
   model::RanksReported reported;

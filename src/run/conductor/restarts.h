@@ -38,7 +38,7 @@ class Restarts {
     std::string words;  // the decision or its reason; empty if there is nothing to report
     std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How long an attempt lasted, and what it reached.
+  // How long an attempt lasted, and what it had reached by its end.
   struct Life {
     // The time from the workers' start to the first failure. Without a failure: to the root's order
     // to stop the workers. Unset: the workers never started.

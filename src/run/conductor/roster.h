@@ -16,8 +16,8 @@
 
 namespace toprun::run {
 
-// The number of agents in a job. If srun or mpirun started the ranks, each rank has its own agent
-// and counts separately.
+// How many agents a job needs and may have. If srun or mpirun started the ranks, each rank has its
+// own agent and counts separately.
 struct Size {
   int least = 1;
   int most = 1;

@@ -13,7 +13,7 @@
 
 namespace toprun::model {
 
-// Ranks that made no progress, and the ranks for which they wait.
+// Describes a hang: ranks that made no progress, and the ranks for which they wait.
 struct Hang {
   WallTime noticed{};
   std::chrono::milliseconds after{0};  // the time without progress; not used if `alarm` is set

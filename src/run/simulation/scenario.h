@@ -24,9 +24,9 @@ namespace toprun::simulation {
 
 using std::chrono::milliseconds;
 
-// The future events of one instant, in the order of their insertion. The events are stored one
-// after another in memory that is freed with the instant. With one allocation per event, a third of
-// a large run's time would be spent on allocations.
+// The future events at one point of virtual time, in the order of their insertion. The events are
+// stored one after another in memory that is freed with the instant. With one allocation per event,
+// a third of a large run's time would be spent on allocations.
 class Instant {
  public:
   Instant() = default;

@@ -17,7 +17,7 @@ namespace toprun::setup {
 std::string missing_connection(const std::vector<std::string>& lines);
 
 // Returns the errors in the output of pip (or venv) with their continuation lines, joined to one
-// line. Empty if no line looks like an error. Supports pip 22 to 26.
+// line. Empty if no line of the output looks like an error. Supports pip 22 to 26.
 std::string pips_words(const std::vector<std::string>& lines);
 
 // How Horovod is built: with NCCL and Gloo for GPUs, or with Gloo or MPI alone for CPUs.

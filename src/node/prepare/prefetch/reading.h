@@ -17,7 +17,7 @@ namespace toprun::prefetch {
 // files nor folders are skipped.
 class Reading {
  public:
-  // The number of bytes that one request reads. Each thread needs this much memory.
+  // The number of bytes that a thread reads with one request. Each thread needs this much memory.
   static constexpr std::size_t piece_bytes = 1u << 20;
 
   explicit Reading(const Record& record);

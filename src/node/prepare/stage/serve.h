@@ -34,7 +34,7 @@ class Share {
     std::string bytes;
     Hash digest;  // the hash of `bytes`
   };
-  // Why this node has no data to offer.
+  // Why this node has no data that it could offer to other nodes.
   struct Refusal {
     std::string why;
     bool for_all = false;  // no node has the data, because the source itself fails

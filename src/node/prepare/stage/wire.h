@@ -56,7 +56,7 @@ std::string encode(const Head& head);
 // Parses the head of a record. nullopt if the kind is unknown.
 std::optional<Head> decode_head(std::string_view bytes);
 
-// The time limits with which both ends wait for each other.
+// How long each end of the connection waits for the other.
 struct Waits {
   std::chrono::milliseconds connect{5'000};
   std::chrono::milliseconds silence{15'000};     // limit for silence of the side that answers

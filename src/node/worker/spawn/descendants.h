@@ -29,7 +29,7 @@ int signal_descendants(int signal, pid_t spared = 0);
 // left after `limit`.
 bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat = {});
 
-// Whether there is no process below the calling process, except `spared`.
+// Whether the calling process has no descendant except `spared`.
 bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to descendants in the process groups of `leaders`. Descendants without a handler

@@ -75,7 +75,7 @@ struct Program {
   std::shared_ptr<const View> view = {};
 };
 
-// Looks up programs for workers and caches the last result.
+// Finds the program files of workers, and caches the result of the last search.
 class ProgramSearch {
  public:
   // Errors name `host`.
