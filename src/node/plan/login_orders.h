@@ -25,7 +25,7 @@ inline constexpr std::chrono::seconds orders_timeout{30};
 // If an agent receives nothing from its launcher for this time, it treats the launcher as lost.
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
 // How long an agent started by a login (such as SSH) waits for its LoginOrders. The launcher may
-// wait with these instructions until all other hosts have answered or failed.
+// first wait until all other hosts have answered or failed.
 inline constexpr std::chrono::seconds login_orders_timeout{600};
 
 // What receive_orders() returns.

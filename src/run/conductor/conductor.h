@@ -83,8 +83,8 @@ class Conductor {
   // The following functions report events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
-  // a node's ranks have ended, the node may leave without causing a failure.
+  // Called if the node was lost: by a time-out if `silent`, else because its connection was closed.
+  // If all of a node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
   // Called if the root's own agent, which is in this process, must end. This holds even if its
   // ranks have already ended.

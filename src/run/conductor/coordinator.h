@@ -62,8 +62,8 @@ class Coordinator {
   // The history of the run. The last attempt in this history is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
-  // Whether an attempt is being launched, and its progress. A launch ends when all ranks have
-  // reached their first collective.
+  // Whether an attempt is being launched, and how far the launch has got. A launch ends when all
+  // ranks have reached their first collective.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
   // The nodes that the engine (such as Slurm) has allocated and that the run awaits. Empty if the
@@ -77,7 +77,8 @@ class Coordinator {
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
-  // The agent's assignment in the current attempt; null if it does not take part in the attempt.
+  // The agent's assignment in the current attempt; null if the agent does not take part in the
+  // attempt.
   const model::Assignment* part_of(const std::string& agent) const;
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {

@@ -161,7 +161,7 @@ struct TellUser {
 struct ShowSummary {
   std::string summary;
 };
-// Show a last line that this node has to produce itself, because it has lost the root.
+// Print the run's last line, which this node produces itself because it has lost the root.
 struct TellEndWithoutRoot {};
 // Tell the keeper that this agent has lost the root. The root has perhaps restarted this node's
 // ranks on other nodes.

@@ -98,7 +98,8 @@ class Roster {
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const Nodes& nodes() const { return nodes_; }
-  // Returns the members' ids in the order of joining. After close(), all these members have links.
+  // Returns the members' ids in the order of joining. After close(), each of these members has an
+  // open link to the root.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }

@@ -69,7 +69,7 @@ inline constexpr std::chrono::milliseconds instant_if_warm{100};
 // milliseconds, unless the kernel itself hangs.
 inline constexpr std::chrono::milliseconds look_limit{2'000};
 // How long the members may take in total if their ranks' flight recorders respond. PyTorch's
-// watchdog reads its pipe once a second, and then writes the dump.
+// watchdog looks for a dump request in its pipe once a second, and then writes the dump.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
 // How long to wait after the last member's answer before a hang is reported. Until then a rank may
 // still report progress.

@@ -42,7 +42,7 @@ class Link {
   virtual void close() = 0;
 
   std::function<void(nlohmann::json)> on_message;
-  // Called once when the other end is gone without a proper close.
+  // Called once when the other end is gone without having closed the connection.
   std::function<void(Loss)> on_lost;
   // Called once after close(), when the other end has closed the connection too or is lost.
   std::function<void()> on_closed;

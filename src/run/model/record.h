@@ -114,7 +114,7 @@ struct Gathering {
   WallTime ends_at{};                 // when the run ends if too few nodes have joined
 };
 
-// A run of the same job, after which Slurm requeued the job.
+// An earlier run of the same job, which Slurm requeued after that run.
 struct EarlierRun {
   std::optional<WallTime> started, ended, updated;
   std::optional<int> exit_code;  // unset: the run did not report its end
@@ -145,7 +145,7 @@ struct RunRecord {
   std::vector<LostNode> lost_spares = {};   // the latest lost spares, at most most_lost_nodes
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
-// Returns the record of the last attempt. Before the first attempt, it is empty.
+// Returns the record of the last attempt. Before the first attempt, the returned record is empty.
 const AttemptRecord& last_attempt(const RunRecord& run);
 // Returns the run's exit code. Unset while the run goes on, or if the run was killed together with
 // its supervisor, the keeper.

@@ -71,8 +71,8 @@ class Agent {
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
   bool is_mute() const { return mutes_; }
-  // Whether the agent was stopped, was cut off, or got no answer. In these cases, the agent's
-  // messages may be late.
+  // Whether the agent was stopped, was cut off, or got no answer. After such a disturbance, the
+  // agent's messages may be late.
   bool was_disturbed() const { return was_disturbed_; }
   void disturb() { was_disturbed_ = true; }
   void be_mute() { mutes_ = true; }

@@ -22,8 +22,8 @@ class Reading {
 
   explicit Reading(const Record& record);
 
-  // Checks a few dozen pieces, evenly spread over the record's files: true if all of these pieces
-  // are in the page cache. Opens the files of these pieces.
+  // Checks a few dozen pieces, evenly spread: true if all of these are in the page cache. Opens the
+  // files of these pieces.
   bool is_cached() const;
   // Reads pieces until no piece is left, or until stop() is called. `thread`: the thread's number.
   void work(std::size_t thread);

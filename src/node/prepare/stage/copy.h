@@ -25,7 +25,7 @@ class Copy {
  public:
   // Finds out which data is already on the node: in a whole copy, in an unfinished copy, or in a
   // copy of another version. Reuses identical files from a copy of another version. Hashes a file
-  // again if it has changed since it was copied.
+  // of such a copy again if the file has changed since it was copied.
   static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 

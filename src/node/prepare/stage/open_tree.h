@@ -33,8 +33,8 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// A manifest, and the stamps that its files had when the files were hashed (zeros for other
-// entries). Files need not be hashed again while their stamps, sizes and times are the same.
+// A manifest, and for each file the stamp that it had when it was hashed (zeros for other entries).
+// Files need not be hashed again while their stamps, sizes and times are the same.
 struct Stamped {
   Manifest manifest;
   std::vector<Stamp> stamps;  // indexed by entry
@@ -46,8 +46,8 @@ struct Stamped {
 Stamp stamp_of(const struct stat& status);
 std::int64_t mtime_of(const struct stat& status);
 
-// The location of a folder or file. Entries of its manifest are opened relative to an open folder,
-// and links on the way are not followed.
+// The location of a folder or file. The entries of the folder's manifest are opened relative to an
+// open folder, and links on the way are not followed.
 class OpenTree {
  public:
   OpenTree() = default;

@@ -28,7 +28,7 @@ namespace toprun::stage {
 //   any --close()--> closed
 class Share {
  public:
-  // A manifest in the form in which it is sent.
+  // A manifest, encoded as it is sent to other nodes.
   struct List {
     std::shared_ptr<const Manifest> manifest;
     std::string bytes;
@@ -81,8 +81,8 @@ class Share {
   std::atomic<bool> stopped_ = false;
 };
 
-// A connection from another agent that asks for the environment. The preambles have already been
-// exchanged over its socket.
+// A connection from another agent that asks for the environment. The two agents have already
+// exchanged their preambles over its socket.
 struct Visit {
   Fd socket;
   std::string their_line;  // includes the newline

@@ -27,10 +27,10 @@ namespace toprun::stage {
 //   answering data …, end
 //
 // A record is a head of 16 bytes (u32 kind, u32 length, u64 number) and `length` bytes. While the
-// side that answers has nothing to send, it sends `wait` every second. If this side will never have
-// the data, it sends `refuse`. Both agents got the key from the root over the agent channel; the
-// seal is a hash of the manifest with this key. Chunks are checked against the manifest's hashes.
-// So other users of the network may read the content, but cannot change it.
+// side that answers has nothing to send, it sends `wait` every second. If the answering side will
+// never have the data, it sends `refuse`. Both agents got the key from the root over the agent
+// channel; the seal is a hash of the manifest with this key. Chunks are checked against the
+// manifest's hashes. So other users of the network may read the content, but cannot change it.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
