@@ -35,7 +35,7 @@ struct Orders {
 };
 
 // Reads a line of at most 1024 bytes and returns it without its newline. The bytes after the line
-// stay unread in `fd`.
+// stay unread.
 Result<std::string> read_orders_line(int fd, SteadyTime deadline);
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline);
 

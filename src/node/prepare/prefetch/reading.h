@@ -12,7 +12,7 @@ namespace toprun::prefetch {
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
 // work(), each thread once, and each thread takes one piece of a file after another. Pieces of
 // shared libraries are in one queue, and pieces of small files in another. Half of the threads
-// begin with one queue and half with the other, because an import needs both kinds of file from its
+// begin with one queue and half with the other, because an import needs both kinds from its
 // beginning. Data that is already in the page cache is not read. Paths that are neither regular
 // files nor folders are skipped.
 class Reading {
