@@ -66,12 +66,12 @@ Result<std::string> keep_running(const std::string& run, Environment& environmen
 // The line that the launcher sends to all logins when all agents are certain to join.
 inline constexpr std::string_view kept_go = "go";
 
-// The new process calls leave_login() once its agent is certain to join the run. After this call,
-// the agent's output goes to the run's folder instead of the login. Does nothing if keep_running()
-// was not called.
+// Call leave_login() when nothing prevents the agent from joining any more. After this call, the
+// agent's output goes to files in the run's folder, not to the login (such as an SSH connection).
+// Does nothing if keep_running() was not called.
 Result<void> leave_login();
 
-// Writes the agent's exit code to the run's folder.
+// Writes the agent's exit code to a file in the run's folder.
 void keep_exit_code(const std::string& folder, int exit_code);
 
 }  // namespace toprun::plan

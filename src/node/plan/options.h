@@ -18,7 +18,7 @@
 
 namespace toprun::plan {
 
-// A value, and its source in the user's terms: "--nnodes", "PET_NNODES", "default".
+// An option's value, and where the user set it: "--nnodes", "PET_NNODES", "default".
 template <class T>
 struct Setting {
   T value{};
@@ -26,11 +26,11 @@ struct Setting {
   bool is_set() const { return source != "default"; }
 };
 
-// How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
+// What a worker runs: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
-// Whether NCCL's log lines are written to a file and read, to find out which network the workers
-// used. `automatic`: only on nodes with GPUs.
+// Whether toprun makes NCCL write its log to a file. toprun reads this file to find out which
+// network the workers used. `automatic`: toprun does this only on nodes with GPUs.
 enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
@@ -38,7 +38,8 @@ enum class Order { automatic, topology, name, scheduler, given, file };
 // 1, stderr = 2.
 using StreamSet = unsigned;
 
-// The streams of each local rank. `all` is for ranks without their own entry.
+// The streams to which --redirects or --tee applies, for each local rank. `all` is used for local
+// ranks without an entry in `by_local_rank`.
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
@@ -121,12 +122,12 @@ struct Options {
   StreamMap tee;
   std::optional<std::string> log_dir;
   bool prefix = false;
-  // The template of a line's prefix, with the macros ${role_name} ${local_rank} ${rank}
-  // ${hostname}; may be empty.
+  // The template of the prefix before each line of a worker's output, with the macros ${role_name}
+  // ${local_rank} ${rank} ${hostname}; may be empty.
   std::string prefix_template;
   std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these ranks
-  // Lines of copied streams (--tee) that contain one of these texts also go to one file for all
-  // ranks.
+  // Lines that contain one of these texts, in streams that --tee copies, also go to one file for
+  // all ranks.
   std::vector<std::string> duplicate_stdout_filters;
   std::vector<std::string> duplicate_stderr_filters;
   bool gather_output = false;  // the root's console also shows the other nodes' output
@@ -163,11 +164,12 @@ struct Options {
   std::optional<std::string> node_log;  // folder for HOST.out with each node's output
   int verbose = 0;
 
-  // The user's argv, including argv[0]. A step starts this command again on every node.
+  // The user's argv, including argv[0]. If toprun starts the agents by a step (such as srun), the
+  // step runs this command again on every node.
   std::vector<std::string> command_line;
   bool called_torchrun = false;
-  // The PET_* and TOPRUN_* variables of options that are set. Workers must not inherit these
-  // variables, because a toprun that a worker starts would use them.
+  // The PET_* and TOPRUN_* environment variables that are set and give options their values.
+  // Workers must not inherit these variables, because a toprun that a worker starts would use them.
   std::vector<std::string> option_variables;
 };
 

@@ -33,8 +33,8 @@ std::optional<NamedEndpoint> named_endpoint(const Options& options);
 
 // Which process is the root, and where the other processes look for it.
 struct RootPlace {
-  // Whether this process is the root. Unset: the root is the process whose host has the endpoint's
-  // address.
+  // Whether this process is the root, if this is known already. Unset: the root is the process
+  // whose host has the endpoint's address.
   std::optional<bool> is_root;
   std::string host;                 // where the root listens; empty with one node
   std::vector<std::string> others;  // other hosts on which the root may listen, if this is
@@ -49,9 +49,9 @@ struct RootPlace {
   std::string note;               // a note to the user, printed only by the root; empty: no note
 };
 
-// Determines the root from the options and the engine's data. If the engine has started agents on
-// several hosts and no other node can reach the endpoint (localhost, Debian's 127.0.1.1), the
-// endpoint is ignored and the engine's first node is the root.
+// Determines which process is the root, from the options and the engine's data. If the engine has
+// started agents on several hosts and no other node can reach the endpoint (localhost, Debian's
+// 127.0.1.1), the endpoint is ignored and the engine's first node is the root.
 //
 // The engine's first node is also the root if the endpoint is an address that may belong to none of
 // the job's nodes (such as the address of a login node). In this case, the other nodes try the

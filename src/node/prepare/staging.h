@@ -23,16 +23,16 @@
 
 namespace toprun::prepare {
 
-// The time limit for making a node's copy.
+// How long a node may take to make its copy.
 inline constexpr std::chrono::minutes stage_limit{60};
 // While the root sends data, it reports at this interval how much it has sent.
 inline constexpr std::chrono::seconds tell_staging_every{10};
-// The maximum number of other agents that get data at the same time; further agents wait.
+// At most this many other agents get data at the same time; further agents wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
 // This node's copy of the environment (--stage), for all attempts. The root's node reads and hashes
-// the environment itself. The other nodes fetch a copy and, for the ranks, mount it over the
-// environment's path. While this object exists, this node offers its data to other nodes. Blocking
+// the environment itself. The other nodes fetch a copy, and mount it over the environment's path
+// for their ranks. While this object exists, this node offers its data to other nodes. Blocking
 // work runs on this object's own threads.
 class Staging {
  public:
@@ -52,9 +52,10 @@ class Staging {
   // the node cannot continue without it. The next attempt may call settled() while the previous
   // attempt's call is still pending.
   boost::asio::awaitable<Result<void>> settled(const model::StagePart& part);
-  // Returns the result of the staging once it is known. Later calls return nullopt.
+  // Returns the result of the staging, in the first call after it is known. All other calls return
+  // nullopt.
   std::optional<model::Staged> take_news() { return std::exchange(news_, std::nullopt); }
-  // If there is a copy, changes the workplace so that the ranks use the copy.
+  // If this node has a copy, changes the workplace so that the ranks use the copy.
   void enter(Workplace& place) const;
 
  private:

@@ -18,9 +18,9 @@ namespace toprun::prepare {
 // that has died is replaced before the next attempt.
 class WarmStart {
  public:
-  // If the ranks run on the host, their warm parent starts at once. With --stage, the parent starts
-  // in begin() or settled(), which get the workplace. In a container, the parent starts in
-  // settled_in().
+  // If the ranks run on the host itself, the constructor starts their warm parent. With --stage,
+  // the parent starts in begin() or settled(), which get the workplace. In a container, the parent
+  // starts in settled_in().
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
@@ -29,7 +29,7 @@ class WarmStart {
   void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or prints why they cannot.
   boost::asio::awaitable<void> settled(const Workplace& workplace);
-  // Like settled(), for ranks in a container that is up.
+  // Like settled(), for ranks in a container that already runs.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<worker::ShimLink> shim,
                                           const Workplace& workplace);
   // Returns how long the imports took. After each start of a parent, only the first call returns
@@ -37,7 +37,8 @@ class WarmStart {
   std::optional<std::chrono::milliseconds> take_import_time() {
     return std::exchange(import_time_, std::nullopt);
   }
-  // Returns the warm parent on the host, after settled(). Null if the ranks start without a parent.
+  // Returns the warm parent on the host; call it after settled(). Null if the ranks start without a
+  // parent.
   std::shared_ptr<warm::Parent> parent() const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace toprun::prepare {
 
-// Where this node's ranks run: on the host itself, or in its container.
+// Where this node's ranks run: directly on the host, or in the node's container.
 struct Workplace {
   Environment environment;           // without the variables of each rank
   std::vector<std::string> program;  // the command line
@@ -25,7 +25,8 @@ struct Workplace {
 // Returns the workplace of ranks that run on the host itself.
 Workplace on_the_host(const plan::Job& job);
 
-// Replaces the virtual environment at `from` by its copy at `to`; pure.
+// Changes `place` so that the copy at `to` replaces the virtual environment at `from`; performs no
+// I/O.
 void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Makes `folder` the working folder in the container, checks what the ranks need, and returns their

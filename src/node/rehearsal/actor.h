@@ -26,8 +26,8 @@ class Loop : public boost::asio::io_context {
   void forget() { shutdown(); }
 };
 
-// One agent's process in virtual time. Root and Member are the same classes as in the program.
-// Everything that Root and Member normally get from a Session is simulated.
+// Simulates the process of one agent in virtual time. Root and Member are the same classes as in
+// the program. Everything that Root and Member normally get from a Session is simulated.
 class Actor : public agent::Services {
  public:
   Actor(Play& play, Loop& loop, std::shared_ptr<const plan::Job> job, std::size_t index);
@@ -39,8 +39,8 @@ class Actor : public agent::Services {
   std::optional<int> exit_code() const { return exit_code_; }
   agent::Root* root() { return root_.get(); }
   const Admission& admission() const { return admission_; }
-  // Called when a rank of the store's attempt has connected to this agent's store, and again with
-  // `has_met` when it has met the other ranks.
+  // Called when a rank has connected to this agent's store. Called again with `has_met` when the
+  // rank has met the other ranks.
   void rank_came(const Rank& rank, bool has_met);
   // Blocks the agent's terminal (true), or lets it accept output again (false).
   void stand(bool stands);

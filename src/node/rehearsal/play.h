@@ -77,7 +77,7 @@ class Play : public StandIn {
     std::unique_ptr<Actor> actor;
     std::shared_ptr<Wire> wire;
     bool lives = true;
-    // The bytes of this process's output that have reached the root, and the bytes that the root
+    // How many bytes of this process's output have reached the root, and how many of them the root
     // has reported as accepted.
     std::size_t delivered = 0;
     std::size_t taken = 0;

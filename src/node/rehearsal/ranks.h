@@ -39,7 +39,7 @@ class Ranks {
  public:
   Ranks(simulation::Timeline& timeline, const Script& script);
 
-  // Returns an object for the processes of one node in one attempt.
+  // Returns an object that simulates the processes of one node in one attempt.
   std::shared_ptr<worker::Children> children(boost::asio::io_context& io, std::size_t node);
   // Called when a rank has joined the store, and again when the rank has met the other ranks.
   std::function<void(const Rank& rank, bool has_met)> on_arrival;

@@ -60,7 +60,7 @@ struct Script {
   int ras_percent = 0;  // how often a rank's NCCL RAS thread listens, in percent
   std::vector<Fault> faults;
 
-  // True if the pool causes no failure and no delay beyond a limit.
+  // True if the pool's scripted faults cause no failure and no delay beyond a time limit.
   bool is_calm() const { return pool.never == 0 && pool.full == 0 && pool.late == 0; }
 };
 

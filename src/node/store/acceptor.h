@@ -10,9 +10,9 @@ namespace toprun::store {
 
 // Accepts connections from a listening socket in batches. If the process has no free descriptors,
 // uses a spare descriptor to accept and close the pending connections, and then pauses. To a
-// connection that begins with "toprun/" (a visitor: another agent of toprun), it sends `busy`
-// before the close. Without this reply, the visitor could assume that another program owns the
-// port.
+// connection that begins with "toprun/" (a visitor: another agent of toprun), the acceptor sends
+// `busy` before it closes the connection. Without this reply, the visitor could assume that another
+// program owns the port.
 class Acceptor {
  public:
   // Connections inherit the listener's options: no delay, keep-alive.

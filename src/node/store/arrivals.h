@@ -48,8 +48,8 @@ class Arrivals {
 
 // The key to which every PyTorch client adds 1 after it has connected.
 inline constexpr std::string_view workers_key = "init/";
-// Whether PyTorch created the key for a process group ("/default_pg/0//cuda//0"). Other keys are
-// from the script.
+// Whether PyTorch itself created the key for a process group ("/default_pg/0//cuda//0"). Other keys
+// come from the user's script.
 bool is_of_a_process_group(std::string_view key);
 // Returns the rank number in this key; nullopt for keys without one. Only keys that every rank of
 // the default group sets contain a rank: Gloo's "/default_pg/0//cpu//0/3" and PyTorch 1.13's

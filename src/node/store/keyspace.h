@@ -103,8 +103,8 @@ class KeyMap {
   std::optional<typename Table::iterator> dissolving_;  // the first entry that is not freed yet
 };
 
-// A connection that can wait for keys in the keyspace. A Waiter must be destroyed before the
-// keyspace.
+// A client's connection that can wait until keys are set in the keyspace. A Waiter must be
+// destroyed before the keyspace.
 class Waiter {
  public:
   // Sends this connection a reply that another connection's request has caused. Must not call the
@@ -165,8 +165,8 @@ class Keyspace {
   std::size_t queue_size(std::string_view queue) const;
 
   // Registers that the connection waits for these keys. When all keys are present, the connection
-  // receives `stop_waiting`. A connection has at most one wait, because a new wait replaces the
-  // previous one.
+  // receives the reply `stop_waiting`. A connection has at most one wait, because a new wait
+  // replaces the previous one.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
   static void cancel_wait(Waiter& waiter);
 

@@ -24,19 +24,19 @@ struct Limits {
   std::size_t backlog_bytes = 64u << 20;  // replies that one client has not read yet
   // The maximum number of connections of unknown type (undecided). If there are more such
   // connections, the oldest connection is closed. Undecided connections have no time limit, because
-  // an old PyTorch client sends nothing before its first request.
+  // an old PyTorch client sends nothing until its first request.
   std::size_t undecided = 16'384;
 };
 
-// Returns Limits::undecided for a process that may open `open_files` files. The other descriptors
-// are reserved for connections whose type is known.
+// Returns Limits::undecided for a process that may open `open_files` files. The process's other
+// descriptors are reserved for connections whose type is known.
 constexpr std::size_t undecided_among(std::size_t open_files) {
   return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
 }
 
 // Whether store clients are served. If clients are refused, a client's connection is closed as soon
 // as the client is recognised. The connections of visitors (other agents of toprun, which first
-// send "toprun/") are never closed.
+// send "toprun/") are not closed for this reason.
 enum class Clients : std::uint8_t { refused, served };
 
 // Why the server closes a connection.
@@ -50,7 +50,7 @@ enum class Refusal : std::uint8_t {
   total_bytes,
   connections,
   backlog_bytes,
-  // The following reasons are not limits in Limits.
+  // The following reasons for a refusal have no limit of the same name in Limits.
   open_files,      // the process has no file descriptor left
   stranger,        // the first bytes are not from a PyTorch client
   unknown_opcode,  // an opcode is unknown, or a second handshake arrived

@@ -24,7 +24,7 @@
 namespace toprun::store {
 
 // A TCPStore server for any PyTorch client (generations A and C to F of the protocol). The server
-// has an event loop. When the server serves clients, its own thread runs the loop's iterations.
+// runs an event loop. When the server serves clients, its own thread runs the loop's iterations.
 // Before the server serves clients, the server's owner runs the iterations.
 //
 // The loop uses one epoll set, and one read and one write for each request. If a connection's
@@ -70,8 +70,8 @@ class Server {
   // the server has no thread, the owner must call take_turn() whenever readiness() is readable, and
   // after the time that the last call of take_turn() returned. Most nodes never serve a store and
   // have connections only from visitors. Each visitor would wake two threads if the server had its
-  // own thread. If there is no descriptor for a visitor, it receives `busy` before its connection
-  // is closed.
+  // own thread. If the process has no free descriptor for a visitor, the visitor receives `busy`
+  // before its connection is closed.
   static Result<std::unique_ptr<Server>> without_thread(Fd listener, Limits limits, Visitor visitor,
                                                         std::string busy = {});
   bool has_thread() const { return thread_.joinable(); }
@@ -111,7 +111,8 @@ class Server {
   // Runs one iteration: waits for events for at most `limit` (nullopt: no limit) and handles them.
   // Once the server's thread has started, only that thread may call this function.
   void turn(std::optional<std::chrono::milliseconds> limit);
-  // Returns the time after which the loop has work even without an event.
+  // Returns the time after which the loop has work even without an event. nullopt: there is no such
+  // time.
   std::optional<std::chrono::milliseconds> next_turn() const;
   void run();
   void accept_batch();
@@ -154,13 +155,13 @@ class Server {
   std::list<Connection*> undecided_;  // connections of unknown type; the oldest first
   // Closed connections, which are kept until the iteration ends, because events may refer to them.
   std::vector<std::unique_ptr<Connection>> closed_;
-  // Connections from attempts that have ended. See tidy().
+  // Connections from attempts that have ended, which are freed bit by bit. See tidy().
   std::vector<std::unique_ptr<Connection>> past_;
   bool untidy_ = false;
   std::deque<Connection*> due_;
   std::size_t turn_sent_ = 0;  // bytes sent in this iteration
-  // Answers that wait to be sent together at the end of a batch. The entries are kept to reuse
-  // their buffers.
+  // Replies to clients that the server sends together at the end of a batch of events. The entries
+  // are kept to reuse their buffers.
   std::vector<Answer> answers_;
   std::size_t answered_ = 0;  // number of entries of answers_ in use
   std::vector<char> buffer_;  // the data of one read

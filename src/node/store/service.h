@@ -15,9 +15,9 @@
 
 namespace toprun::store {
 
-// The state of a connection between reads. Its dialect (protocol.h) is at first `undecided`. Later,
-// the dialect becomes `bare` or `validated`, or the connection turns out to be a visitor, or is
-// refused.
+// What the server stores about a client's connection between two reads. Its dialect (protocol.h) is
+// at first `undecided`. Later, the dialect becomes `bare` or `validated`, or the connection turns
+// out to be a visitor, or is refused.
 class Session : public Waiter {
  public:
   // A connection belongs to the attempt that is current when it is accepted.
@@ -33,7 +33,7 @@ class Session : public Waiter {
   // Called when a client that has joined asks for a key of a process group. The argument is the
   // rank in the client's own key.
   virtual void met(std::optional<int> /*rank*/) {}
-  // Called when PyTorch's watchdog reports on this connection that a rank has stopped waiting.
+  // Called when PyTorch's watchdog reports, over this connection, that a rank has stopped waiting.
   virtual void alarmed(const hang::Alarm& /*alarm*/) {}
 
  private:
@@ -71,8 +71,9 @@ class Service {
   explicit Service(Clients clients, const Limits& limits = {})
       : limits_(limits), ledger_{limits.total_bytes}, clients_(clients) {}
 
-  // Executes every complete request in the bytes that arrived. Replies to other connections are
-  // delivered during the call. `replies` is empty or contains earlier replies to this connection.
+  // Executes every complete request in the bytes that arrived. Replies that these requests cause on
+  // other connections are delivered during the call. `replies` is empty or contains earlier replies
+  // to this connection.
   Turn take(Session& session, std::string_view bytes, Output& replies, Refusal& why);
   Turn resume(Session& session, Output& replies, Refusal& why) {
     return take(session, {}, replies, why);
@@ -83,8 +84,8 @@ class Service {
   // Begins an attempt without keys. Clients that were accepted earlier are refused from now on. The
   // data of the last attempt's clients is freed by tidy(), once their sessions are destroyed.
   void next_attempt(Clients clients);
-  // Frees a part of the ended attempts' data, in about a millisecond. False if everything was freed
-  // already.
+  // Frees a part of the ended attempts' data, in about a millisecond. False if there was nothing
+  // left to free.
   bool tidy();
   Ledger& ledger() { return ledger_; }
 

@@ -20,7 +20,7 @@ struct Ledger {
   bool fits(std::size_t more) const { return used <= limit && more <= limit - used; }
 };
 
-// A number of bytes that are counted in a Ledger until the destructor subtracts them again.
+// A number of bytes that a Ledger counts until the destructor of this object subtracts them again.
 class Charge {
  public:
   explicit Charge(Ledger& ledger, std::size_t bytes = 0) : ledger_(&ledger) { set(bytes); }
@@ -40,7 +40,7 @@ class Charge {
     ledger_->used += bytes - bytes_;
     bytes_ = bytes;
   }
-  // Like set(), but returns false and changes nothing if the ledger has no room.
+  // Like set(), but returns false and changes nothing if the ledger's limit would be exceeded.
   bool try_set(std::size_t bytes) {
     if (bytes > bytes_ && !ledger_->fits(bytes - bytes_)) return false;
     set(bytes);
@@ -124,11 +124,11 @@ class Output {
   std::size_t gather(std::span<iovec> pieces, std::size_t limit_bytes) const;
   void consume(std::size_t bytes);
   void clear();
-  // Prepares the output for a wait until the client reads it: frees spare memory and counts the
-  // rest in the ledger. False if the ledger has no room.
+  // Called when the client does not read its replies. Frees the output's spare memory, and counts
+  // the remaining memory in the ledger. False if the ledger's limit would be exceeded.
   bool shrink();
-  // Counts the current content in the ledger. Shared values are already counted. False if the
-  // ledger has no room.
+  // Counts the memory of the current content in the ledger. Shared values are already counted.
+  // False if the ledger's limit would be exceeded.
   bool charge() { return charge_.try_set(text_.capacity()); }
 
  private:

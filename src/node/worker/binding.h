@@ -29,7 +29,7 @@ struct Cpu {
   int cache = unknown;  // the lowest CPU that shares the last-level data cache
 };
 
-// The part of the machine that a node's workers may use.
+// The CPUs and GPUs that a node's workers may use.
 struct Machine {
   std::vector<Cpu> cpus;       // only allowed CPUs, ascending
   std::vector<int> gpu_nodes;  // the NUMA node of each GPU

@@ -30,7 +30,7 @@ class Children {
 
   virtual ~Children() = default;
 
-  // Called between watch() and unwatch() when reap() may return something new.
+  // Called between watch() and unwatch() when reap() may return processes that have ended.
   std::function<void()> on_change;
 
   // Called by start() after each program that it has started, because starting a thousand programs
@@ -43,7 +43,8 @@ class Children {
   // Call watch() after start(), on the event loop's thread.
   virtual void watch() = 0;
   virtual void unwatch() = 0;
-  // Returns every process that has ended since the last call, including adopted processes.
+  // Returns every process that has ended since the last call of reap(), including orphans that this
+  // process has adopted.
   virtual Reaped reap() = 0;
   virtual void signal_groups(std::span<const pid_t> leaders, int signal) = 0;
   // Signals only those processes of the groups that have a handler for `signal`.

@@ -14,13 +14,13 @@
 
 namespace toprun::worker {
 
-// Parses a worker's error file (error.json). The time of the error in the file has only whole
-// seconds; `modified`, the file's modification time, makes it more precise. The returned time is
-// between `started` and now. Null if the text is not an error file.
+// Parses error.json, the error file that PyTorch writes for a worker. The time of the error in the
+// file has only whole seconds; `modified`, the file's modification time, makes it more precise. The
+// returned time is between `started` and now. Null if the text is not an error file.
 std::optional<model::ErrorFile> parse_error_file(const std::string& text, const std::string& path,
                                                  WallTime modified, SteadyTime started);
 
-// Returns the text of the launcher's own error file for a failed worker. It is the worker's error
+// Returns the text for toprun's own error file after a worker has failed. It is the worker's error
 // file, `text`, to which the worker's exit code is added (-N for signal N), as torchrun does in
 // dump_error_file (torch/distributed/elastic/multiprocessing/errors/error_handler.py). Error: the
 // text is not a JSON object.
@@ -53,8 +53,8 @@ class OomWatch {
 std::optional<std::int64_t> oom_kills(std::string_view text);
 
 // Returns the path of the file with this counter, below /sys/fs/cgroup. `cgroups`: the text of
-// /proc/self/cgroup (cgroups(7)). If the memory controller has a v1 hierarchy, the file is in it,
-// else in the v2 hierarchy.
+// /proc/self/cgroup (cgroups(7)). If the memory controller has a v1 hierarchy, the counter's file
+// is in it, else in the v2 hierarchy.
 std::string oom_counter(std::string_view cgroups);
 
 // Returns the text of a /dev/kmsg record ("6,12,345,-;text") that says that the out-of-memory

@@ -11,15 +11,16 @@
 
 namespace toprun::worker {
 
-// If the agent writes no byte to the heartbeat pipe for this time, it counts as stalled. Normally,
-// the agent writes several bytes in this time. Time in which the keeper itself did not run (Ctrl-Z,
-// a suspended or frozen machine) does not count.
+// The keeper is the agent's parent process. If the agent writes no byte to the heartbeat pipe for
+// this time, the keeper treats it as stalled. Normally, the agent writes several bytes within this
+// time. The time in which the keeper itself does not run (Ctrl-Z, a suspended or frozen machine)
+// does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
-// The heartbeat byte with which the agent reports that it has stopped its workers after SIGTSTP.
-// Like any byte, this byte shows that the agent is alive.
+// The agent sends this heartbeat byte when it has stopped its workers after SIGTSTP. Like any byte,
+// this byte shows that the agent is alive.
 inline constexpr char beat_of_rest = 's';
-// The heartbeat byte with which the agent reports that it now accepts queued_signal().
+// The agent sends this heartbeat byte when it can handle the signal queued_signal().
 inline constexpr char beat_of_queue = 'q';
 
 // Returns the real-time signal with which the keeper forwards another signal; its value (si_value)
@@ -28,7 +29,8 @@ inline constexpr char beat_of_queue = 'q';
 // one.
 int queued_signal();
 
-// Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
+// Decides whether the keeper forwards a signal from this sender to the agent. An empty filter
+// forwards all signals.
 using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 
 // Runs `agent` in a child process and supervises it from this process, the keeper. The keeper is a
@@ -57,9 +59,9 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
 // Called by `agent` when the run is over and reported: sends the run's exit code to the keeper. The
-// way in which the agent's process ends does not change this exit code. The keeper waits for the
-// process's end for at most `ending_limit`, because a thread that waits for a hanging file server
-// survives even SIGKILL. Has no effect without a keeper.
+// way in which the agent's process ends does not change this exit code. The keeper waits at most
+// `ending_limit` for the agent's process to end, because a thread that waits for a hanging file
+// server survives even SIGKILL. Has no effect without a keeper.
 void tell_keeper_of_code(int exit_code);
 inline constexpr std::chrono::milliseconds ending_limit{1'000};
 
@@ -72,9 +74,9 @@ inline constexpr std::chrono::milliseconds ending_limit{1'000};
 // cannot remove it any more. Empty: no folder. Has no effect without a keeper.
 void keeper_removes(const std::string& folder);
 
-// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP was the last of these two signals that
-// the keeper received. The agent has to ask, because it may handle the two signals in another
-// order. False without a keeper.
+// Called by `agent` after SIGTSTP or SIGCONT. Returns true if the keeper received SIGTSTP after its
+// last SIGCONT. The agent has to ask the keeper, because the agent itself may handle the two
+// signals in another order. False without a keeper.
 bool keeper_rests();
 
 // Called by `agent` once other agents know this agent and will detect its end.
@@ -83,9 +85,10 @@ void tell_keeper_of_joining();
 // agent ended by itself or died later.
 std::string death_before_joining();
 
-// Called by `agent` when it has lost all agents that could report how the run continues.
+// Called by `agent` when it has lost the connections to all agents that could report how the run
+// continues.
 void tell_keeper_of_silence();
-// Called after keep(): whether the agent called tell_keeper_of_silence().
+// Called after keep(): returns whether the agent had called tell_keeper_of_silence().
 bool agent_reported_of_silence();
 
 }  // namespace toprun::worker

@@ -8,7 +8,7 @@
 
 namespace toprun::worker {
 
-// The files of one worker in one attempt. An empty path means that there is no such file.
+// The paths of one worker's files in one attempt. An empty path means that there is no such file.
 struct WorkerFiles {
   std::string stdout_log = {};
   std::string stderr_log = {};
@@ -40,7 +40,7 @@ class Logs {
   // Returns the path of the file with the lines that a filter selects from the output of all
   // workers in an attempt. Empty if no files are kept.
   std::string filtered_log(int attempt, bool is_err) const;
-  // Whether the files stay after the run, because --log-dir was given.
+  // Whether the files stay after the run, which is the case if --log-dir was given.
   bool kept() const { return kept_; }
   // The folder of this agent's files; empty if the agent has no folder.
   const std::string& folder() const { return folder_; }

@@ -32,7 +32,7 @@ struct ShimFrame {
 Result<void> send_frame(int socket, const nlohmann::json& message,
                         std::span<const int> descriptors = {});
 // Receives one message. `limit`: how long to wait for the message's first byte. nullopt if the
-// other side has closed the connection.
+// other end has closed the connection.
 Result<std::optional<ShimFrame>> receive_frame(
     int socket, std::chrono::milliseconds limit = process::frame_limit);
 
@@ -79,10 +79,10 @@ inline constexpr std::chrono::seconds shim_start_limit{30};
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (node/worker/shim.h). Requests block until the
-// shim answers, for at most process::frame_limit unless stated otherwise. If the shim does not
-// answer, it counts as lost. Call enter(), look() and start() one at a time, on a thread that may
-// block; the other methods do not block. When the shim ends, it kills its ranks, so the ranks are
-// reported as ended by SIGKILL.
+// shim answers, for at most process::frame_limit unless stated otherwise. A shim that does not
+// answer in time counts as lost. Call enter(), look() and start() one at a time, on a thread that
+// may block; the other methods do not block. When the shim ends, it kills its ranks, so the ranks
+// are reported as ended by SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:
   // Receives the first message of the shim that connected to our socket; blocks.

@@ -20,7 +20,7 @@
 
 namespace toprun::worker {
 
-// How to start one worker, and where its output goes.
+// How one worker is started, and where its output goes.
 struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;
@@ -37,9 +37,9 @@ struct WorkerPlan {
   std::shared_ptr<const spawn::View> view = {};  // see spawn::Program
 };
 
-// The time between SIGTERM and SIGKILL for processes that workers have left behind.
+// If workers leave processes behind, these get this time between SIGTERM and SIGKILL.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// How long a blocked console may delay the end after stop().
+// How long the workers' remaining output may wait for a blocked console after stop().
 inline constexpr std::chrono::seconds flush_limit{2};
 
 // The workers of one node for one attempt.
@@ -68,8 +68,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts all workers or none. If a worker cannot be started, the workers that were already
-  // started are killed and reaped.
+  // Starts all workers or none. If a worker cannot be started, start() kills and reaps the workers
+  // that were already started.
   Result<void> start();
   // Like start(), but on the pool, for children whose start() may block (a container's shim). No
   // signal is forwarded until this function has finished.

@@ -14,8 +14,8 @@ struct Tick {
   std::string label;
 };
 
-// The range of an axis, from low to high. The range begins and ends at a tick. On a logarithmic
-// scale, values are > 0.
+// The range of values on an axis, from low to high. The range begins and ends at a tick. On a
+// logarithmic scale, values are > 0.
 struct Range {
   double low = 0;
   double high = 1;

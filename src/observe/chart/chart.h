@@ -16,7 +16,7 @@ struct Axis {
   Scale scale = Scale::linear;
 };
 
-// The spread of a measured value around its mean.
+// How far the measured values are spread around their mean.
 struct Spread {
   double low = 0;
   double high = 0;
@@ -33,13 +33,14 @@ struct Series {
   std::vector<Point> points;  // the line connects the points in this order
 };
 
-// A value of y drawn as a horizontal line, such as a link's rate.
+// A value of y that the chart shows as a horizontal line, such as a link's rate.
 struct Limit {
   std::string name;
   double y = 0;
 };
 
-// Texts may contain any characters: they are escaped, and shortened if there is no room.
+// Texts may contain any characters. They are escaped, and shortened if the picture has no room for
+// them.
 struct LineChart {
   std::string title;
   Axis x;

@@ -16,7 +16,7 @@ struct Group {
   std::size_t count = 0;
 };
 
-// Framed cells: whole rows, whole columns, or the cells where rows and columns meet.
+// Cells with a frame: whole rows, whole columns, or the cells where rows and columns meet.
 struct Frame {
   std::size_t first_row = 0;
   std::size_t rows = 0;
@@ -44,10 +44,10 @@ inline constexpr std::size_t most_groups = 250;
 inline constexpr std::size_t most_frames = 100;
 // In a map with more nodes than this, cells have no room for their values.
 inline constexpr std::size_t most_with_figures = 16;
-// In a map with more nodes than this, each cell shows a square of several pairs.
+// In a map with more nodes than this, each cell stands for a square block of several node pairs.
 inline constexpr std::size_t most_cells_across = 250;
-// Limit for a picture without its title and notes. A cell takes at most 12 bytes, and adjacent
-// cells with the same shade share one SVG element.
+// The maximum size of a picture in bytes, not counting its title and notes. A cell takes at most 12
+// bytes, and adjacent cells with the same shade share one SVG element.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 // Draws a picture at most 900 pixels wide. Shades become lighter as the value grows, from dark

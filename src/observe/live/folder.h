@@ -28,7 +28,7 @@ Result<std::filesystem::path> socket_folder(const Environment& environment);
 
 std::filesystem::path socket_in(const std::filesystem::path& folder, pid_t pid, int number);
 
-// Returns the sockets in all possible folders of this user, also those of jobs that were killed.
+// Returns the sockets in all folders that this user's jobs may use, including those of killed jobs.
 std::vector<Socket> sockets(const Environment& environment);
 
 // Removes the socket if its job was killed, so that no process listens on it. Returns false if the

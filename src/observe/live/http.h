@@ -24,7 +24,7 @@ using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
 inline constexpr std::size_t most_header_bytes = 8 * 1024;
 
-// Closes the socket at the deadline, unless set() moves the deadline first.
+// Closes the socket at the deadline. set() may move the deadline before that.
 class Limit {
  public:
   Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit);
@@ -40,7 +40,7 @@ class Limit {
 // request at once.
 class Silent {
  public:
-  // Registers a connection that has sent no request, for the lifetime of this object.
+  // While this object exists, a connection counts as one that has sent no request.
   class Stay {
    public:
     Stay(Silent& all, std::shared_ptr<Stream> socket);

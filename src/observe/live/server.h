@@ -26,7 +26,8 @@ struct Answer {
   unsigned status = 200;
   std::string body;
   std::string_view type = "application/json";
-  // Produces further parts after the body. After the last part, the connection ends.
+  // Each call produces a further part of the answer, after its body. After the last part, the
+  // connection ends.
   std::function<boost::asio::awaitable<std::optional<std::string>>()> more = {};
 };
 
@@ -35,11 +36,12 @@ inline constexpr std::size_t most_visitors = 64;  // connections at a time; for 
 
 // How long a client may take to send its request.
 inline constexpr std::chrono::seconds question_limit{5};
-// How long the handler may take to answer, and how long a client may pause while it reads.
+// How long the handler may take to produce an answer. Also how long a client may pause while it
+// reads the answer.
 inline constexpr std::chrono::seconds answer_limit{15};
-// How long the next part of an answer may take (Answer::more).
+// How long the server waits for the next part of an answer (Answer::more).
 inline constexpr std::chrono::seconds part_limit{120};
-// The delay before the next connection is accepted, if no file descriptor was free.
+// If no file descriptor was free, the server accepts the next connection after this delay.
 inline constexpr std::chrono::seconds before_next_visitor{1};
 
 // Answers requests by HTTP/1.1 on a Unix socket, one request per connection. Only this user and

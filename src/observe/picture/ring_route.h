@@ -17,9 +17,9 @@ namespace toprun::picture {
 // the last unit to the first, a line takes the short way through the gaps. So a ring that visits
 // the boxes from the first to the last is one simple line.
 //
-// Up to max_single_lines lines have separate lanes in each channel and trunk. If there are more
-// lines, all lines that cross the same level share a lane, and their common parts become one wide
-// line.
+// Up to max_single_lines lines run side by side in each channel and trunk, each in its own lane. If
+// there are more lines, all lines that cross the same level of domains share a lane, and their
+// common parts become one wide line.
 
 inline constexpr std::size_t max_single_lines = 20;
 inline constexpr std::size_t max_lanes = 5;
@@ -37,7 +37,7 @@ struct Trunk {
   std::size_t row = 0;           // the row of the parent that contains the frame
 };
 
-// A unit: its box, the frame around it, and its row in that frame.
+// A unit (a small box) on the ring. It has its box, the frame around it, and its row in that frame.
 struct Stop {
   Rect box;
   std::size_t trunk = 0;

@@ -7,8 +7,8 @@
 
 namespace toprun::picture {
 
-// The texts in a picture of a node order, for all output formats. All texts are short and come from
-// clean_text().
+// The texts in a picture that shows the order of nodes, for all output formats. All texts are short
+// and come from clean_text().
 
 // Returns a level's name.
 std::string level_words(const Sketch& sketch, std::size_t level);
@@ -24,7 +24,8 @@ std::string whole_name_of(const Frame& frame);
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit);
 // Returns a unit's names and ranks in one line, as a tooltip.
 std::string about(const Sketch& sketch, const Unit& unit);
-// Returns the notes below the picture: the meaning of dashes, folded domains, omitted data.
+// Returns the notes below the picture. They say what dashes mean, which domains are folded, and
+// which data is omitted.
 std::vector<std::string> notes_of(const Sketch& sketch);
 
 }  // namespace toprun::picture

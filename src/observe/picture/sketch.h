@@ -79,9 +79,10 @@ struct Sketch {
   bool folded() const { return units.size() < nodes; }
 };
 
-// Computes what a picture of a node order contains. `drawn`: the ring's nodes, in any kind of
-// order. `tree`: the same hosts and map, ordered by Order::topology without segments. Boxes are in
-// the order of `tree`, so that pictures of two orders are comparable. Takes O(n log n).
+// Computes what a picture of a node order contains. `drawn`: the nodes of the ring that the picture
+// shows, in any kind of order. `tree`: the placement of the same hosts with the same map, ordered
+// by Order::topology without segments. Boxes are in the order of `tree`, so that pictures of two
+// orders are comparable. Takes O(n log n).
 //
 // If there are at most max_single_nodes nodes, each node is a unit. If there are more nodes, each
 // innermost domain is a unit. If there are more than max_units of these domains, the units come

@@ -9,8 +9,8 @@
 
 namespace toprun::report {
 
-// The network as text in another program's format. The text does not contain hosts whose innermost
-// switch is unknown: `left_out` lists these hosts.
+// The description of a network as text in another program's format. The text does not contain hosts
+// whose innermost switch is unknown: `left_out` lists these hosts.
 struct Converted {
   std::string text;
   std::vector<std::string> left_out;

@@ -15,8 +15,8 @@ std::string network_text(const fabric::NodeFabric& node, std::span<const fabric:
                          std::span<const std::optional<fabric::PciPlace>> places);
 
 // Returns a table of the variables that a job's workers get on the node, with reasons. Lines before
-// the table show the variables that the script of the fabric's profile changes: "NCCL_PROTO Simple
-// -> LL128".
+// the table show the variables that the fabric profile's script changes: "NCCL_PROTO Simple ->
+// LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 

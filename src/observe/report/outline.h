@@ -29,7 +29,7 @@ std::string one_line_list(const std::vector<std::string>& names);
 // Order::topology, so that the nodes of a domain are consecutive.
 std::vector<Domain> outline(const placement::Placement& placement);
 
-// If a parent has more innermost domains than this, one line represents them all.
+// If a parent has more innermost domains than this, one line of the outline stands for all of them.
 inline constexpr std::size_t max_siblings = 16;
 // Returns one line per domain, indented by level: name, number of nodes and, for innermost domains,
 // their names. The last line lists the nodes whose location is unknown.

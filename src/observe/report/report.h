@@ -12,7 +12,7 @@
 
 namespace toprun::report {
 
-// The ends of all ranks except the rank that caused the failure.
+// How many ranks ended in which way, without the rank that caused the failure.
 struct Others {
   int failed = 0;   // failed by themselves after the cause, and did not say why
   int stopped = 0;  // stopped by toprun
@@ -22,9 +22,9 @@ struct Others {
                     // does not report a lost peer
   int victims = 0;  // failed by themselves after the cause, because they had lost a peer
   // The exceptions of the ranks in `other`, first line only: "rank 2: KeyError: 'label'".
-  // `stopped_say` has the exceptions of stopped ranks, which stopped for another reason: "rank 2
-  // had printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, then a
-  // count.
+  // `stopped_say` has the exceptions that ranks had printed before toprun stopped them: "rank 2 had
+  // printed KeyError: 'label'". Each list has at most most_exceptions_shown exceptions, and then
+  // the number of further ones.
   std::vector<std::string> others_say = {};
   std::vector<std::string> stopped_say = {};
 };
@@ -57,8 +57,8 @@ std::string history_text(const model::RunRecord& run);
 // local time, duration, ranks × nodes of the last attempt, and the result.
 std::string last_line(const model::RunRecord& run);
 
-// What a launcher knows when it has lost the connection to the root agent's host. The launcher then
-// reports the end of the run, because no other process does.
+// What the launcher knows when it has lost its connection to the root agent's host. The launcher
+// then reports the end of the run, because no other process does.
 struct LostRoot {
   std::string host;
   std::string others;  // the hosts whose ranks are ended too, as a list; empty: none
@@ -68,7 +68,8 @@ struct LostRoot {
   WallTime ended{};
   int exit_code = 0;
 };
-// Returns a message: which host is lost, what happens on other hosts, and advice.
+// Returns a message about the lost host. It says what happens on the other hosts, and what the user
+// can do.
 std::string lost_root_report(const LostRoot& lost, const Style& style);
 // Returns a line in the form of last_line(), with "\n".
 std::string lost_root_line(const LostRoot& lost);

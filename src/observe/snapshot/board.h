@@ -21,7 +21,7 @@ enum class RankState : char {
   stopped = 'k',  // toprun stopped the rank after another rank failed, or the signal that ends the
                   // job stopped it
   lost = 'l',     // the rank was lost together with its node
-  // Only states_of() returns these states, while the job hangs:
+  // Only states_of() returns the following states, and only while the job hangs:
   suspect = 'h',  // the other ranks wait for this rank
   blocked = 'w',  // the rank is in a call that waits for other ranks
 };
@@ -44,8 +44,8 @@ struct Part {
   std::size_t ranks = 0;
 };
 
-// The state and resource use of each rank in the current attempt, as far as the root knows.
-// Performs no I/O.
+// The state and resource use of each rank in the current attempt, as reported to the root. Performs
+// no I/O.
 class Board {
  public:
   void begin(std::size_t nodes, std::size_t ranks);
@@ -69,7 +69,7 @@ class Board {
   std::optional<int> ending_signal_;
 };
 
-// The ranks in a hang that continues.
+// The ranks in a hang that has not ended.
 struct Hanging {
   std::vector<int> suspects;
   std::vector<int> blocked;  // in calls that wait for other ranks

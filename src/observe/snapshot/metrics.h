@@ -18,7 +18,7 @@ enum class MetricsForm { classic, openmetrics };
 MetricsForm metrics_form(std::string_view accept);
 std::string_view type_of(MetricsForm form);  // the Content-Type
 
-// In jobs with more ranks than this, only nodes have their own series.
+// In jobs with more ranks than this, the metrics contain series for nodes only, not for ranks.
 inline constexpr std::size_t most_ranks_with_series = 4'096;
 
 // Returns the run's metrics for Prometheus (names: docs/guides/metrics.md).

@@ -26,7 +26,7 @@ struct Picture {
     std::optional<int> cpus;
     std::optional<double> memory_mib, memory_total_mib;
   };
-  // What ranks did when the hang was detected.
+  // Where a group of ranks was in its code when the hang was detected.
   struct Place {
     std::string ranks;           // "0-2,4"
     Outside text;                // "sleeps at hang.py:5 in load_batch"
@@ -43,8 +43,8 @@ struct Picture {
                                       // signal
   };
 
-  // The run's record without nodes and networks. Only the last attempt has phases. The last attempt
-  // has a hang only while the hang continues.
+  // The run's record, without data about nodes and networks. Only the last attempt has phases. The
+  // last attempt has a hang only while the hang continues.
   model::RunRecord run;
   Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: the option is not given
@@ -52,8 +52,8 @@ struct Picture {
   std::optional<WallTime> limit;  // when the engine will end the job
   int least_nodes = 1, most_nodes = 1;
   int joined = 0;
-  // Set only while nodes join: the first nodes that have joined, when the job begins without more
-  // nodes, and when the run ends if too few have joined.
+  // The next three fields are set only while nodes join. They are the first nodes that have joined,
+  // when the job begins without more nodes, and when the run ends if too few have joined.
   std::vector<Outside> here;
   std::optional<WallTime> begins_at, waits_until;
   std::vector<Outside> missing;  // the names of the first missing nodes
@@ -78,6 +78,7 @@ inline constexpr std::size_t most_pictured_frames = 12;
 const Picture::Place* place_of(const Picture& picture, std::size_t rank);
 
 // Returns the rank in [first, end) with the newest output, among ranks with a known last line.
+// nullopt: there is no such rank.
 std::optional<std::size_t> newest_to_speak(const Picture& picture, std::size_t first,
                                            std::size_t end);
 

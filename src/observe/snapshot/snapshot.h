@@ -26,10 +26,10 @@ struct Message {
 inline constexpr std::size_t most_messages = 100;
 inline constexpr std::size_t most_missing = 20;  // limit for the names in `missing` and in `here`
 
-// The stage of a run whose ranks have been ordered to end, while some of them still run.
+// The stage of a run that has ordered its ranks to end. In this stage, some of the ranks still run.
 inline constexpr std::string_view stopping_stage = "stopping";
 
-// The names of one of a run's stages, which are those of run::Stage, and stopping_stage.
+// The names of one stage of a run. The stages are those of run::Stage, and stopping_stage.
 struct NamedStage {
   std::string_view name;   // in JSON and in metrics
   std::string_view words;  // for users: on the page, in `top` and in `status`

@@ -19,7 +19,8 @@ class Columns {
  public:
   Columns(const snapshot::Picture& picture, std::size_t width);
 
-  // Marks the column by which the rows are sorted, unless they are in the ranks' order.
+  // Returns the column headings. Marks the column by which the rows are sorted, unless they are in
+  // the ranks' order.
   std::string heads(Sort sort = Sort::order) const;
   // Returns the line of a row, coloured if a rank has a problem.
   std::string line(const snapshot::Picture& picture, const Tree& tree, const Row& row,
@@ -48,7 +49,7 @@ RankWords words_of_rank(const snapshot::Picture& picture, std::size_t number);
 // Returns the word in the state column, such as "failed".
 std::string_view word_of(snapshot::RankState state);
 
-// The number of ranks in each state.
+// How many ranks are in each state.
 struct Counts {
   std::size_t all = 0, not_started = 0, blocked = 0, running = 0, done = 0, failed = 0, stopped = 0,
               lost = 0, suspect = 0;

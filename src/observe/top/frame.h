@@ -21,18 +21,18 @@ Frame frame(const snapshot::Picture& picture, State state, TerminalSize size, co
 // the number of lines is not limited.
 std::vector<std::string> head(const snapshot::Picture& picture, TerminalSize size,
                               const Style& style);
-// Returns the number of rows for ranks, nodes and racks on a screen.
+// Returns how many rows of ranks, nodes and racks fit on the screen.
 std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 
 // Returns the job's whole state, with nothing folded, for output without a terminal.
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
-// Returns the text that stays on the terminal after the job's end. Nodes and racks are folded so
-// that the text fits without scrolling.
+// Returns the text that `toprun top` leaves on the terminal after the job's end. Nodes and racks
+// are folded so that the text fits without scrolling.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style);
 
-// Returns the screen that is shown until the job begins. `waits`: lines that say why the job waits.
+// Returns what `toprun top` shows until the job begins. `waits`: lines that say why the job waits.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
                                         std::size_t columns);
 

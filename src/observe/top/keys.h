@@ -6,7 +6,7 @@
 #include "observe/snapshot/picture.h"
 #include "observe/top/row_tree.h"
 
-// The user's keys and their effects; pure functions.
+// The keys that the user presses, and their effects; pure functions.
 namespace toprun::top {
 
 struct Key {
@@ -21,7 +21,7 @@ struct Key {
 // single ESC is a complete key.
 std::vector<Key> keys_in(std::string& bytes, bool is_all);
 
-// The user's choice of what to show.
+// What the user has chosen to see.
 struct State {
   Sort sort = Sort::order;
   Folds folds;
@@ -42,7 +42,7 @@ struct State {
 // Like after(), for a display that still waits for the job to begin: only the keys for quit and
 // help have an effect.
 State after_while_waiting(State state, Key key);
-// Returns the state after a key. `lines`: the number of rows on the screen.
+// Returns the state after the user has pressed a key. `lines`: the number of rows on the screen.
 State after(State state, Key key, const snapshot::Picture& picture, std::size_t lines);
 // Updates the selected item's row number in the state, and scrolls so that this row is shown.
 State normalised(State state, const std::vector<Row>& rows, std::size_t lines);

@@ -34,7 +34,7 @@ struct Tree {
 };
 Tree tree_of(const snapshot::Picture& picture);
 
-// The ranks [first, end) of a node: only those that snapshot::Picture has data of.
+// The ranks of a node, [first, end), without those for which snapshot::Picture has no data.
 struct Ranks {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -56,8 +56,8 @@ struct Row {
   bool is_open = false;  // for a rack or node: its contents follow
 };
 // Returns the rows of the list. `folds` determines which racks and nodes are open. Without an entry
-// in `folds`, racks are open if there is one rack, or if all racks and nodes fit in `lines` rows;
-// nodes are open if all ranks fit in these rows too.
+// in `folds`, a rack is open if it is the only rack, or if all racks and nodes fit in `lines` rows.
+// A node is open if all racks, nodes and ranks fit in these rows.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

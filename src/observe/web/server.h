@@ -33,8 +33,8 @@ bool has_token(std::string_view field, std::string_view token);
 // Returns the path in a request's target: "/metrics" in "/metrics?x=1".
 std::string_view path_of(std::string_view target);
 
-// The parts of a job's state for browsers; each is one JSON value. The parts change at different
-// rates.
+// The parts of a job's state for browsers. Each part is one JSON value. The parts change at
+// different rates.
 enum class Part : std::uint8_t { job, nodes, figures };
 inline constexpr std::array<std::string_view, 3> part_names = {"job", "nodes", "figures"};
 
@@ -53,8 +53,8 @@ class Source {
   virtual ~Source() = default;
   // Returns the newest text of a part, on one line; null: not available yet.
   virtual Text text(Part part) = 0;
-  // Called when the first browser has connected (`by_somebody` is true), and when the last has
-  // disconnected (false).
+  // Called with true when the first browser has connected. Called with false when the last browser
+  // has disconnected.
   virtual void looked_at(bool by_somebody) = 0;
   // Returns an additional page, such as "/metrics", for clients with the token. nullopt: no page
   // has this path. `accept`: the request's Accept field.
@@ -102,7 +102,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the text after the #.
+  // Returns "http://127.0.0.1:4711/#token=…". A browser does not send the text after the #, which
+  // contains the token, to any server.
   std::string url() const;
   // Must be called when the source has a new text for this part.
   void changed(Part part);

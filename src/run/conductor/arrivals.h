@@ -38,9 +38,9 @@ struct Meeting {
 };
 // Matches each process in `arrivals` with a rank, and returns how far the ranks have got. If the
 // process's store keys name a rank, this rank is chosen. Otherwise, the rank with the same process
-// id on the host with the same address is chosen. If no member has this address, ranks on all hosts
-// are compared. If no rank fits, the process counts as a rank on its host. `reported`: when the
-// root read `arrivals`.
+// id on the host with the same address is chosen. If no member has this address, the process id is
+// compared with those of the ranks on all hosts. If no rank fits, the process counts as an unknown
+// rank on its host. `reported`: the time at which the root read `arrivals`.
 Meeting meeting_of(const model::Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime reported);
 

@@ -25,18 +25,21 @@ constexpr std::string_view name_of(Grow grow) {  // as in --grow
   return names[static_cast<std::size_t>(grow)];
 }
 
-// The signal with which the user asks the job to admit nodes, sent to any agent of the job. A
-// process without a handler ignores this signal, so the signal may be sent to a whole job step.
+// The signal with which the user asks the job to admit waiting nodes. It may be sent to any agent
+// of the job. A process without a handler ignores this signal, so the signal may be sent to a whole
+// job step.
 inline constexpr int grow_signal = SIGURG;
 
 // Time limits for ending a run that fails or is stopped.
 struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as in torchrun
-  // How long the root waits for a lost peer's own exit before it stops all nodes. The root waits if
-  // all failures so far only report a lost peer, because this peer perhaps still runs.
+  // How long the root waits for the exit of a rank that others report as lost. After this time, the
+  // root stops all nodes. The root waits only if all failures so far are such reports, because the
+  // lost rank perhaps still runs.
   std::chrono::milliseconds own_exit{5'000};
-  // How long the root waits for similar failures of the other ranks. It waits after errors in the
-  // program's text, failed imports and mismatched collectives.
+  // How long the root waits for similar failures of the other ranks. After this time, the root
+  // stops all nodes. It waits only after errors in the program's text, failed imports and
+  // mismatched collectives.
   std::chrono::milliseconds same_text{1'000};
   // With --grow now: how long the root waits for further nodes before it restarts. So nodes that
   // join together cause only one restart.
@@ -77,19 +80,20 @@ class Conductor {
     silent_.resize(hosts_.size());
   }
 
-  // Events at node `node` (an index into `hosts`).
+  // The following functions report events at node `node` (an index into `hosts`).
   void exited(std::size_t node, model::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // The node was lost: by a time-out if `silent`, else because its connection was closed. If all of
-  // a node's ranks have ended, the node may leave without causing a failure.
+  // Called if the node was lost: by a time-out if `silent`, else because its connection was closed.
+  // If all of a node's ranks have ended, the node may leave without causing a failure.
   void lost(std::size_t node, bool silent, std::string reason, SteadyTime now);
-  // The root's own agent, which is in this process, must end, even if its ranks have already ended.
+  // Called if the root's own agent, which is in this process, must end. This holds even if its
+  // ranks have already ended.
   void root_lost(std::size_t node, std::string reason, SteadyTime now);
   void failed(std::size_t node, Error error, SteadyTime now);
-  // The node's ranks run, but must not continue.
+  // Called if the node's ranks run, but must not continue.
   void refused(std::size_t node, Error error, SteadyTime now);
-  // The ranks make no progress and must not continue. `node`: the node at fault; empty if several
-  // or unknown. `for_good`: no further attempt follows.
+  // Called if the ranks make no progress and must not continue. `node`: the node at fault; empty if
+  // several nodes are at fault or the node is unknown. `for_good`: no further attempt follows.
   void hung(std::string message, std::string node, bool for_good, SteadyTime now);
   // The node's agent received a signal to end. An engine sends the same signal to every agent, so a
   // second signal counts only if it reaches the same agent. Each agent distinguishes a repeated
@@ -98,20 +102,20 @@ class Conductor {
   // The node's agent received a signal to end, and the job can continue without the node.
   void leaving(std::size_t node, int signal, SteadyTime now);
   // Nodes wait to be admitted. `nodes`: how many waiting nodes the next attempt would admit. `all`:
-  // the job would then be full.
+  // true if the job would then have its maximum number of nodes.
   void newcomers(int nodes, bool all, SteadyTime now);
-  // The user asks to admit the waiting nodes. Returns false if the request has no effect: no node
-  // waits, --grow does not allow such a request, or ranks have already ended and this attempt is
-  // nearly over.
+  // Called if the user asks to admit the waiting nodes. Returns false if the request has no effect:
+  // no node waits, --grow does not allow such a request, or ranks have already ended and this
+  // attempt is nearly over.
   bool asked_to_grow(SteadyTime now);
   void passed(SteadyTime now);  // time passed without an event
 
   std::optional<SteadyTime> wake_at() const;
-  // When the conductor first ordered the ranks to end; unset before this order.
+  // When the conductor first ordered the ranks to end; unset if it has not done so.
   std::optional<SteadyTime> stopped_at() const { return stopped_at_; }
   // When the last rank's grace period ends.
   std::optional<SteadyTime> grace_ends() const { return grace_ends_; }
-  // Returns the orders for all nodes that were not returned before.
+  // Returns the orders to all nodes that no earlier call has returned.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   // Whether the conductor has ordered the ranks to end.
@@ -131,8 +135,8 @@ class Conductor {
   bool grow(SteadyTime now);
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason, SteadyTime now);
-  // Returns the number of silent hosts if only the root's host still answers. The root's host may
-  // then have lost its own network. 0: another host still answers.
+  // Returns the number of silent hosts if only the root's host still answers. Perhaps the root's
+  // host itself has then lost its network. 0: another host still answers.
   std::size_t lost_others() const;
   void stop(Trigger trigger, SteadyTime now);
   void order(Order order, SteadyTime now);

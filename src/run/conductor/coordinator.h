@@ -62,27 +62,29 @@ class Coordinator {
   // The history of the run. The last attempt in this history is the current attempt.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
-  // Whether an attempt is being launched, and its progress. A launch ends when all ranks have
-  // reached their first collective.
+  // Whether an attempt is being launched, and how far the launch has got. A launch ends when all
+  // ranks have reached their first collective.
   bool is_launching() const;
   model::Launch launch(SteadyTime now) const;
-  // The engine's nodes for which the run waits; empty if the run waits for no node.
+  // The nodes that the engine (such as Slurm) has allocated and that the run awaits. Empty if the
+  // run waits for no node.
   std::vector<std::string> awaited() const;
   // The engine's nodes that have not joined; empty if the run does not know the nodes' names.
   std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
   const Settings& settings() const { return settings_; }
-  // The nodes that have joined and the nodes that are awaited. Unset if an attempt has begun, or if
-  // no attempt will begin.
+  // The nodes that have joined, and the nodes for which the run still waits. Unset if an attempt
+  // has begun, or if no attempt will begin.
   std::optional<model::Gathering> gathering() const;
   // The nodes that wait as spares, by name.
   std::vector<Outside> spares() const;
-  // The agent's assignment in the current attempt; null if it does not take part in the attempt.
+  // The agent's assignment in the current attempt; null if the agent does not take part in the
+  // attempt.
   const model::Assignment* part_of(const std::string& agent) const;
   // The signal that ends the job, if one does.
   std::optional<int> ending_signal() const {
     return attempt_.conductor ? attempt_.conductor->ending_signal() : std::nullopt;
   }
-  // Whether the ranks have been ordered to end and some of them still run.
+  // Whether the ranks have been ordered to end, but some of them still run.
   bool is_stopping() const {
     return stage_ == Stage::running && attempt_.conductor && attempt_.conductor->is_stopping();
   }
@@ -118,16 +120,18 @@ class Coordinator {
     std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<model::Share> warmed;      // the nodes whose warm parent has finished its imports
     std::vector<model::Share> prefetched;  // the nodes that have read the files that ranks import
-    // The arrivals that were reported before all members had started, and when they were reported.
+    // The ranks' arrivals at the store that were reported before all members had started. The time
+    // says when they were reported.
     std::optional<std::pair<model::Arrivals, SteadyTime>> arrivals;
     bool import_is_reported = false;
-    // The error of a member that cannot reach the store. Perhaps the fault is in the store's node.
+    // The error of a member that cannot reach the ranks' store. Perhaps the fault is on the node
+    // that runs the store.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
     std::optional<HangWatch> watch;  // set together with `conductor`
     int first_look = 0;              // the number of the first look in this attempt (HangWatch)
   };
-  // A forwarded Ctrl-C and the time at which ranks are killed.
+  // A Ctrl-C that was forwarded to the ranks. At `killed_at`, ranks that still run are killed.
   struct Interruption {
     SteadyTime killed_at;
     std::optional<SteadyTime> remind_at;
@@ -165,7 +169,8 @@ class Coordinator {
   void lost_spare(const std::string& host, std::string why);
   bool has_spare() const;
 
-  // These functions lead from one attempt to the next, or to the end of the run (coordinator.cc).
+  // The following functions lead from one attempt to the next, or to the end of the run
+  // (coordinator.cc).
   void begin_attempt();
   void forget_old_attempts();
   void end_early(Verdict verdict);

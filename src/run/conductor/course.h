@@ -10,7 +10,7 @@
 
 namespace toprun::run {
 
-// The result of an attempt and its reason.
+// How an attempt ended, and why.
 struct Verdict {
   int exit_code = 0;
   // Unset: every rank exited with 0. `interrupted`: a signal reached the job, or reached only the
@@ -54,7 +54,8 @@ struct AttemptCourse {
   Verdict verdict;
 };
 
-// The root's data about the whole run. `verdict` is that of the last attempt, without the exits.
+// The root's data about the whole run. `verdict` is the verdict on the last attempt, without the
+// exits.
 struct Course {
   WallTime started{};
   WallTime ended{};

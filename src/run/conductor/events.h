@@ -14,8 +14,8 @@
 
 namespace toprun::run {
 
-// Every member's assignment, which the driver computes when it gets Arrange. The assignments do not
-// contain the store's address.
+// Every member's assignment, which the root's driver computes for the action Arrange. The
+// assignments do not contain the store's address.
 struct Arrangement {
   std::vector<model::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;        // the first member of each node, by group rank
@@ -31,7 +31,7 @@ struct Moment {
 
 // Events at the root.
 
-// The link of an admitted agent is open.
+// The network connection (link) to an agent that the root has admitted is open.
 struct Came {
   std::string agent;
   std::string address;      // the agent's address as this host sees it; empty: the root's own
@@ -60,12 +60,12 @@ struct Arranged {
   std::vector<std::size_t> spares = {};
 };
 
-// The engine reports that the run has no process on this node any more.
+// The engine (such as Slurm) reports that the run's processes on this node have ended.
 struct NodeEnded {
   std::string node;
 };
 
-// The answer to AskEngine: why the engine ended the run, if it did.
+// The reply to the action AskEngine: why the engine ended the run, if it did.
 struct EngineAnswered {
   struct Stop {
     model::CauseKind kind;  // preempted, requeued or time_limit
@@ -80,7 +80,8 @@ struct EndReported {
   std::string summary;  // the run's last line
 };
 
-// A process asks where the ranks are in their code; the answer is TellPlaces.
+// A process, such as `toprun stacks`, asks where the ranks are in their code. The reply is the
+// action TellPlaces.
 struct PlacesAsked {
   int question = 0;
 };
@@ -131,7 +132,7 @@ struct TellPlaces {
   model::Places places;
 };
 
-// Print the message about a failed attempt.
+// Print the message that says why an attempt has failed.
 struct TellFailure {
   int attempt = 0;
 };
@@ -139,7 +140,7 @@ struct TellFailure {
 // Write the record of the run up to now.
 struct KeepRecord {};
 
-// Ask the engine whether and why it ended the run.
+// Ask the engine (such as Slurm) whether and why it ended the run.
 struct AskEngine {};
 
 // The run is over: report the end to the user and write the record.

@@ -16,14 +16,15 @@ namespace toprun::run {
 
 // Watches whether an attempt's ranks make progress, and decides when a lack of progress is a hang.
 // To find where the ranks are and which rank is to blame, HangWatch asks all members about their
-// ranks. One round of these questions and answers is a look. Performs no I/O: it receives the
-// members' reports, and returns questions to ask and hangs to report.
+// ranks. One round of these questions and answers is called a look. Performs no I/O: it receives
+// the members' reports, and returns questions to ask and hangs to report.
 //
 //   watching --no progress for the limit, an alarm, or a question--> looking
 //   looking --all have answered, or time-out--> watching, or once more looking
 class HangWatch {
  public:
-  // The ranks of one member. Below, `part` is the member's index in the attempt.
+  // The ranks of one member. In the functions below, the parameter `part` is the member's index in
+  // the attempt.
   struct Ranks {
     int first = 0;
     int count = 0;
@@ -82,7 +83,7 @@ class HangWatch {
   int next_look() const { return next_look_; }
 
  private:
-  // A round of questions (a look) that has not ended yet.
+  // A look (round of questions) that has not ended yet.
   struct Inspection {
     int number = 0;
     SteadyTime ends{};

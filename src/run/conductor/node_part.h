@@ -16,7 +16,7 @@
 
 namespace toprun::run {
 
-// The states of one agent in a run (NodePart).
+// The states of one agent in a run, as class NodePart sees them.
 enum class PartState {
   waiting,        // waits for an assignment, the next attempt or the end
   spare,          // waits as a spare, until the root assigns ranks to it
@@ -78,7 +78,7 @@ struct LookedAtWorkers {
   int attempt = 0;
   model::RanksSeen seen;
 };
-// Reports of the workers' flight recorders, or of NCCL.
+// What the workers' flight recorders, or NCCL, have reported.
 struct WorkersReported {
   int attempt = 0;
   model::RanksReported reported;
@@ -89,7 +89,8 @@ struct WorkersGone {
 struct RootLost {
   model::Loss loss;
 };
-// How this agent treats a signal: it ends, forwards the signal to workers, or asks to admit nodes.
+// What this agent does when it receives a signal. It ends, forwards the signal to its workers, or
+// asks the root to admit nodes.
 enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
@@ -99,8 +100,8 @@ struct GotSignal {
   std::optional<SteadyTime> came = {};  // when the signal arrived, if this is known more precisely
                                         // than by the event's time
 };
-// This agent's keeper has ended. The keeper would clean up after the agent, so the agent must not
-// continue.
+// This agent's keeper has ended. Without the keeper, no process would clean up after the agent, so
+// the agent must not continue.
 struct KeeperLost {
   std::string why;
   std::chrono::milliseconds grace{0};  // time for the agent's workers to end
@@ -160,9 +161,10 @@ struct TellUser {
 struct ShowSummary {
   std::string summary;
 };
-// Show a last line that this node has to produce itself, because it has lost the root.
+// Print the run's last line, which this node produces itself because it has lost the root.
 struct TellEndWithoutRoot {};
-// Record that the root has perhaps restarted this node's ranks on other nodes.
+// Tell the keeper that this agent has lost the root. The root has perhaps restarted this node's
+// ranks on other nodes.
 struct TellKeeperOfSilence {};
 
 using PartAction =
@@ -175,14 +177,14 @@ struct PartSettings {
   std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
   bool elastic = false;  // the job continues without a node that leaves
-  // Whether the engine sends SIGTERM to an agent to start it again elsewhere, and the job waits for
-  // the new agent.
+  // True: the engine (such as Slurm) sends SIGTERM to an agent to start it again elsewhere, and the
+  // job waits for the new agent.
   bool is_replaced = false;
   bool prepares_workplace = false;
   bool has_own_terminal = false;  // the agent's user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code as the job's
-  // Whether the engine restarts an agent that exits with 128 or more, so that the run's own exit
-  // code must be below 128.
+  // True: the engine restarts an agent that exits with 128 or more, so that the run's own exit code
+  // must be below 128.
   bool lost_return = false;
   std::optional<Error> unfit;  // why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
@@ -263,7 +265,8 @@ class NodePart {
   Shared<model::Assignment> assignment_;
   std::string master_addr_;
   std::vector<model::WorkerExit> exits_;  // the exits of this attempt's ranks on this node
-  // The grace period; set if the workers must be stopped as soon as they have started.
+  // Set if the workers must be stopped as soon as they have started. The value is the time between
+  // SIGTERM and SIGKILL.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;

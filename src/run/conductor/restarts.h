@@ -15,12 +15,12 @@ namespace toprun::run {
 inline constexpr int no_restart_exit_code = 93;
 // After hopeless_after early failures of the same kind in a row, a restart is pointless. Early
 // failures are instant failures (run/conductor/settings.h), and failed imports before all ranks
-// have reached the store. A restart is also pointless with a node that was lost hopeless_after
-// times in short attempts.
+// have reached the store. A restart is also pointless if it includes a node that was lost
+// hopeless_after times in short attempts (short_life).
 inline constexpr int hopeless_after = 3;
 // If two attempts in a row are shorter than short_life, the next attempts start after a pause,
-// which doubles each time. No pause follows a node's first loss since the last attempt that lasted
-// short_life or longer.
+// which doubles each time. A node's first loss causes no pause. After an attempt that lasted
+// short_life or longer, the next loss counts as the first again.
 inline constexpr std::chrono::milliseconds short_life{10'000};
 inline constexpr std::chrono::milliseconds first_pause{1'000};
 inline constexpr std::chrono::milliseconds longest_pause{30'000};
@@ -38,10 +38,10 @@ class Restarts {
     std::string words;  // the decision or its reason; empty if there is nothing to report
     std::string lost_too_often = {};  // the node that makes a restart pointless
   };
-  // How long an attempt lasted, and what it reached.
+  // How long an attempt lasted, and what it had reached by its end.
   struct Life {
-    // From the workers' start to the first failure or the command to end; unset: the workers never
-    // started.
+    // The time from the workers' start to the first failure. Without a failure: to the root's order
+    // to stop the workers. Unset: the workers never started.
     std::optional<std::chrono::milliseconds> lasted;
     bool has_met = false;  // all ranks had reached the store
   };

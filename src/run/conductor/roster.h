@@ -16,8 +16,8 @@
 
 namespace toprun::run {
 
-// The number of agents in a job. If srun or mpirun started the ranks, each rank has its own agent
-// and counts separately.
+// How many agents a job needs and may have. If srun or mpirun started the ranks, each rank has its
+// own agent and counts separately.
 struct Size {
   int least = 1;
   int most = 1;
@@ -39,8 +39,8 @@ struct Size {
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  // The most frequently used fields come first, because few of a hundred thousand nodes are in a
-  // cache.
+  // The most frequently used fields come first. With a hundred thousand nodes, few of these objects
+  // are in the CPU's cache.
   NodeState state = NodeState::admitted;
   bool has_seat = false;              // the agent is a member of the job; lost and leaving agents
                                       // are not members
@@ -77,9 +77,9 @@ class Roster {
 
   // Admits the newcomer, or returns the reason for a refusal.
   std::optional<model::Refused> admit(const model::Join& join);
-  // The agent's link is open. From now on the agent waits for an assignment or is a spare.
+  // The agent's link is open. From then on, the agent waits for an assignment, or waits as a spare.
   void arrived(Node& node, std::string address);
-  // Takes away the agent's seat, but keeps its entry. `state`: lost or leaving.
+  // Takes away the agent's seat, but keeps the agent's entry. `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);
   void forget_the_lost();
@@ -98,7 +98,8 @@ class Roster {
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const Nodes& nodes() const { return nodes_; }
-  // Returns the members' ids in the order of joining. After close(), all these members have links.
+  // Returns the members' ids in the order of joining. After close(), each of these members has an
+  // open link to the root.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }
@@ -115,13 +116,14 @@ class Roster {
   // Gives the seats of the members `out` to as many spares `in` from candidates(). Called while an
   // attempt is arranged.
   void exchange(const std::vector<Node*>& out, const std::vector<Node*>& in);
-  // Returns the names in `all` (the engine's list) whose node has not joined.
+  // Returns the names in `all` (the list from an engine such as Slurm) whose node has not joined.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // Identifies a seat, so that two members never have the same seat. The first number is the fixed
-  // node rank, else the engine's index of the node, else the engine's number of the process. The
-  // second number is the local rank, if srun or mpirun started the ranks.
+  // Identifies a seat (a member's place in the job), so that two members never have the same seat.
+  // The first number is the fixed node rank, else the engine's index of the node, else the engine's
+  // number of the process. The second number is the local rank, if srun or mpirun started the
+  // ranks.
   using Slot = std::pair<int, std::optional<int>>;
   std::optional<Slot> slot_of(const model::Join& join) const;
   std::optional<model::Refused> conflict(const model::Join& join) const;

@@ -10,8 +10,8 @@
 
 namespace toprun::run {
 
-// What follows a hang: only a report, the end of the attempt (which counts for --max-restarts), or
-// the end of the run.
+// What the root does about a hang. It only reports the hang, ends the attempt (which counts for
+// --max-restarts), or ends the run.
 enum class OnHang { report, restart, abort };
 
 inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish until the links close
@@ -20,17 +20,18 @@ inline constexpr std::chrono::seconds farewell_timeout{2};  // from Finish until
 inline constexpr std::chrono::seconds latecomers_limit{10};
 // How long the root may take to report the end, including the --report file and notifications.
 inline constexpr std::chrono::seconds telling_limit{60};
-// How long the root waits for the engine to answer why it ended the run.
+// How long the engine may take to tell the root why it ended the run.
 inline constexpr std::chrono::seconds engine_limit{5};
 // While nodes are missing, the first message appears after report_missing_every; each further pause
-// is twice as long, up to report_again_every. After a node joins or leaves, the pauses begin again.
+// is twice as long, up to report_again_every. When a node joins or leaves, the pauses start again
+// with the shortest.
 inline constexpr std::chrono::seconds report_missing_every{10};
 // A wait for more nodes is reported only if it takes at least this long. A shorter wait is over
 // before the user has read the message.
 inline constexpr std::chrono::seconds least_told_wait{1};
-// If the ranks' order is not computed after order_patience, a message says what the run waits for.
-// If a stage is late for another reason, a message follows after report_missing_every. Both
-// messages are repeated every report_again_every.
+// If the computation of the ranks' order takes longer than order_patience, a message says what the
+// run waits for. If a stage of the run takes long for another reason, a message follows after
+// report_missing_every. Both messages are repeated every report_again_every.
 inline constexpr std::chrono::seconds order_patience{5};
 inline constexpr std::chrono::seconds report_again_every{60};
 // While nodes join, a record with the present nodes is written this long after a node has joined or
@@ -39,8 +40,8 @@ inline constexpr std::chrono::seconds gathering_record_after{1};
 // How long a run that has enough nodes waits for the engine's spare nodes. Then the run chooses its
 // members among all nodes, spares included.
 inline constexpr std::chrono::seconds spares_limit{1};
-// The maximum number of lines about agents in each period of visitor_lines_while. The lines say
-// that an agent joins, waits as a spare, is refused or leaves.
+// The maximum number of lines about agents that are printed per period of visitor_lines_while. The
+// lines say that an agent joins, waits as a spare, is refused or leaves.
 inline constexpr int most_visitor_lines = 64;
 inline constexpr std::chrono::seconds visitor_lines_while{10};
 // The minimum time between two answers to requests to grow. So a request that reaches several
@@ -48,32 +49,32 @@ inline constexpr std::chrono::seconds visitor_lines_while{10};
 inline constexpr std::chrono::seconds growth_answers_apart{1};
 // How long a rank may take to obey Ctrl-C before the user gets advice.
 inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
-// How long a member may take to find the store while it sends heartbeats. A member without
-// heartbeats is lost.
+// How long a member that sends heartbeats may take to find the ranks' store. A member without
+// heartbeats counts as lost.
 inline constexpr std::chrono::seconds ready_timeout{60};
 
 // Time limit for computing the ranks' order, including all queries.
 inline constexpr std::chrono::seconds arrange_timeout{60};
-// How long after the ranks' grace period a member may take to report that none of its ranks is
-// left. This is enough for SIGKILL and the death of processes that do not die at once (15 s), their
-// last output (2 s), their error files (2 s), and a check of the network that they used (5 s).
+// How long after the ranks' grace period a member may take to report their end. This is enough for
+// SIGKILL and the death of processes that do not die at once (15 s), their last output (2 s), their
+// error files (2 s), and a check of the network that they used (5 s).
 inline constexpr std::chrono::seconds winding_up_limit{20};
 
 // An attempt that fails within the time `instant` after its start cannot have done any work.
 inline constexpr std::chrono::milliseconds instant{1'000};
-// Like `instant`, for a warm start, in which imports take no time.
+// The limit that replaces `instant` after a warm start, in which imports take no time.
 inline constexpr std::chrono::milliseconds instant_if_warm{100};
 
 // How long the members may take to report where their ranks are. Their queries to the kernel take
 // milliseconds, unless the kernel itself hangs.
 inline constexpr std::chrono::milliseconds look_limit{2'000};
 // How long the members may take in total if their ranks' flight recorders respond. PyTorch's
-// watchdog reads its pipe once a second, and then writes the dump.
+// watchdog looks for a dump request in its pipe once a second, and then writes the dump.
 inline constexpr std::chrono::milliseconds recorded_limit{5'000};
 // How long to wait after the last member's answer before a hang is reported. Until then a rank may
 // still report progress.
 inline constexpr std::chrono::milliseconds hang_confirm_delay{100};
-// How long a node waits for the flight recorders themselves, within recorded_limit.
+// Within recorded_limit, a node waits this long for the flight recorders of its own ranks.
 inline constexpr std::chrono::milliseconds recorders_limit{3'500};
 
 // The coordinator's settings for a job.

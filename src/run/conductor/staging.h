@@ -6,7 +6,7 @@
 
 namespace toprun::run {
 
-// A node requests files from at most this many predecessors in the chain of nodes, then from the
+// A node requests files from at most this many nodes before it in the chain of nodes, then from the
 // source.
 inline constexpr std::size_t most_predecessors = 3;
 

@@ -75,8 +75,8 @@ struct Cause {
 // code was still running and aborted or crashed while the interpreter exited. The exception is the
 // cause.
 bool is_at_exit_of_python(const Cause& cause);
-// Whether std::terminate() without an exception aborted a rank's Python that printed no error. This
-// happens when Python exits while C++ threads still run; it may also be a crash.
+// Whether std::terminate(), called without an exception, aborted a rank's Python that had printed
+// no error. This happens when Python exits while C++ threads still run; it may also be a crash.
 bool is_perhaps_at_exit_of_python(const Cause& cause);
 
 // Describes the cause, without its message: "rank 3 on n1 ended with exit code 7".

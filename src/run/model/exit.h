@@ -57,8 +57,8 @@ inline constexpr int highest_exit_code = 255;
 
 // Writes each time as an age, which is computed with the steady clock.
 void to_json(nlohmann::json& json, const WorkerExit& exit);
-// Converts the ages to times of the steady clock. Texts that are too long are cut. Numbers that are
-// out of range are changed to the nearest limit. Throws nlohmann::json::exception.
+// Converts the ages to times of the steady clock. Texts that exceed longest_text_bytes are cut.
+// Numbers that are out of range are changed to the nearest limit. Throws nlohmann::json::exception.
 void from_json(const nlohmann::json& json, WorkerExit& exit);
 
 // True if the worker's last output only reports the loss of a peer or of the store. Such a worker

@@ -13,7 +13,7 @@
 
 namespace toprun::model {
 
-// Ranks that made no progress, and the ranks for which they wait.
+// Describes a hang: ranks that made no progress, and the ranks for which they wait.
 struct Hang {
   WallTime noticed{};
   std::chrono::milliseconds after{0};  // the time without progress; not used if `alarm` is set
@@ -42,7 +42,7 @@ std::string headline(const Hang& hang);
 // hang was detected.
 WallTime since(const Hang& hang);
 nlohmann::json hang_json(const std::optional<Hang>& hang);  // null if unset
-// Reads the output of hang_json() without its groups and evidence. Malformed values stay unset, a
+// Reads the output of hang_json(), except its groups and evidence. Malformed values stay unset, a
 // missing time is WallTime{}. nullopt: `object` is null or has no `what`.
 std::optional<Hang> hang_in(const nlohmann::json& object);
 

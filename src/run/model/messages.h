@@ -18,7 +18,7 @@
 
 namespace toprun::model {
 
-// Why the other end is gone without a proper close.
+// Why the connection's other end is gone without a proper close.
 struct Loss {
   enum class Kind {
     closed,     // the connection has ended
@@ -35,15 +35,16 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Queues a message. After close() or a loss the message is dropped.
+  // Queues a message. A message that is sent after close() or after a loss of the connection is
+  // dropped.
   virtual void send(const nlohmann::json& message) = 0;
   // Ends the connection after sending the queued messages. Afterwards only on_closed is called.
   virtual void close() = 0;
 
   std::function<void(nlohmann::json)> on_message;
-  // Called once when the other end is gone without a proper close.
+  // Called once when the other end is gone without having closed the connection.
   std::function<void(Loss)> on_lost;
-  // Called once after close(), when the other end has closed too or is lost.
+  // Called once after close(), when the other end has closed the connection too or is lost.
   std::function<void()> on_closed;
 };
 
@@ -128,7 +129,7 @@ struct Join {
   SharedOptional<Evidence> evidence;
 };
 
-// Why the root refuses an agent that has the job's secret.
+// Why the root refuses an agent although it has the job's secret.
 enum class Refusal { job, rank_taken, full };
 
 // root → member: the answer to Join if the root refuses the agent.
@@ -194,7 +195,7 @@ struct OutOfRange : std::out_of_range {
 inline constexpr std::size_t longest_name = 253;
 inline constexpr std::size_t longest_address = 64;
 inline constexpr std::size_t most_addresses = 64;
-// The maximum number of workers of one agent.
+// The maximum number of workers that one agent may have.
 inline constexpr int most_slots = 65'536;
 inline constexpr int most_gpus = most_slots;
 inline constexpr int most_nodes = 1'000'000;

@@ -12,7 +12,7 @@
 
 namespace toprun::model {
 
-// The duration from the attempt's start to the end of each phase; unset: not reached.
+// How long it took from the attempt's start to the end of each phase; unset: not reached.
 struct Phases {
   std::optional<std::chrono::milliseconds> join;
   std::optional<std::chrono::milliseconds> order;
@@ -34,7 +34,7 @@ std::span<const NamedPhase> phases_by_name();
 // Returns a text, "nodes joined 143 ms", for each phase that has ended and has words.
 std::vector<std::string> times_texts(const Phases& phases);
 
-// How long each of many nodes or ranks took for a phase.
+// How long a phase took on each of many nodes or ranks.
 struct Spread {
   std::size_t counted = 0;
   std::chrono::milliseconds median{0};
@@ -44,7 +44,7 @@ struct Spread {
   std::string node = {};         // the node of the slowest; empty: unknown
 };
 
-// How long one node or rank took for a phase.
+// How long a phase took on one node or rank.
 struct Share {
   std::chrono::milliseconds took{0};
   std::optional<int> rank = {};
@@ -54,7 +54,7 @@ struct Share {
 // counts as the slowest.
 std::optional<Spread> spread_of(std::span<const Share> shares);
 
-// How long the nodes or ranks took for each phase. Unset: the phase was not reached, or one process
+// How long each phase took on the nodes or ranks. Unset: the phase was not reached, or one process
 // does the phase's work for all nodes.
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
@@ -79,11 +79,12 @@ struct Awaited {
   std::string node{};         // the node of this rank; empty: unknown
 };
 
-// The objects of the first two functions have the phases' names as keys; an unset phase is null.
+// phases_json() and slowest_json() return objects with the phases' names as keys. An unset phase is
+// null.
 nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
 nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset
-// Parse the output of the functions above. Missing or malformed values stay unset.
+// Parse the output of the three functions above. Missing or malformed values stay unset.
 Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);

@@ -104,7 +104,7 @@ struct AttemptRecord {
   std::vector<FailedToo> failed_too = {};
 };
 
-// The nodes of an attempt that has not begun, because it waits for more nodes.
+// The state of an attempt that has not begun because it waits for more nodes.
 struct Gathering {
   std::vector<Outside> here;          // in the order of joining
   std::vector<std::string> missing;   // nodes in the engine's list; empty: unknown, or none
@@ -114,7 +114,7 @@ struct Gathering {
   WallTime ends_at{};                 // when the run ends if too few nodes have joined
 };
 
-// A run of the same job, after which Slurm requeued the job.
+// An earlier run of the same job, which Slurm requeued after that run.
 struct EarlierRun {
   std::optional<WallTime> started, ended, updated;
   std::optional<int> exit_code;  // unset: the run did not report its end
@@ -134,8 +134,8 @@ struct RunRecord {
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
-  // When the run admits more nodes, as in --grow. Empty: never. Unset: the --report file does not
-  // contain this fact.
+  // When the run admits more nodes: a value of --grow. Empty: never. Unset: the --report file does
+  // not contain this fact.
   std::optional<Outside> grow = Outside();
   Outside title = {};    // the name that its user chose; empty: none
   Outside program = {};  // the script, module or program
@@ -145,7 +145,7 @@ struct RunRecord {
   std::vector<LostNode> lost_spares = {};   // the latest lost spares, at most most_lost_nodes
   std::vector<EarlierRun> earlier = {};     // the oldest first, at most most_earlier_runs
 };
-// Returns the record of the last attempt. Before the first attempt, it is empty.
+// Returns the record of the last attempt. Before the first attempt, the returned record is empty.
 const AttemptRecord& last_attempt(const RunRecord& run);
 // Returns the run's exit code. Unset while the run goes on, or if the run was killed together with
 // its supervisor, the keeper.

@@ -82,7 +82,7 @@ struct Gone {
                                               // was read
 };
 
-// member → root: this agent must stop, because no process would clean up after it.
+// member → root: this agent must stop, because its keeper, which would clean up after it, is gone.
 struct Orphaned {
   std::string reason;
 };
@@ -153,7 +153,7 @@ struct Notice {
   int signal = 0;
 };
 
-// member → root. `attempt` is the attempt of the member's latest assignment; unset before the first
+// member → root. `attempt` is the attempt of the member's latest assignment; unset until the first
 // assignment.
 struct ToRoot {
   std::optional<int> attempt;
@@ -210,7 +210,7 @@ struct Finish {
 using ToNode = std::variant<WaitAsSpare, Shared<Assignment>, Start, LookAtRanks, MeasureRanks,
                             Taken, Stop, Interrupt, Notice, Finish>;
 
-// Limits for values in messages. A message with a value outside these limits is malformed.
+// Limits for values in messages. A message that contains a value outside these limits is malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr int most_looks = 1'000'000'000;
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;

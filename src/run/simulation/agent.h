@@ -12,8 +12,8 @@ namespace toprun::simulation {
 
 class World;
 
-// Simulates one node's agent, its keeper and its ranks in virtual time. `part_` is the real code
-// under test. All other members simulate the environment of `part_`.
+// Simulates one node's agent, its keeper (parent process) and its ranks in virtual time. `part_` is
+// the real code under test. All other members simulate the environment of `part_`.
 class Agent {
  public:
   // `place`: the node's index from the engine. Perhaps an earlier agent on the same node had the
@@ -71,8 +71,8 @@ class Agent {
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
   bool is_mute() const { return mutes_; }
-  // Whether the agent was stopped, was cut off, or got no answer. In these cases, the agent's
-  // messages may be late.
+  // Whether the agent was stopped, was cut off, or got no answer. After such a disturbance, the
+  // agent's messages may be late.
   bool was_disturbed() const { return was_disturbed_; }
   void disturb() { was_disturbed_ = true; }
   void be_mute() { mutes_ = true; }

@@ -64,7 +64,7 @@ class Link {
                    }
                  });
   }
-  // Closes this end after the queued messages. The other end then closes as well.
+  // Closes this end after the queued messages. The other end of the link then closes as well.
   void close(Direction direction);
   // The process at the sending end of `direction` has ended. The receiving end sees the connection
   // close.

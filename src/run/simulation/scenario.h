@@ -24,9 +24,9 @@ namespace toprun::simulation {
 
 using std::chrono::milliseconds;
 
-// The future events of one instant, in the order of their insertion. The events are stored one
-// after another in memory that is freed with the instant. With one allocation per event, a third of
-// a large run's time would be spent on allocations.
+// The future events at one point of virtual time, in the order of their insertion. The events are
+// stored one after another in memory that is freed with the instant. With one allocation per event,
+// a third of a large run's time would be spent on allocations.
 class Instant {
  public:
   Instant() = default;
@@ -153,8 +153,8 @@ enum class FaultKind {
   comes_again,   // an agent dies, and another agent joins from the same host
   flaps,         // like comes_again, but repeated, soon after each start of ranks
   mute,          // the agent sends nothing but heartbeats until the user ends the job
-  // The order of the ranks is computed late or never. In another variant, a member dies during the
-  // computation, and the next order is late too.
+  // The ranks' order is computed late or never. In another variant of this fault, a member dies
+  // during the computation, and the next order is late too.
   no_order,
   no_store_found,    // the search for the store on one node does not end, or ends late
   no_workplace,      // the container's start, or the environment's copy, does not end

@@ -90,7 +90,7 @@ class World {
 
   void tell(const std::string& what) const;
   void report_broken_promise(std::string promise);
-  // `place`: set if the node had an agent before.
+  // `place`: the node's index, set if the node had an agent before.
   Agent& add_agent(std::optional<int> place = {});
   void come_again(Agent& before, milliseconds later);
   void flap(Agent& agent);

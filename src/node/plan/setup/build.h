@@ -17,7 +17,7 @@ namespace toprun::setup {
 std::string missing_connection(const std::vector<std::string>& lines);
 
 // Returns the errors in the output of pip (or venv) with their continuation lines, joined to one
-// line. Empty if no line looks like an error. Supports pip 22 to 26.
+// line. Empty if no line of the output looks like an error. Supports pip 22 to 26.
 std::string pips_words(const std::vector<std::string>& lines);
 
 // How Horovod is built: with NCCL and Gloo for GPUs, or with Gloo or MPI alone for CPUs.
@@ -44,19 +44,19 @@ std::string without_login(std::string_view package);
 struct Step {
   std::string what;  // text for messages, such as "pip install torch"; without logins
   std::vector<std::string> argv;
-  // Variables that are set for this step.
+  // Environment variables that are set for this step only.
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
 // Returns the commands that build the environment, in order. Horovod is built last and without
-// pip's build isolation, for the torch that the earlier steps have installed. The variables for
-// Horovod are those in its docs/install.rst; values from the user have priority. pip uses a cache
-// only if PIP_CACHE_DIR names a folder, so that it does not fill the quota of the home directory.
-// Pure.
+// pip's build isolation, so that it is compiled against the torch that the earlier steps have
+// installed. The variables for Horovod are those in its docs/install.rst; values from the user have
+// priority. pip uses a cache only if PIP_CACHE_DIR names a folder, so that it does not fill the
+// quota of the home directory. Pure.
 std::vector<Step> steps(const VenvRequest& requested, const Environment& environment);
 
-// Returns the environment variables for all steps. Removes the variables of another Python
-// environment, which would redirect pip, and keeps those for proxies and for pip. Pure.
+// Returns the environment variables for all steps. Keeps the variables for proxies and pip, but
+// removes the variables of another Python environment, which would redirect pip. Pure.
 Environment build_environment(const Environment& environment);
 
 // Returns a command that tests the new environment. The command imports `requested.imports`; if

@@ -64,7 +64,7 @@ Result<std::optional<Record>> read_record(const std::filesystem::path& built);
 // Replaces the record atomically.
 Result<void> write_record(const std::filesystem::path& built, const Record& record);
 
-// Splits the value of LOADEDMODULES into a list.
+// Splits the value of LOADEDMODULES, which names the loaded modules, into a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
 // Describes how the loaded modules differ from those of the build: "cuda/12.2 instead of cuda/12.4,

@@ -10,13 +10,14 @@
 namespace toprun::prefetch {
 
 // Reads the files in a record, so that imports find them in the page cache. Several threads call
-// work(), each thread once, and each takes one piece after another. Libraries and small files are
-// in two queues. Half of the threads begin with each queue, because an import needs both kinds from
-// its beginning. Data that is already in the page cache is not read. Paths that are neither regular
+// work(), each thread once, and each thread takes one piece of a file after another. Pieces of
+// shared libraries are in one queue, and pieces of small files in another. Half of the threads
+// begin with one queue and half with the other, because an import needs both kinds from its
+// beginning. Data that is already in the page cache is not read. Paths that are neither regular
 // files nor folders are skipped.
 class Reading {
  public:
-  // The number of bytes that one request reads. Each thread needs this much memory.
+  // The number of bytes that a thread reads with one request. Each thread needs this much memory.
   static constexpr std::size_t piece_bytes = 1u << 20;
 
   explicit Reading(const Record& record);

@@ -16,8 +16,8 @@
 namespace toprun::probes {
 
 // Finds the locations of the members' nodes in the network, from the members' own facts, the engine
-// and files. The map is empty if neither the order nor the workers need locations. Blocks while it
-// reads files and runs programs.
+// and files. The map is empty if neither the ranks' order nor the workers' settings need locations.
+// Blocks while it reads files and runs programs.
 Result<topology::Map> locate(const std::vector<model::Join>& members, const plan::Job& job);
 
 // Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other, but
@@ -29,7 +29,7 @@ class NvlinkProbe {
  public:
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
-  // Waits until the query is over. nullopt if nvidia-smi was not asked.
+  // Waits until the query to nvidia-smi is over. nullopt if nvidia-smi was not asked.
   boost::asio::awaitable<std::optional<model::ProgramOutput>> answer() const;
 
  private:
@@ -46,8 +46,8 @@ class CloudProbe {
  public:
   CloudProbe(boost::asio::io_context& io, const plan::Job& job);
 
-  // Waits until the query is over, if its answer is needed. nullopt if no cloud was asked, or if
-  // its answer is late and not needed.
+  // Waits until the query to the cloud is over, if its answer is needed. nullopt if no cloud was
+  // asked, or if its answer is late and not needed.
   boost::asio::awaitable<std::optional<model::CloudPlace>> answer() const;
 
  private:

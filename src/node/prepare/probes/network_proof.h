@@ -21,12 +21,13 @@ class NetworkWatch {
   // must use.
   NetworkWatch(const std::vector<std::string>& logs, fabric::FastPath path);
 
-  // Reads the lines since the last call, up to a total of max_log_bytes per log. Returns why the
-  // workers must not continue, or nullopt if there is no reason so far. Blocks.
+  // Reads the log lines that were written since the last call, up to a total of max_log_bytes per
+  // log. Returns why the workers must not continue, or nullopt if there is no reason so far.
+  // Blocks.
   std::optional<std::string> look();
 
-  // True if look() need not be called again. For each worker, the log then shows that the worker
-  // does not use plain sockets for other nodes, or the log has reached the limit.
+  // True if look() need not be called again. This is the case when each worker's log shows that the
+  // worker does not use plain sockets for other nodes, or has reached max_log_bytes.
   bool is_settled() const;
 
  private:
@@ -42,7 +43,7 @@ class NetworkWatch {
 // The data that show, after an attempt, which network the workers used.
 struct NetworkProof {
   std::vector<std::string> nccl_logs;  // the NCCL log of each worker; empty: there are no logs
-  // The values of the RDMA ports' counters after the workers had started.
+  // The counters of the RDMA ports, read after the workers had started.
   std::vector<fabric::PortCounters> counters;
 };
 
@@ -50,14 +51,14 @@ struct NetworkProof {
 // variables.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
-// Sets the variables that make a worker's NCCL log its decisions to `file`.
+// Sets the variables that make NCCL in a worker log to `file` which network it chooses.
 void let_nccl_write(Environment& worker, const std::string& file);
 
-// Returns the error for a node that --require-rdma excludes.
+// Returns the error for a node that the run does not accept because of --require-rdma.
 Error no_rdma(const std::string& why);
 
-// Reads a log from an offset, up to max_log_bytes. Returns the number of bytes read, or 0 if the
-// file does not exist yet. Blocks.
+// Reads an NCCL log from an offset, up to max_log_bytes. Returns the number of bytes read, or 0 if
+// the file does not exist yet. Blocks.
 std::size_t read_nccl_log(const std::string& path, std::size_t offset,
                           fabric::NcclLogReader& reader);
 

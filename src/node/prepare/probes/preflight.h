@@ -23,7 +23,7 @@ model::PodMachine look_at_machine(const Environment& environment,
 std::vector<std::string> pod_warnings(const std::vector<model::Join>& members);
 
 inline constexpr std::size_t most_preflight_warnings = 8;
-// Scripts larger than this are compared only by their size.
+// Larger scripts are not hashed, so the root compares only their sizes between nodes.
 inline constexpr std::size_t longest_hashed_script_bytes = 4u << 20;
 
 // Examines this host's resources for the run with a few files and system calls. Starts no program,
@@ -31,8 +31,8 @@ inline constexpr std::size_t longest_hashed_script_bytes = 4u << 20;
 model::Evidence examine(const plan::Job& job);
 
 // Warns about problems that will soon make ranks fail or compute wrong results. Each line says
-// where the problem is, what it is and how to fix it. Skips agents without evidence
-// (--no-preflight); unknown facts cause no warning.
+// where the problem is, what it is and how to fix it. Skips agents that sent no facts about their
+// hosts (--no-preflight); unknown facts cause no warning.
 std::vector<std::string> preflight_warnings(const std::vector<model::Join>& members);
 
 }  // namespace toprun::probes

@@ -14,17 +14,17 @@ namespace toprun::probes {
 inline constexpr std::chrono::seconds first_presence_look{2};  // when to query the engine first,
                                                                // after the wait has begun
 inline constexpr std::chrono::seconds between_presence_looks{2};
-// How late a node's first process of the run may start.
+// A node's first process of the run may start this long after the wait began.
 inline constexpr std::chrono::seconds slowest_begin{8};
-// Each node adds this time to between_presence_looks and to slowest_begin.
+// For each node of the job, between_presence_looks and slowest_begin grow by this time.
 inline constexpr std::chrono::milliseconds more_per_node{20};
 
-// Finds the nodes whose agents ended before they joined. Each of the engine's answers lists the
-// nodes that have processes of the run. Pure.
+// Finds the nodes whose agents ended before they joined. The engine (such as Slurm) is asked
+// repeatedly, and each answer lists the nodes that have processes of the run. Pure.
 //
 // A node's agent counts as ended if an answer showed a process on the node, and two later answers
-// in a row show none. If the engine says that no agent starts late, an agent whose node has no
-// process until `begun_by` also counts as ended.
+// in a row show none. If the engine says that no process will start late, an agent whose node has
+// no process until `begun_by` also counts as ended.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}
@@ -42,8 +42,8 @@ class Attendance {
   int looks_ = 0;
 };
 
-// Periodically asks the engine which nodes have processes of the run, while this agent waits for
-// other agents. A thread of the pool waits for the answer.
+// Periodically asks the engine (such as Slurm) which nodes have processes of the run. Does so while
+// this agent waits for other agents. A thread of the pool waits for the answer.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine cannot answer--> over
 class PresenceWatch {

@@ -14,8 +14,8 @@
 
 namespace toprun::stage {
 
-// A node's copy of an environment. Use a Copy only while the lock of its KEY (copy_cache.h) is
-// held.
+// A node's local copy of a staged Python environment (--stage). Use a Copy only while the lock of
+// its KEY (copy_cache.h) is held.
 //
 //   begin() --all there--> whole
 //   begin() --> unfinished --write() for each missing chunk, finish()--> whole
@@ -25,7 +25,7 @@ class Copy {
  public:
   // Finds out which data is already on the node: in a whole copy, in an unfinished copy, or in a
   // copy of another version. Reuses identical files from a copy of another version. Hashes a file
-  // again if it has changed since it was copied.
+  // of such a copy again if the file has changed since it was copied.
   static Result<Copy> begin(const CopyCache& cache, const std::string& key,
                             std::shared_ptr<const Manifest> manifest, const Hash& digest);
 
@@ -75,7 +75,7 @@ class Copy {
   bool whole_ = false;
   Fd folder_;  // the copy's folder
   OpenTree tree_;
-  // The file to which the last write went.
+  // The file into which write() has written last; it stays open for the next chunk.
   Fd file_;
   std::size_t file_entry_ = 0;
 };

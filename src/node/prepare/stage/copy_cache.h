@@ -7,8 +7,8 @@
 
 namespace toprun::stage {
 
-// One user's folder of copies on a node, BASE/toprun-stage-UID. For each environment, the folder
-// contains
+// The folder of one user's environment copies on a node, BASE/toprun-stage-UID. For each
+// environment, the folder contains
 //   KEY.lock           held while its copies are examined or made
 //   KEY-DIGEST         a whole copy: `tree` and `stamps`; locked, shared, by each job that uses it
 //   KEY-DIGEST.part    a copy that is being made, or that was left unfinished
@@ -24,12 +24,12 @@ class CopyCache {
   int folder() const { return folder_.get(); }
   const std::string& path() const { return path_; }
 
-  // Opens a folder inside the cache's folder. The result is not open if the inner folder is missing
-  // or belongs to another user.
+  // Opens a folder inside the cache's folder. The returned descriptor is not open if the inner
+  // folder is missing or belongs to another user.
   Fd open_own(const std::string& name) const;
   // Like open_own(), but creates the folder if it is missing.
   Result<Fd> make_own(const std::string& name) const;
-  // Takes the lock KEY.lock. The result is not open while another process holds the lock.
+  // Takes the lock KEY.lock. The returned descriptor is not open if another process holds the lock.
   Result<Fd> try_lock(const std::string& key) const;
   // Removes a copy unless a job uses it.
   void remove_unused(const std::string& name) const;

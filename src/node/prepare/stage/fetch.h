@@ -13,7 +13,7 @@
 
 namespace toprun::stage {
 
-// An agent that has the environment, or will have it later.
+// An agent from which this node can fetch the environment, now or later.
 struct Upstream {
   std::string agent, host;
   std::vector<hosts::Address> addresses;  // best first
@@ -28,7 +28,7 @@ struct Order {
   Hash key{};
   std::string our_line;  // our preamble
   Waits waits = {};
-  // The pause before the upstreams are asked again, if all have failed.
+  // If all upstreams have failed, this is the pause before they are asked again.
   std::chrono::milliseconds pause{1'000};
 };
 
@@ -41,12 +41,13 @@ struct Fetched {
   std::shared_ptr<const Copy> copy;
 };
 
-// The maximum number of consecutive rounds through all upstreams without new data.
+// The maximum number of consecutive rounds through all upstreams (agents that are asked for the
+// data) without new data.
 inline constexpr int most_idle_rounds = 3;
 
-// Makes this node's copy with data from the first upstream that can provide it; if that fails,
-// continues with the next. Offers the received data to other nodes through `share`. Blocks. The
-// error is the reason why there is no copy; after an error, `share` is closed.
+// Makes this node's copy with data from the first upstream that can provide it; if that upstream
+// fails, continues with the next. Offers the received data to other nodes through `share`. Blocks.
+// The error is the reason why there is no copy; after an error, `share` is closed.
 Result<Fetched> fetch(const Order& order, Share& share);
 
 }  // namespace toprun::stage

@@ -23,7 +23,7 @@ void put(std::string& out, Integer number) {
 }
 
 // Reads what put() wrote. If a read needs more bytes than are left, this read and all later reads
-// return 0 or an empty text.
+// of this Reader return 0 or an empty text.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -101,13 +101,14 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
-// The contents of a folder or file. The first entry is the folder or file itself. The entries of a
-// folder follow the folder, sorted by name. Each entry is followed by all entries below this entry.
+// Describes a folder with everything below it, or a single file. The first entry is the folder or
+// file itself. The entries of a folder follow the folder, sorted by name. Each entry is followed by
+// all entries below this entry.
 struct Manifest {
   std::vector<Entry> entries;
   std::vector<Hash> hashes;  // hashes of all files' chunks, in the order of the entries
 
-  // Returns the path relative to the first entry; empty for the first entry.
+  // Returns an entry's path relative to the first entry; empty for the first entry.
   std::string path_of(std::size_t entry) const;
   std::size_t chunk_size(const Entry& entry, std::uint32_t chunk) const;
   // Returns the index of the file that contains a chunk.

@@ -16,25 +16,25 @@ struct stat;
 
 namespace toprun::stage {
 
-// A file may have holes: parts that use no disk space and read as zeros. A chunk that contains only
-// zeros is not read, sent or written. In a copy, such a chunk is a hole.
+// A file may have holes, which are parts that use no disk space and read as zeros. A chunk that
+// contains only zeros is not read, sent or written. In a copy, such a chunk is a hole.
 
-// Whether the file has no data in this part, which may be after the file's end.
+// Whether this part of the file has no data. The part may lie beyond the file's end.
 bool is_hole(const Fd& file, off_t begin, std::size_t size);
 
 // Returns the hash of a chunk of chunk_bytes zeros.
 const Hash& hash_of_zeros();
 
-// Shows whether a file has changed. The kernel changes this data whenever a program changes the
-// file, even if the program resets the file's time.
+// Metadata of a file that shows whether the file has changed since it was read. The kernel changes
+// this data whenever a program changes the file, even if the program resets the file's time.
 struct Stamp {
   std::uint64_t inode = 0;
   std::int64_t changed_ns = 0;  // 0: do not rely on this stamp
   bool operator==(const Stamp&) const = default;
 };
 
-// A manifest, and the stamps that its files had when the files were hashed (zeros for other
-// entries). Files need not be hashed again while their stamps, sizes and times are the same.
+// A manifest, and for each file the stamp that it had when it was hashed (zeros for other entries).
+// Files need not be hashed again while their stamps, sizes and times are the same.
 struct Stamped {
   Manifest manifest;
   std::vector<Stamp> stamps;  // indexed by entry
@@ -46,8 +46,8 @@ struct Stamped {
 Stamp stamp_of(const struct stat& status);
 std::int64_t mtime_of(const struct stat& status);
 
-// The location of a folder or file. Entries of its manifest are opened relative to an open folder,
-// and links on the way are not followed.
+// The location of a folder or file. The entries of the folder's manifest are opened relative to an
+// open folder, and links on the way are not followed.
 class OpenTree {
  public:
   OpenTree() = default;

@@ -21,27 +21,28 @@
 
 namespace toprun::stage {
 
-// The data that this node offers to other nodes. Used by the thread that reads or receives the data
-// and by the threads that send it.
+// The part of the staged environment that this node offers to other nodes. Used by the thread that
+// reads or receives the data and by the threads that send it.
 //
 //   empty --list()--> listed --open()--> open, while chunks are added
 //   any --close()--> closed
 class Share {
  public:
-  // A manifest in the form in which it is sent.
+  // A manifest, encoded as it is sent to other nodes.
   struct List {
     std::shared_ptr<const Manifest> manifest;
     std::string bytes;
     Hash digest;  // the hash of `bytes`
   };
-  // Why this node has no data to offer.
+  // Why this node has no data that it could offer to other nodes.
   struct Refusal {
     std::string why;
     bool for_all = false;  // no node has the data, because the source itself fails
   };
 
   void list(std::shared_ptr<const List> list);
-  // `is_there`: indexed by chunk. `is_source`: the files may change, so each file is checked again.
+  // `is_there`: indexed by chunk. `is_source`: `tree` is the original environment, whose files may
+  // change, so each file is checked again.
   void open(OpenTree tree, std::vector<bool> is_there, bool is_source);
   void add(std::uint32_t chunk);
   void close(Refusal refusal);
@@ -53,8 +54,8 @@ class Share {
   void stop();
   bool stopped() const { return stopped_; }
 
-  // Each of the next three functions waits until what its name says is true. After `wait`, the
-  // function returns null or false. A refusal is final.
+  // Each of the next three functions waits until the list is known, the chunk is present, or open()
+  // has been called. After `wait`, the function returns null or false. A refusal is final.
   std::shared_ptr<const List> list_within(std::chrono::milliseconds wait);
   bool has_within(std::uint32_t chunk, std::chrono::milliseconds wait);
   bool is_open_within(std::chrono::milliseconds wait);
@@ -80,8 +81,8 @@ class Share {
   std::atomic<bool> stopped_ = false;
 };
 
-// A connection from another agent that asks for the environment. The preambles have already been
-// exchanged over its socket.
+// A connection from another agent that asks for the environment. The two agents have already
+// exchanged their preambles over its socket.
 struct Visit {
   Fd socket;
   std::string their_line;  // includes the newline
@@ -93,7 +94,8 @@ struct Visit {
 void serve(Visit visit, Share& share, const Hash& key, const Waits& waits = {});
 
 // Returns the hash with which one end of the connection proves that it has the key. `asks`: true
-// for the proof of the end that asks for the environment.
+// for the hash of the agent that requests the environment, false for the hash of the agent that
+// sends it.
 Hash proof_of(const Hash& key, std::string_view their_line, std::string_view our_line, bool asks);
 
 // The maximum number of connections that have not proved that they have the key. If there are more
@@ -107,7 +109,7 @@ inline constexpr std::chrono::seconds undecided_limit{15};
 // proof. All code of an Entrance runs on the event loop.
 class Entrance {
  public:
-  // Receives the connections that have proved that they have the key.
+  // Called with each connection whose agent has proved that it has the key.
   using Admit = std::function<void(Visit)>;
 
   Entrance(boost::asio::io_context& io, Admit admit, std::size_t most = most_undecided);

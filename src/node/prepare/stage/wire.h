@@ -27,10 +27,10 @@ namespace toprun::stage {
 //   answering data …, end
 //
 // A record is a head of 16 bytes (u32 kind, u32 length, u64 number) and `length` bytes. While the
-// side that answers has nothing to send, it sends `wait` every second. If this side will never have
-// the data, it sends `refuse`. Both agents got the key from the root over the agent channel; the
-// seal is a hash of the manifest with this key. Chunks are checked against the manifest's hashes.
-// So other users of the network may read the content, but cannot change it.
+// side that answers has nothing to send, it sends `wait` every second. If the answering side will
+// never have the data, it sends `refuse`. Both agents got the key from the root over the agent
+// channel; the seal is a hash of the manifest with this key. Chunks are checked against the
+// manifest's hashes. So other users of the network may read the content, but cannot change it.
 enum class Record : std::uint32_t {
   proof = 1,
   has,       // length 0 or hash_bytes
@@ -56,7 +56,7 @@ std::string encode(const Head& head);
 // Parses the head of a record. nullopt if the kind is unknown.
 std::optional<Head> decode_head(std::string_view bytes);
 
-// The time limits with which both ends wait for each other.
+// How long each end of the connection waits for the other.
 struct Waits {
   std::chrono::milliseconds connect{5'000};
   std::chrono::milliseconds silence{15'000};     // limit for silence of the side that answers
@@ -66,7 +66,7 @@ struct Waits {
 };
 
 // A TCP connection with blocking calls, for use on a separate thread. A call returns when its work
-// is done, when its time is over or when `stopped` returns true.
+// is done, when its time limit has passed or when `stopped` returns true.
 class Wire {
  public:
   // `input`: bytes that were already read from the socket.

@@ -29,7 +29,7 @@ int signal_descendants(int signal, pid_t spared = 0);
 // left after `limit`.
 bool until_childless(int signal, std::chrono::milliseconds limit, const process::Beat& beat = {});
 
-// Whether there is no process below the calling process, except `spared`.
+// Whether the calling process has no descendant except `spared`.
 bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to descendants in the process groups of `leaders`. Descendants without a handler
@@ -42,8 +42,8 @@ void notify_groups(std::span<const pid_t> leaders, int signal);
 bool catches(pid_t pid, int signal);
 
 // Describes a process for a message, from /proc: "4711 (python3, state D in
-// nfs_wait_bit_killable)". If the process was killed and still exists, describes the thread that
-// prevents its end.
+// nfs_wait_bit_killable)". If the process was killed and still exists, the text describes the
+// thread that prevents its end.
 std::string describe_process(pid_t pid);
 
 // Describes all processes below the calling process except `spared`.

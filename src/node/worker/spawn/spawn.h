@@ -75,7 +75,7 @@ struct Program {
   std::shared_ptr<const View> view = {};
 };
 
-// Looks up programs for workers and caches the last result.
+// Finds the program files of workers, and caches the result of the last search.
 class ProgramSearch {
  public:
   // Errors name `host`.
@@ -93,8 +93,8 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
 
 // Starts all programs or none and returns their process ids in order. If a program cannot be
 // started, the other programs are killed. Each started process inherits only the descriptors that
-// its Program lists. The error names the program and `host`. Calls `beat` after each program, and
-// while spawn() waits. Safe in a process with several threads.
+// its Program lists. The error names the program and `host`. Calls `beat`, which sends a heartbeat,
+// after each program and while spawn() waits. Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host, const process::Beat& beat = {});
 

@@ -68,7 +68,7 @@ class Parent {
   void hear();
   // Sets the state to refused and kills the process.
   void refuse(std::string why);
-  // Like refuse(); the reason is that the deadline has passed.
+  // Like refuse(), but the reason is that the imports have exceeded their time limit.
   void refuse_late();
   // Call ended() after the process was reaped.
   void ended();
