@@ -314,17 +314,43 @@ class Logs(Queue):
         job = self.submit("-N1", folder=folder)
         self.in_state(job, "RUNNING")
         (folder / job).mkdir()
-        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun --launcher=mpirun train.py\n")
+        (folder / job / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada","launcher":"mpirun"}\n')
         for verb in "top", "stacks":
             self.assert_refused(self.toprun(verb, job), 1,
                                 rf"mpirun starts this job's ranks \(--launcher mpirun\), and toprun {verb} sees only ranks "
                                 rf"that toprun starts; toprun logs -f {job} shows their output$")
+
+    def test_a_script_s_own_argument_is_no_launcher(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder)
+        self.in_state(job, "RUNNING")
+        (folder / job).mkdir()
+        (folder / job / "job.sbatch").write_text("#!/bin/bash\nexec /opt/toprun train.py --launcher=mpirun --lr 1\n")
+        (folder / job / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada"}\n')
+        self.assertNotIn("mpirun", self.toprun("stacks", job).err)
 
     def test_a_signal_is_not_for_a_job_that_waits(self):
         """scancel would repeat it until the job runs."""
         waits = self.submit("-H")
         refused = self.toprun("cancel", "--signal", "USR1", waits)
         self.assert_refused(refused, 1, f"toprun: job {waits} waits: only a running job can get a signal")
+
+    def test_a_signal_is_for_the_tasks_that_run(self):
+        folder = self.folder()
+        task = folder / "task.sh"
+        task.write_text("trap 'echo >> got.$SLURM_ARRAY_TASK_ID' USR1; touch runs.$SLURM_ARRAY_TASK_ID; "
+                        "while true; do sleep 0.1; done")
+        array = self.submit("-a", "0-4%2", "-N1", folder=folder, script=f"cd {folder}; srun -n1 sh {task}")
+        cluster.wait_for(lambda: len(list(folder.glob("runs.*"))) == 2, "two tasks run", 30)
+        dry = self.toprun("cancel", "--dry-run", "--signal", "USR1", array)
+        self.assertEqual(dry.out, f"timeout 4 scancel --verbose --signal USR1 '{array}_[0-1]'\n")
+        sent = self.toprun("cancel", "--signal", "USR1", array)
+        self.assert_ok(sent)
+        self.assertEqual(sent.err, f"toprun: sent USR1 to {array}_[0-1]; 3 tasks of job {array} wait and get no signal\n")
+        one = self.toprun("cancel", "--signal", "USR1", f"{array}_1")
+        self.assertEqual((one.code, one.err), (0, f"toprun: sent USR1 to {array}_1\n"))
+        self.assertEqual([(folder / f"got.{task}").read_text() for task in (0, 1)], ["\n", "\n\n"])  # once each time
+        self.assert_ok(self.toprun("cancel", array))
 
     def test_an_array(self):
         tasks = ["1", "2", "10"]

@@ -132,6 +132,19 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
+    def test_who_sent_the_signal_that_ended_a_job(self):
+        folder = self.folder()
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "sig", "--no-python", "sleep", "100", cwd=folder)
+        self.wait_for_ranks(folder, id)
+        self.told("cancel", "-s", "TERM", id, cwd=folder)
+        self.wait_for_state(id, "FAILED")
+        sent = rf"{getpass.getuser()} sent SIGTERM at {CLOCK}"
+        self.assertRegex(self.told("status", id, cwd=folder), rf"(?m)^  state      FAILED, exit code 143: {sent}$")
+        self.assertRegex(json.loads(self.told("report", id, cwd=folder))["told"], rf"^failed, exit code 143: {sent}$")
+        self.forget(folder, id)
+        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
+                         rf"\Ajob {FORGOTTEN} \(sig\): interrupted by SIGTERM, exit code 143: {sent}, ")
+
     def test_what_failed_by_itself(self):
         folder = self.folder()
         id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "bad", "--no-python", "sh", "-c", "exit 3",
@@ -346,9 +359,9 @@ class OfMpi(submitting.SubmitCase):
 
     def test_a_job_of_mpirun_that_is_cancelled(self):
         folder = self.folder()
-        id = self.submitted("-N", "2", "-J", "mpi", "--launcher", "mpirun", "--ranks-per-node", "1", "--no-python",
-                            "sh", "-c", "touch $OMPI_COMM_WORLD_RANK; exec sleep 100", cwd=folder)
-        self.wait_for_job(id, lambda: (folder / "0").exists() and (folder / "1").exists(), "its ranks run", 30)
+        id = self.submitted("-N", "2", "-J", "mpi", "--no-python", "sh", "-c", "touch rank$OMPI_COMM_WORLD_RANK; exec sleep 100",
+                            cwd=folder, env={"TOPRUN_LAUNCHER": "mpirun", "TOPRUN_RANKS_PER_NODE": "1"})
+        self.wait_for_job(id, lambda: (folder / "rank0").exists() and (folder / "rank1").exists(), "its ranks run", 30)
         top = self.login(TOPRUN, "top", id, cwd=folder)
         self.assertEqual(top.code, 1, top)
         self.assert_one_line(top, r".*mpirun starts this job's ranks \(--launcher mpirun\), and toprun top sees only .*")

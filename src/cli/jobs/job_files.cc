@@ -65,13 +65,6 @@ std::string id_in(std::string_view name, std::string_view id) {
   return task.empty() || is_task ? std::string(name) : std::string();
 }
 
-// The id of these tasks of an array: "9_3", "9_[3-4]".
-std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks) {
-  const std::string text = tasks_text(tasks);
-  return tasks.size() == 1 ? fmt::format("{}_{}", array, text)
-                           : fmt::format("{}_[{}]", array, text);
-}
-
 // Tasks that left nothing of their own: their array's story tells that they were cancelled.
 void add_cancelled_tasks(const fs::path& log_dir, const engines::JobId& array,
                          std::vector<FoundFiles>& found) {
@@ -314,13 +307,6 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   if (!text.contains(" --redirects") && !text.contains(" -r ")) return false;
   return std::ranges::any_of(names_in(files.folder), [&](const std::string& name) {
     return is_there(fs::path(files.folder) / name / "attempt_0");
-  });
-}
-
-bool has_mpirun_ranks(const JobFiles& files) {
-  const auto script = read_plain_file(fs::path(files.folder) / script_name, max_script_bytes);
-  return std::ranges::any_of(split(script.value_or(""), '\n'), [](std::string_view line) {
-    return line.starts_with("exec ") && line.contains(" --launcher=mpirun ");
   });
 }
 

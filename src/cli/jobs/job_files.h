@@ -63,10 +63,6 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // (--redirects), and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
-// Whether, according to the job's script, mpirun starts the ranks (--launcher mpirun), without
-// toprun's agents.
-bool has_mpirun_ranks(const JobFiles& files);
-
 // Returns the files of jobs with this id whose folders are beside the job folder `folder`.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 

@@ -424,6 +424,11 @@ Result<SubmitOptions> submit_options(const options::Split& split,
     run.notes.push_back(std::move(note));
   }
   request.workers = parse_int(run.options.nproc_per_node.value);
+  // The run in the job reads the variable again, if it gets the variable.
+  const bool is_from_variable = run.options.launcher.source.starts_with("TOPRUN_");
+  if (!is_from_variable || passes_all(exported_variables(request, environment))) {
+    request.launcher = run.options.launcher.value;
+  }
   request.survives_a_node = run.options.min_nodes || has_spares(request, run.options);
   if (!request.survives_a_node && has_idle_nodes(request, run.options)) {
     run.notes.push_back(idle_note(request, run.options));
@@ -476,6 +481,20 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
   out->activation = TRY(options::activation_options(split, environment));
   out->container = TRY(options::container_options(split, environment, out->notes));
   return out;
+}
+
+std::string exported_variables(const JobRequest& request, const Environment& environment) {
+  constexpr std::string_view option = "--export=";
+  std::string exported = environment.get("SBATCH_EXPORT").value_or("ALL");
+  for (const std::string& word : request.raw_options) {
+    if (word.starts_with(option)) exported = word.substr(option.size());
+  }
+  return exported;
+}
+
+bool passes_all(std::string_view exported) {
+  const auto names = split(exported, ',');
+  return std::ranges::find(names, "ALL") != names.end();
 }
 
 std::vector<std::string> run_words(

@@ -47,6 +47,11 @@ Result<SubmitOptions> setup_job_options(const options::Split& split,
 // Parses the command line of `toprun shell`.
 Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment);
 
+// Returns the value of sbatch's --export for this job: "ALL", "NONE", "ALL,A=1", "A,B".
+std::string exported_variables(const engines::JobRequest& request, const Environment& environment);
+// Whether the job gets all variables of its submission with this value of --export.
+bool passes_all(std::string_view exported);
+
 // Returns the command line for the run inside the job, made from the words of a submission. Each
 // option and its value are one word. Options from configuration files are included, so that later
 // changes of the files do not change the job. `leave_out` selects options that the submission

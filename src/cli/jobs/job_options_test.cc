@@ -131,6 +131,28 @@ TEST(JobOptions, AReportOfTheUsersIsNotTheJobs) {
       options->notes[0].starts_with("--report my.json: toprun report, status and jobs --recent "));
 }
 
+TEST(JobOptions, TheLauncherIsThatOfTheRunInTheJob) {
+  struct Case {
+    std::vector<std::string> words;
+    Environment environment;
+    std::string launcher;
+  };
+  const Environment variable{{"TOPRUN_LAUNCHER", "mpirun"}};
+  const std::vector<Case> cases = {
+      {{"a.py"}, {}, ""},
+      {{"--launcher", "mpirun", "a.py"}, {}, "mpirun"},
+      {{"a.py", "--launcher=mpirun"}, {}, ""},
+      {{"a.py"}, variable, "mpirun"},
+      {{"--slurm-arg=--export=NONE", "a.py"}, variable, ""},
+      {{"--slurm-arg=--export=NONE", "--launcher", "mpirun", "a.py"}, variable, "mpirun"},
+  };
+  for (const auto& [words, environment, launcher] : cases) {
+    const auto options = submit(words, environment);
+    ASSERT_TRUE(options) << join(words, " ");
+    EXPECT_EQ(options->request.launcher, launcher) << join(words, " ");
+  }
+}
+
 TEST(JobOptions, OneTaskMayHaveAReportOfTheUsers) {
   EXPECT_TRUE(submit({"--array", "3", "--report", "r.json", "a.py"}));
   EXPECT_TRUE(submit({"--array", "0-2", "--report", "/dev/null", "a.py"}));

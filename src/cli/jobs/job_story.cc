@@ -67,6 +67,14 @@ OfArray array_of(const fs::path& folder) {
           parse_tasks(std::string_view(name).substr(underscore + 1)).value_or(TaskNumbers())};
 }
 
+void add_signal(const json& line, const TaskNumbers& requested, JobStory& story) {
+  auto done = act_of(line);
+  const std::string text = text_at(line, "tasks");
+  const TaskNumbers tasks = parse_tasks(text).value_or(TaskNumbers());
+  const bool is_of_others = !text.empty() && common_tasks(tasks, requested).empty();
+  if (done && !is_of_others) story.signals.push_back({*std::move(done), text_at(line, "signal")});
+}
+
 void add_cancel(const json& line, const TaskNumbers& requested, JobStory& story) {
   auto done = act_of(line);
   if (!done) return;
@@ -111,6 +119,12 @@ std::string tasks_text(const TaskNumbers& tasks) {
   return join(ranges, ",");
 }
 
+std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks) {
+  const std::string text = tasks_text(tasks);
+  return tasks.size() == 1 ? fmt::format("{}_{}", array, text)
+                           : fmt::format("{}_[{}]", array, text);
+}
+
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other) {
   TaskNumbers common;
   std::ranges::set_intersection(one, other, std::back_inserter(common));
@@ -132,9 +146,13 @@ TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others) {
 // A story has no parts of seconds.
 constexpr std::chrono::seconds time_of_an_act{1};
 
+bool is_since(const JobStory::Act& act, WallTime began) {
+  return act.at + time_of_an_act > began;
+}
+
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began) {
   const auto first = std::ranges::find_if(
-      story.cancels, [&](const JobStory::Act& act) { return act.at + time_of_an_act > began; });
+      story.cancels, [&](const JobStory::Act& act) { return is_since(act, began); });
   return first == story.cancels.end() ? nullptr : &*first;
 }
 
@@ -142,16 +160,23 @@ std::string own_name(const Environment& environment) {
   return engines::user_name(environment, engines::engine_answer_limit);
 }
 
-std::string submission_line(const JobStory::Act& act, const std::string& job_name,
-                            const std::string& report) {
-  json line = act_json("submitted", act);
-  line["name"] = job_name;
-  if (!report.empty()) line["report"] = report;
+std::string submission_line(const JobStory& story) {
+  json line = act_json("submitted", story.submitted.value());
+  line["name"] = story.name;
+  if (!story.report.empty()) line["report"] = story.report;
+  if (!story.launcher.empty()) line["launcher"] = story.launcher;
   return json_text(line) + '\n';
 }
 
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks) {
   json line = act_json("cancelled", act);
+  if (!tasks.empty()) line["tasks"] = tasks_text(tasks);
+  return json_text(line) + '\n';
+}
+
+std::string signal_line(const JobStory::Signal& signal, const TaskNumbers& tasks) {
+  json line = act_json("signalled", signal.act);
+  line["signal"] = signal.name;
   if (!tasks.empty()) line["tasks"] = tasks_text(tasks);
   return json_text(line) + '\n';
 }
@@ -163,10 +188,13 @@ JobStory parse_story(std::string_view text, const TaskNumbers& tasks) {
     const std::string act = text_at(line, "act");
     if (act == "cancelled") {
       add_cancel(line, tasks, story);
+    } else if (act == "signalled") {
+      add_signal(line, tasks, story);
     } else if (act == "submitted") {
       story.submitted = act_of(line);
       story.name = text_at(line, "name");
       story.report = text_at(line, "report");
+      story.launcher = text_at(line, "launcher");
     }
   }
   return story;

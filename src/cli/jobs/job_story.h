@@ -21,6 +21,8 @@ using TaskNumbers = std::vector<std::int64_t>;
 std::optional<TaskNumbers> parse_tasks(std::string_view text);
 // Returns the numbers in Slurm's form: "1-3,7".
 std::string tasks_text(const TaskNumbers& tasks);
+// Returns the id of these tasks of an array: "9_3", "9_[3-4]".
+std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
 // Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);
 // Returns the tasks that are in at least one of the lists.
@@ -39,11 +41,20 @@ struct JobStory {
   };
   Outside name;        // the job's name at its submission; empty: unknown
   std::string report;  // the absolute path of --report at its submission; empty: not given
+  // --launcher at its submission: "mpirun"; empty: toprun starts the ranks, or it is unknown
+  std::string launcher;
   std::optional<Act> submitted;
-  std::vector<Act> cancels;     // oldest first
-  TaskNumbers cancelled_tasks;  // in an array's story: tasks that were cancelled separately
+  std::vector<Act> cancels = {};  // oldest first
+  struct Signal {
+    Act act;
+    Outside name;  // "TERM"
+  };
+  std::vector<Signal> signals = {};  // sent by `toprun cancel --signal`, oldest first
+  TaskNumbers cancelled_tasks = {};  // in an array's story: tasks that were cancelled separately
 };
 
+// Whether the act may be later than the begin of this run.
+bool is_since(const JobStory::Act& act, WallTime began);
 // Returns the cancellation that ended the run that began at this time. This is the first
 // cancellation since that time, because a later one ends nothing. Null if there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
@@ -51,12 +62,14 @@ const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 // Returns the name of this process's user, as written in a job's log (story).
 std::string own_name(const Environment& environment);
 
-// Returns a line about a submission for the job's log (story), as JSON with a line end. Pure.
-std::string submission_line(const JobStory::Act& act, const std::string& job_name,
-                            const std::string& report = {});
+// Returns a line about a submission for the job's log (story), as JSON with a line end:
+// `submitted`, which must be set, and the fields that are known at the submission. Pure.
+std::string submission_line(const JobStory& story);
 // Returns a line about a cancellation for the job's log (story). `tasks`: the array's cancelled
 // tasks; empty: all.
 std::string cancel_line(const JobStory::Act& act, const TaskNumbers& tasks = {});
+// Returns a line about a signal ("TERM") that the user sent to the job, or to these tasks.
+std::string signal_line(const JobStory::Signal& signal, const TaskNumbers& tasks = {});
 // Parses a story. Ignores invalid lines, and lines about tasks that are not in `tasks`. `tasks` is
 // empty for a whole job. Pure.
 JobStory parse_story(std::string_view text, const TaskNumbers& tasks = {});

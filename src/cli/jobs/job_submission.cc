@@ -163,9 +163,11 @@ Result<std::string> submit_job(const SubmitOptions& options, const Prepared& pre
   if (!id) return id;
   const fs::path folder = fs::path(request.log_dir) / *id;
   keep_script(prepared.script, folder);
-  const JobStory::Act act{own_name(clean), std::chrono::system_clock::now()};
-  const auto kept =
-      add_to_story(folder.string(), submission_line(act, name_of(request), report_of(options)));
+  const JobStory story{.name = name_of(request),
+                       .report = report_of(options),
+                       .launcher = request.launcher,
+                       .submitted = {{own_name(clean), std::chrono::system_clock::now()}}};
+  const auto kept = add_to_story(folder.string(), submission_line(story));
   if (!kept) say(kept.error().line());
   return id;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/os/signals.h"
 #include "base/text/clock.h"
@@ -101,6 +102,31 @@ bool was_cancelled_without_end(const KnownJob& known) {
   return code_of_run(known).value_or(exit_preempted) == exit_preempted;
 }
 
+// Whether this signal may have ended a run with this exit code. Before SIGKILL, Slurm sends
+// SIGTERM.
+bool may_end_with(const JobStory::Signal& signal, std::optional<int> code) {
+  if (signal.name == "KILL" || !code || *code <= code_of_a_signal) return true;
+  return signal_name(*code - code_of_a_signal) == "SIG" + signal.name.raw();
+}
+
+// The signal of `toprun cancel --signal` that came before the end of a run that a signal ended.
+// Null if there is none.
+const JobStory::Signal* signal_before_end(const KnownJob& known) {
+  const bool is_killed = known.job && known.job->state == JobState::cancelled;
+  if (was_cancelled_by_us(known) || is_of_earlier_run(known)) return nullptr;
+  if (!is_killed && kind_of_end(known) != CauseKind::interrupted) return nullptr;
+  const WallTime began = known.report ? known.report->run.started : WallTime::min();
+  for (const JobStory::Signal& signal : known.story.signals | std::views::reverse) {
+    if (is_since(signal.act, began) && may_end_with(signal, code_of_run(known))) return &signal;
+  }
+  return nullptr;
+}
+
+std::string signal_words(const JobStory::Signal& signal, WallTime beside) {
+  return fmt::format("{} sent SIG{} at {}", signal.act.by, signal.name,
+                     moment_text(signal.act.at, beside));
+}
+
 // Whether an earlier run of a job that has not begun, or that was put back into the queue, is
 // known.
 bool has_run_before(const KnownJob& known) {
@@ -177,9 +203,12 @@ std::string why_words(const KnownJob& known, WallTime beside) {
   if (known.job && has_built(known) && known.setup->state == setup::State::failed) {
     return ": " + printable(known.setup->why);
   }
+  const JobStory::Signal* const signal = signal_before_end(known);
+  const std::string sent = signal != nullptr ? signal_words(*signal, beside) : std::string();
   if (const model::Hang* const hang = hang_at_end(known)) {
-    return ", " + hang_words(*hang, "it had hung", beside);
+    return ", " + hang_words(*hang, "it had hung", beside) + (sent.empty() ? "" : "; " + sent);
   }
+  if (!sent.empty()) return ": " + sent;
   const AttemptRecord* const last = last_attempt(known);
   if (last == nullptr || !last->cause) return {};
   const bool is_cancelled = known.job && known.job->state == JobState::cancelled;

@@ -391,11 +391,15 @@ TEST_F(TheJobTold, ASecondCancelDoesNotMoveTheTime) {
 TEST(JobStory, LinesAreReadAsTheyAreWritten) {
   const WallTime first = time_in("2026-11-28T06:04:10Z").value();
   const JobStory story = parse_story(
-      submission_line({"alice", first}, "train \"1\"\n", "/x/report.json") +
+      submission_line({.name = "train \"1\"\n",
+                       .report = "/x/report.json",
+                       .launcher = "mpirun",
+                       .submitted = {{"alice", first}}}) +
       "no JSON\n{\"act\":7}\n" + cancel_line({"bob", first + std::chrono::hours(1)}) +
       cancel_line({"carol", first + std::chrono::hours(2)}) + "{\"act\":\"cancelled\"}\n");
   EXPECT_EQ(story.name.raw(), "train \"1\"\n");
   EXPECT_EQ(story.report, "/x/report.json");
+  EXPECT_EQ(story.launcher, "mpirun");
   ASSERT_TRUE(story.submitted);
   EXPECT_EQ(story.submitted->by.raw(), "alice");
   EXPECT_EQ(story.submitted->at, first);
@@ -412,6 +416,63 @@ TEST(JobStory, ACancelOfSomeTasksIsThatOfTheseAlone) {
   const JobStory whole = parse_story(text);
   EXPECT_TRUE(whole.cancels.empty());
   EXPECT_EQ(whole.cancelled_tasks, (TaskNumbers{2, 3}));
+}
+
+TEST_F(TheJobTold, WhoSentTheSignalThatEndedIt) {
+  struct Case {
+    Job job;
+    const char* engine_words;
+    int code;
+    std::vector<JobStory::Signal> signals;
+    const char* words;
+  };
+  const auto by = [](std::string name, std::string_view clock) {
+    return JobStory::Signal{{"alice", at(clock)}, std::move(name)};
+  };
+  const Job failed = job_of(JobState::failed), killed = job_of(JobState::cancelled);
+  const std::vector<Case> cases = {
+      {failed,
+       "failed, exit code 143",
+       143,
+       {by("TERM", "06:04:10")},
+       "failed, exit code 143: alice sent SIGTERM at 06:04:10"},
+      {killed,
+       theirs,
+       143,
+       {by("KILL", "06:04:10")},
+       "cancelled by a user or an administrator: alice sent SIGKILL at 06:04:10"},
+      {failed,
+       "failed, exit code 143",
+       143,
+       {by("TERM", "05:04:10")},  // to an earlier run
+       "failed, exit code 143: interrupted: ended by SIGTERM"},
+      {failed,
+       "failed, exit code 143",
+       143,
+       {by("INT", "06:04:10")},
+       "failed, exit code 143: interrupted: ended by SIGTERM"},
+  };
+  for (const auto& [job, words, code, signals, expected] : cases) {
+    KnownJob one = known(job, words, report_of(code, CauseKind::interrupted, interrupted));
+    one.story.signals = signals;
+    EXPECT_EQ(summary_now(one).words, expected);
+  }
+  KnownJob forgotten = known(std::nullopt, "", report_of(143, CauseKind::interrupted, interrupted));
+  forgotten.story = parse_story(signal_line(by("TERM", "06:04:10")));
+  EXPECT_EQ(summary_now(forgotten).words,
+            "interrupted by SIGTERM, exit code 143: alice sent SIGTERM at 06:04:10");
+  KnownJob crashed =
+      known(failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0: x"));
+  crashed.story.signals = {by("TERM", "06:01:00")};
+  EXPECT_EQ(summary_now(crashed).words, "failed, exit code 3: rank 0: x");
+}
+
+TEST(JobStory, ASignalToSomeTasksIsThatOfTheseAlone) {
+  const std::string text =
+      signal_line({{"bob", time_in("2026-11-28T06:04:10Z").value()}, "TERM"}, {2, 3});
+  ASSERT_EQ(parse_story(text, {3}).signals.size(), 1u);
+  EXPECT_EQ(parse_story(text, {3}).signals.front().name, "TERM");
+  EXPECT_TRUE(parse_story(text, {1}).signals.empty());
 }
 
 // A story has whole seconds, and a run's begin has parts of one.

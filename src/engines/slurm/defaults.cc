@@ -403,12 +403,6 @@ void tell_of_idle_gpus(const JobRequest& job, const std::vector<NodeKind>& kinds
       partition_words(job, kinds), kinds.front().gpus, kinds.front().gpus));
 }
 
-bool has_mpirun_ranks(const JobRequest& job) {
-  return std::ranges::any_of(job.run_options, [](const std::string& word) {
-    return word.starts_with("--launcher=") || word == "--launcher";
-  });
-}
-
 }  // namespace
 
 Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
@@ -430,7 +424,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   if (!says(job, "--ntasks-per-node") && !is_range(job)) {
     add(job, "--ntasks-per-node", "1",
         purpose == Purpose::setup ? "one program builds the environment"
-        : has_mpirun_ranks(job)   ? "mpirun starts every rank, in slots that toprun sets"
+        : !job.launcher.empty()   ? "mpirun starts every rank, in slots that toprun sets"
                                   : "one agent per node starts all of its processes");
   }
   choose_cpus(job, kinds);

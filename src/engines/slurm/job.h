@@ -37,6 +37,8 @@ struct JobRequest {
   std::vector<std::string> program;      // the script and its arguments; for `toprun setup`, the
                                          // packages
   std::optional<int> workers;            // on each node, if given as a number
+  std::string launcher;                  // the program that starts every rank (--launcher):
+                                         // "mpirun"; empty: toprun starts them
   bool survives_a_node = false;          // the job continues after the loss of a node, with fewer
                                          // nodes or with a spare node
 

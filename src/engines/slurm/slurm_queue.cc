@@ -60,6 +60,16 @@ bool was_never_accepted(const Job& job) {
   return job.end == JobEnd::refused && job.submitted == job.ended;
 }
 
+// If other tasks of an array wait, slurmctld (22.05) delivers a signal to a task that runs, but
+// answers that the task cannot get it now. scancel then delivers it again after 5 s, and 8 times
+// more. So scancel is ended before it does so.
+constexpr std::chrono::seconds one_delivery{4};
+constexpr int code_of_timeout = 124;  // timeout(1) has ended the command
+
+bool names_tasks(const std::string& id) {
+  return id.contains('_');
+}
+
 bool mentions(const process::Finished& finished, std::string_view words) {
   return lower(finished.err).contains(words);
 }
@@ -123,7 +133,12 @@ class SlurmQueue : public Queue {
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
                                                   Addressee addressee) const override {
-    std::vector<std::string> command = {"scancel"};
+    std::vector<std::string> command;
+    if (!signal.empty() && std::ranges::any_of(ids, names_tasks)) {
+      command = {"timeout", fmt::to_string(one_delivery.count())};
+    }
+    command.emplace_back("scancel");
+    if (command.size() > 1) command.emplace_back("--verbose");
     if (addressee == Addressee::batch_script) command.emplace_back("--batch");
     if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
     command.insert(command.end(), ids.begin(), ids.end());
@@ -135,6 +150,7 @@ class SlurmQueue : public Queue {
   }
   Result<void> execute(const std::vector<std::string>& command) const override {
     const auto finished = TRY(ask(command));
+    if (command.front() == "timeout") return end_of_delivery(finished);
     if (finished.code == 0 && trim(finished.err).empty()) return {};
     const bool denied = mentions(finished, "permission denied");
     if (finished.code == 0 && !denied && !mentions(finished, "error")) {
@@ -203,6 +219,23 @@ class SlurmQueue : public Queue {
 
  private:
   // Runs the program to its end; any exit code is a result.
+  // Of scancel --verbose.
+  static Result<void> end_of_delivery(const process::Finished& finished) {
+    const bool is_done = finished.code == 0 || (finished.code == code_of_timeout &&
+                                                mentions(finished, "transitional state"));
+    if (is_done && !mentions(finished, "error:")) return {};
+    if (finished.code == code_of_timeout && !mentions(finished, "error:")) {
+      return fail("cannot tell whether the signal was sent",
+                  fmt::format("scancel did not end within {} s", one_delivery.count()));
+    }
+    std::string text;
+    for (const std::string_view line : split(finished.err, '\n')) {
+      if (line.contains("error:")) text += std::string(line) + '\n';
+    }
+    const bool denied = mentions(finished, "permission denied");
+    return fail("scancel failed", complaint({finished.code, {}, text}),
+                denied ? "only the job's owner and Slurm's operators may do this" : "");
+  }
   Result<process::Finished> ask(const std::vector<std::string>& argv) const {
     auto finished = process::run(argv, environment_, timeout_);
     if (finished) return finished;

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "base/os/console.h"
 #include "base/os/signals.h"
@@ -34,8 +35,12 @@ struct StoryPlace {
 struct Target {
   std::string id;    // as the user gave it
   std::string name;  // "12_3 (job 15)", if the id is the engine's number of a task
+  // The ids for the engine's commands, a list for each command: "12_[0-1]" if only these tasks can
+  // get the signal.
+  std::vector<std::string> commands;
+  std::string waiting = {};  // "2 tasks of job 12 wait and get no signal"; empty: none waits
   Left left = Left::running;
-  std::vector<StoryPlace> stories;
+  std::vector<StoryPlace> stories = {};
 };
 
 // Which of the record's tasks are meant; none: all of them, or those are unknown.
@@ -83,6 +88,41 @@ bool may_get_signal(const Job& job) {
   return !has_ended(job.state) && job.state != engines::JobState::pending;
 }
 
+// scancel has 10 threads, and each is busy with one task until scancel ends.
+constexpr std::size_t tasks_at_once = 10;
+
+// The tasks that a command sends the signal to, a list of ids for each command.
+std::vector<std::string> in_parts(const std::string& array, const jobs::TaskNumbers& tasks) {
+  std::vector<std::string> parts;
+  for (auto rest = std::span(tasks); !rest.empty();) {
+    const auto some = rest.first(std::min(tasks_at_once, rest.size()));
+    parts.push_back(jobs::id_of_tasks(array, {some.begin(), some.end()}));
+    rest = rest.subspan(some.size());
+  }
+  return parts;
+}
+
+// The tasks that run: scancel would repeat the signal until the others run as well, and then fail.
+void leave_out_waiting(const std::vector<Job>& jobs, const engines::JobId& id, Target& target) {
+  jobs::TaskNumbers running, waiting;
+  bool any_waits = false;
+  for (const Job& job : jobs) {
+    if (job.array.empty() || has_ended(job.state)) continue;
+    const bool runs = may_get_signal(job);
+    any_waits = any_waits || !runs;
+    jobs::TaskNumbers& kind = runs ? running : waiting;
+    kind = jobs::all_tasks(kind, tasks_meant(job, id));
+  }
+  const std::string& array = jobs.front().array;
+  if (running.empty() || (!any_waits && id.text == array)) return;
+  target.commands = in_parts(array, running);
+  if (!any_waits) return;
+  target.name = jobs::id_of_tasks(array, running);
+  target.waiting = fmt::format("{} of job {} {} no signal",
+                               waiting.empty() ? "some tasks" : counted(waiting.size(), "task"),
+                               array, waiting.size() == 1 ? "waits and gets" : "wait and get");
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -106,9 +146,20 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
     if (!signal.empty() && !std::ranges::any_of(*jobs, may_get_signal)) {
       return fail(fmt::format("job {} waits", text), "only a running job can get a signal");
     }
-    return Target{text, target_name(*jobs, *id), Left::running, story_places(queue, *jobs, *id)};
+    Target target{.id = text,
+                  .name = target_name(*jobs, *id),
+                  .commands = {text},
+                  .stories = story_places(queue, *jobs, *id)};
+    if (!signal.empty()) {
+      leave_out_waiting(*jobs, *id, target);
+      std::erase_if(*jobs, [](const Job& job) { return !may_get_signal(job); });
+      target.stories = story_places(queue, *jobs, *id);
+    }
+    return target;
   }
-  if (queue.keeps_what_has_ended() && signal.empty()) return Target{text, text, Left::remains, {}};
+  if (queue.keeps_what_has_ended() && signal.empty()) {
+    return Target{.id = text, .name = text, .commands = {text}, .left = Left::remains};
+  }
   if (jobs->size() > 1 && !jobs->front().array.empty()) {
     return fail(fmt::format("job {} has already ended", text), "none of its tasks runs or waits");
   }
@@ -148,6 +199,12 @@ bool passes_on(std::string_view signal) {
   return std::ranges::find(signals, signal) != signals.end();
 }
 
+// Signals that are usually to end a job. Others may come often, and would fill its story.
+bool ends_jobs(std::string_view signal) {
+  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "KILL", "ABRT"};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
 std::map<Addressee, std::vector<std::string>> by_addressee(const engines::Queue& queue,
                                                            const std::vector<std::string>& ids,
                                                            const std::string& signal) {
@@ -162,12 +219,15 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const engines::Queue&
 
 std::string done_text(const std::vector<Target>& targets, const std::vector<std::string>& ids,
                       const std::string& signal) {
-  std::vector<std::string> running, remains;
+  std::vector<std::string> running, remains, waiting;
   for (const Target& target : targets) {
     if (std::ranges::find(ids, target.id) == ids.end()) continue;
     (target.left == Left::remains ? remains : running).push_back(target.name);
+    if (!target.waiting.empty()) waiting.push_back("; " + target.waiting);
   }
-  if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(running, ", "));
+  if (!signal.empty()) {
+    return fmt::format("sent {} to {}{}", signal, join(running, ", "), join(waiting, ""));
+  }
   std::vector<std::string> parts;
   if (!running.empty()) parts.push_back("asked these jobs to end: " + join(running, ", "));
   if (!remains.empty()) {
@@ -177,14 +237,33 @@ std::string done_text(const std::vector<Target>& targets, const std::vector<std:
   return join(parts, "; ");
 }
 
-// Slurm would not tell which user did it. A job without a folder of toprun's has no story.
+// The ids for each command of the engine. A signal to tasks of an array takes commands of its own.
+std::vector<std::vector<std::string>> ids_of_commands(const std::vector<Target>& targets,
+                                                      const std::vector<std::string>& ids) {
+  std::vector<std::vector<std::string>> all(1);
+  for (const Target& target : targets) {
+    if (std::ranges::find(ids, target.id) == ids.end()) continue;
+    if (target.commands.size() == 1 && target.waiting.empty()) {
+      all.front().push_back(target.commands.front());
+      continue;
+    }
+    for (const std::string& one : target.commands) all.push_back({one});
+  }
+  if (all.front().empty()) all.erase(all.begin());
+  return all;
+}
+
+// Slurm would not tell which user did it, or sent this signal. A job without a folder of toprun's
+// has no story.
 void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
-                const jobs::JobStory::Act& act) {
+                const jobs::JobStory::Act& act, const std::string& signal) {
   for (const Target& target : targets) {
     if (std::ranges::find(ids, target.id) == ids.end()) continue;
     for (const StoryPlace& place : target.stories) {
       if (!jobs::is_there(place.folder)) continue;
-      const auto kept = jobs::add_to_story(place.folder, jobs::cancel_line(act, place.tasks));
+      const std::string line = signal.empty() ? jobs::cancel_line(act, place.tasks)
+                                              : jobs::signal_line({act, signal}, place.tasks);
+      const auto kept = jobs::add_to_story(place.folder, line);
       if (!kept) say(kept.error().line());
     }
   }
@@ -206,17 +285,20 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
   }
   if (good.empty()) return code;
   for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
-    const auto command = TRY(queue.cancel_command(ids, signal, addressee));
-    if (call.has(FlagId::dry_run)) {
-      const int printed = print_bytes(shell_quote(command) + '\n');
-      if (printed != 0) return printed;
-      continue;
-    }
     const jobs::JobStory::Act act{jobs::own_name(call.environment),
                                   std::chrono::system_clock::now()};
-    const auto done = queue.execute(command);
-    if (!done) return refused(queue, ids, done.error());
-    if (signal.empty()) keep_story(targets, ids, act);
+    for (const auto& words : ids_of_commands(targets, ids)) {
+      const auto command = TRY(queue.cancel_command(words, signal, addressee));
+      if (call.has(FlagId::dry_run)) {
+        const int printed = print_bytes(shell_quote(command) + '\n');
+        if (printed != 0) return printed;
+        continue;
+      }
+      const auto done = queue.execute(command);
+      if (!done) return refused(queue, ids, done.error());
+    }
+    if (call.has(FlagId::dry_run)) continue;
+    if (signal.empty() || ends_jobs(signal)) keep_story(targets, ids, act, signal);
     say(done_text(targets, ids, signal));
   }
   return code;

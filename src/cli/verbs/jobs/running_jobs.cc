@@ -17,6 +17,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_report.h"
+#include "cli/jobs/job_story.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
@@ -344,7 +345,7 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
     return Approach{.waits = std::move(waits), .state = std::move(state), .command = {}};
   }
   const auto files = jobs::files_of(**queue, *job);
-  if (files && jobs::has_mpirun_ranks(*files)) {
+  if (files && jobs::read_story(files->folder).launcher == "mpirun") {
     return fail(asking.what,
                 fmt::format("mpirun starts this job's ranks (--launcher mpirun), and toprun {} "
                             "sees only ranks that toprun starts",

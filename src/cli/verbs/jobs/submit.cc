@@ -65,13 +65,8 @@ bool shares_files(std::filesystem::path folder) {
 Result<void> check_hidden(const std::vector<std::string>& hidden,
                           const engines::JobRequest& request, const Environment& environment) {
   if (hidden.empty()) return {};
-  const std::string option = "--export";
-  std::string exported = environment.get("SBATCH_EXPORT").value_or("ALL");
-  for (const std::string& word : request.raw_options) {
-    if (word.starts_with(option + '=')) exported = word.substr(option.size() + 1);
-  }
-  const auto names = toprun::split(exported, ',');
-  if (std::ranges::find(names, "ALL") != names.end()) return {};
+  const std::string exported = jobs::exported_variables(request, environment);
+  if (jobs::passes_all(exported)) return {};
   return usage(fmt::format("-e {}", join(hidden, " -e ")),
                fmt::format("secrets reach the job through the environment, and --export={} does "
                            "not pass the environment on",
