@@ -132,6 +132,46 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
+    def test_a_folder_is_asked_about_as_its_job(self):
+        """Slurm answers for the folder of a job, also of an array, but not for a copy of the folder."""
+        folder = self.folder()
+        script = folder / "work.sh"
+        script.write_text(f'echo "task $SLURM_ARRAY_TASK_ID"; {UNTIL_GO}\n')
+        id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "far", "--no-python", "bash", script, cwd=folder)
+        array = self.submitted("--array", "3-4", "-N", "1", "--nproc-per-node", "1", "-J", "many", "--no-python", "bash",
+                               script, cwd=folder)
+        for one in id, f"{array}_3", f"{array}_4":
+            self.wait_for_ranks(folder, one)
+        shutil.copytree(folder / "logs" / id, folder / "copies" / id)
+        elsewhere = self.folder()
+        for word in id, array, f"{array}_4":
+            for path in f"logs/{word}", f"logs/{word}/", folder / "logs" / word:
+                with self.subTest(path=path):
+                    told, by_folder = (re.sub(r"(ran|left)? \d+:\d\d\S*( left)?", "", self.told("status", name, cwd=folder))
+                                       for name in (word, path))
+                    self.assertIn("RUNNING", told)
+                    self.assertEqual(by_folder, told)
+            self.assertEqual(self.told("logs", folder / "logs" / word, cwd=elsewhere), self.told("logs", word, cwd=folder))
+        for verb in "top", "stacks", "report":
+            with self.subTest(verb):
+                self.told(verb, f"logs/{id}/", cwd=folder)
+        self.assertRegex(self.told("eta", f"logs/{id}", cwd=folder), rf"\Ajob {id} \(far\): running")
+        copied = self.told("status", f"copies/{id}", cwd=folder)
+        self.assertRegex(copied, rf"\Arun of .*/copies/{id}/report.json")
+        following = self.start("ctl", TOPRUN, "logs", "-f", f"logs/{id}", cwd=folder)
+        following.prints("task")
+        (folder / "go").touch()
+        self.assertEqual(following.wait(40).code, 0)
+        for word in id, array:
+            self.wait_for_state(word, "COMPLETED")
+            with self.subTest(word=word):
+                self.assertEqual(self.told("status", f"logs/{word}", cwd=folder), self.told("status", word, cwd=folder))
+        copied = self.told("logs", f"copies/{id}", cwd=folder)
+        self.assertIn("task", copied)
+        self.assertRegex(self.toprun("cancel", f"logs/{id}", cwd=folder).err, rf"\Atoprun: job {id} has already ended")
+        self.assertRegex(self.toprun("cancel", f"copies/{id}", cwd=folder).err,
+                         rf"\Atoprun: copies/{id}: no engine here knows the job of this folder \({id}\), ")
+
     def test_who_sent_the_signal_that_ended_a_job(self):
         folder = self.folder()
         id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "sig", "--no-python", "sleep", "100", cwd=folder)

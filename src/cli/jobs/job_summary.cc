@@ -422,10 +422,12 @@ std::string span_text(const std::optional<WallTime>& started,
 std::string forgotten_words(const KnownJob& known, const engines::Queue* queue) {
   const JobSummary what = summary_of(known);
   const std::string span = span_text(what.started, what.ended);
+  const std::string why = !known.why_only_files.empty() ? known.why_only_files
+                          : queue == nullptr
+                              ? std::string("no engine can be asked here")
+                              : fmt::format("{} has forgotten it", queue->engine_in_words());
   return fmt::format("{}{}{} (from its files; {})", what.words, span.empty() ? "" : ", ", span,
-                     queue == nullptr
-                         ? "no engine can be asked here"
-                         : fmt::format("{} has forgotten it", queue->engine_in_words()));
+                     why);
 }
 
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {

@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/run_verbs.h"
 
@@ -317,7 +318,9 @@ Result<int> signal_run(const pods::RunId& id, const Call& call, const std::strin
 // Jobs with numbers and jobs with names are of different engines.
 Result<int> cancel(const Call& call, const std::string& signal) {
   std::map<bool, std::vector<std::string>> by_engine;
-  for (const std::string& id : call.split.arguments) {
+  for (const std::string& word : call.split.arguments) {
+    const std::string id = jobs::id_at(word, call.environment);
+    if (id == word && jobs::files_at(word)) return std::unexpected(jobs::job_id_in(word).error());
     if (const auto run = pods::parse_run_id(id)) {
       const auto sent = *run ? signal_run(**run, call, signal) : std::unexpected(run->error());
       if (!sent) return sent;

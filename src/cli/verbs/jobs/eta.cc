@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/jobs/waiting.h"
 #include "cli/verbs/run_verbs.h"
 
@@ -70,7 +71,7 @@ Result<int> tell_of_forgotten(const std::vector<jobs::KnownJob>& known,
 
 Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
-  const std::string id = call.operand();
+  const std::string id = jobs::id_at(call.operand(), call.environment);
   const auto queue =
       TRY(id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment));
   const auto jobs = asked_for(*queue, id);

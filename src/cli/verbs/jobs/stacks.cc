@@ -18,6 +18,7 @@
 #include "base/text/error.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
+#include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/run_verbs.h"
 #include "decide/recorder/recorder_verdict.h"
@@ -253,7 +254,7 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
 }  // namespace
 
 Result<int> run_stacks(const options::Call& call) {
-  const std::string name = call.operand();
+  const std::string name = jobs::name_at(call.operand(), call.environment);
   const bool as_json = call.has(FlagId::json);
   if (const auto folder = call.text(FlagId::dumps)) {
     if (name.empty()) return show_dumps(*folder, as_json);

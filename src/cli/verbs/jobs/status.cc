@@ -556,38 +556,50 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   return print(text);
 }
 
-}  // namespace
+// Of jobs that the engine knows, or that only their files still tell of.
+Result<int> show(const Queue* queue, const std::vector<jobs::KnownJob>& all, const Call& call) {
+  if (call.has(FlagId::json)) return print_bytes(list_text(queue, all));
+  const Style style = style_of(STDOUT_FILENO, call.environment);
+  std::string text;
+  for (const jobs::KnownJob& known : all) {
+    if (!text.empty()) text += '\n';
+    text += text_of(queue, known, style);
+  }
+  return print(text);
+}
 
-Result<int> run_status(const options::Call& call) {
-  std::error_code error;
-  const std::string argument = call.operand();
-  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
-  if (const auto job = jobs::files_at(argument)) {
-    const std::string report = job->files.report();
-    if (jobs::is_there(report)) return show_report_status(report, call);
-    return print(
-        text_of(nullptr, jobs::forgotten_job(*job), style_of(STDOUT_FILENO, call.environment)));
-  }
-  if (const auto run = pods::parse_run_id(argument)) {
-    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
-  }
-  const auto named = TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument);
-  const auto id = TRY(jobs::job_id_in(named));
+Result<int> show_status(const std::string& name, const Call& call) {
+  const auto id = TRY(jobs::job_id_in(name));
   jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
   if (all.empty()) return std::unexpected(unknown(id, queue));
   if (has_engine && !queue)
     say(fmt::format("{}; the state is from the job's files", queue.error().line()));
-  const Queue* const engine = queue ? queue->get() : nullptr;
-  if (call.has(FlagId::json)) return print_bytes(list_text(engine, all));
-  const Style style = style_of(STDOUT_FILENO, call.environment);
-  std::string text;
-  for (const jobs::KnownJob& known : all) {
-    if (!text.empty()) text += '\n';
-    text += text_of(engine, known, style);
+  return show(queue ? queue->get() : nullptr, all, call);
+}
+
+Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
+  if (job.is_known) return show_status(job.found.id, call);
+  const std::string report = job.found.files.report();
+  if (!job.is_forgotten && jobs::is_there(report)) return show_report_status(report, call);
+  return show(nullptr, jobs::known_by_files(job), call);
+}
+
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
+  std::error_code error;
+  const std::string argument = call.operand();
+  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  if (const auto job = jobs::job_at(argument, call.environment)) {
+    return show_folder_status(*job, call);
   }
-  return print(text);
+  if (const auto run = pods::parse_run_id(argument)) {
+    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  }
+  return show_status(TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument),
+                     call);
 }
 
 }  // namespace toprun::cli

@@ -453,12 +453,12 @@ Result<int> run_top(const options::Call& call) {
     return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
                 "set TERM, or print one snapshot: toprun top | cat");
   }
-  if (const auto ended = as_json ? std::nullopt : ended_job_of(call.operand())) {
-    return print_last_state(*ended, jobs::id_word(call.operand()), call.environment);
+  const std::string name = jobs::name_at(call.operand(), call.environment);
+  if (const auto ended = as_json ? std::nullopt : ended_job_of(name)) {
+    return print_last_state(*ended, jobs::id_word(name), call.environment);
   }
-  const auto job =
-      TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));
-  if (!job) return look_from_afar(call.operand(), call, on_terminal);
+  const auto job = TRY(find_running_job(name, call.environment, asking_for(name)));
+  if (!job) return look_from_afar(name, call, on_terminal);
   if (as_json) return print_pictures(*job);
   if (!on_terminal) return print_one(*job, style_of(STDOUT_FILENO, call.environment));
   auto watched = TRY(signals());
