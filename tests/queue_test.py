@@ -552,6 +552,21 @@ class Words(Queue):
         self.assertRegex(told, r"(?m)^  start      .*start")
         self.assertNotRegex(self.toprun("eta", waiting).out, r"\d{3,} h |time limit")
 
+    def test_behind_a_job_without_a_time_limit_no_start_is_expected(self):
+        holder = self.submit("-N4", "--exclusive", "-t", "UNLIMITED", "-J", "holder")
+        self.in_state(holder, "RUNNING")
+        waiting = self.submit("-N4", "--exclusive", "-t", "5", "-J", "next")
+        cluster.wait_for(lambda: json.loads(self.toprun("jobs", "--json").out)["jobs"][0]["reason"] == "Resources" and
+                         re.search(r" 20\d\d-", self.login("squeue", "-h", "--start", "-o", "%i %S", "-j", waiting).out),
+                         "Slurm's plan of the start", 70)
+        self.assertRegex(self.toprun("eta", waiting).out,
+                         rf"\Ajob {waiting} \(next\): start unknown: job {holder} on n\[0-3\] has no time limit\n")
+        self.assertRegex(self.toprun("status", waiting).out, r"(?m)^  start      unknown: job ")
+        for words in ["jobs"], ["eta", waiting], ["status", waiting]:
+            with self.subTest(words):
+                jobs = json.loads(self.toprun(*words, "--json").out)["jobs"]
+                self.assertEqual([job["expected_start"] for job in jobs if job["id"] == waiting], [None])
+
     def test_a_job_that_was_put_back(self):
         job = self.submit("-N1", "--requeue")
         self.in_state(job, "RUNNING")

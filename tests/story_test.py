@@ -170,7 +170,7 @@ class Story(submitting.SubmitCase):
         self.assertIn("task", copied)
         self.assertRegex(self.toprun("cancel", f"logs/{id}", cwd=folder).err, rf"\Atoprun: job {id} has already ended")
         self.assertRegex(self.toprun("cancel", f"copies/{id}", cwd=folder).err,
-                         rf"\Atoprun: copies/{id}: no engine here knows the job of this folder \({id}\), ")
+                         rf"\Atoprun: copies/{id}: toprun found no engine here that knows the job of this folder \({id}\); ")
 
     def test_who_sent_the_signal_that_ended_a_job(self):
         folder = self.folder()

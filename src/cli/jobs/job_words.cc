@@ -209,7 +209,7 @@ Result<engines::JobId> job_id_in(const std::string& word) {
   const bool is_folder = std::filesystem::is_directory(word, error);
   if (const auto found = files_at(word)) {
     return fail(what,
-                fmt::format("no engine here knows the job of this {} ({}), as far as can be told",
+                fmt::format("toprun found no engine here that knows the job of this {} ({})",
                             is_folder ? "folder" : "report", found->id),
                 "toprun status, logs and report show what its files contain");
   }

@@ -49,12 +49,10 @@ std::string text_of(const engines::Queue& queue, const Job& job,
   return text;
 }
 
-json json_of(const engines::Queue& queue, const Job& job, const std::vector<Job>& starts,
+json json_of(const engines::Queue& queue, const Job& job, const jobs::Waiting& waiting,
              const std::vector<std::string>& lines) {
   json out = jobs::job_json(queue, job);
-  for (const Job& start : starts) {
-    if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
-  }
+  out["expected_start"] = or_null(waiting.start);
   out["waits_for"] = lines;
   return out;
 }
@@ -90,9 +88,10 @@ Result<int> run_eta(const options::Call& call) {
   json list = json::array();
   for (const Job& job : jobs->jobs) {
     if (id.empty() && job.state != JobState::pending) continue;
-    const auto lines = jobs::lines_of(jobs::waiting(*queue, job, starts, all.jobs, now), job, now);
+    const jobs::Waiting waiting = jobs::waiting(*queue, job, starts, all.jobs, now);
+    const auto lines = jobs::lines_of(waiting, job, now);
     text += text_of(*queue, job, lines);
-    list.push_back(json_of(*queue, job, starts, lines));
+    list.push_back(json_of(*queue, job, waiting, lines));
   }
   if (call.has(FlagId::json)) {
     const json document = {

@@ -92,7 +92,8 @@ std::string waiting_rows(const Queue& queue, const Job& job) {
   std::string out;
   const std::string_view label = what.can_never_start ? "why" : "waits for";
   for (const std::string& reason : what.reasons) out += row(out.empty() ? label : "", reason);
-  return out + row("start", jobs::start_text(what, job, std::chrono::system_clock::now()));
+  return out + row("start", jobs::start_text(what, job, std::chrono::system_clock::now(),
+                                             jobs::Labelled::yes));
 }
 
 // Slurm dates the submission of a job that it has put back into the queue by that.
@@ -432,10 +433,12 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
   document["last_line"] = or_null(line);
-  document["waits_for"] = known.job
-                              ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
-                                                    std::chrono::system_clock::now()))
-                              : json::array();
+  document["waits_for"] = json::array();
+  if (known.job && known.job->state == JobState::pending) {
+    const jobs::Waiting waiting = jobs::waiting(*queue, *known.job);
+    document["waits_for"] = jobs::lines_of(waiting, *known.job, std::chrono::system_clock::now());
+    document["expected_start"] = or_null(waiting.start);
+  }
   document["output"] = known.files ? json(known.files->own) : json::array();
   document["report"] = known.report ? known.report->document : json(nullptr);
   return document;
