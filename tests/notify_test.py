@@ -46,7 +46,7 @@ class Notify(support.TestCase):
         again, ended = map(json.loads, told.read_text().splitlines())
         self.assertEqual([again["event"], ended["event"]], ["restarts", "ended"])
         self.assertRegex(again["text"], r"^toprun: nightly starts again: rank \d on \S+ ended with exit code 7$")
-        self.assertRegex(ended["text"], r"^toprun: nightly ended well after ")
+        self.assertRegex(ended["text"], r"^toprun: nightly ended well after .* and 1 restart$")
         self.assertEqual((again["exit_code"], ended["exit_code"], ended["ranks"], ended["attempt"]), (None, 0, 2, 1))
 
     def test_a_url_hears_of_a_failure(self):

@@ -683,6 +683,14 @@ class Words(Queue):
             self.assertRegex(on_terminal(words), rf"\x1b\[{colour}mtoprun: job \d+: (ended|failed)")
             self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
 
+    def test_status_of_a_job_of_srun_says_how_to_ask_its_ranks(self):
+        run = self.start("ctl", "srun", "-N1", "-J", "bare", TOPRUN, "--no-python", "sleep", "100")
+        job = cluster.wait_for(lambda: self.login("squeue", "-h", "-t", "R", "-n", "bare", "-o", "%i").out.strip(), "it runs")
+        self.assertRegex(self.toprun("status", job).out,
+                         rf"(?m)^  more +if it runs toprun: toprun stacks {job} shows what each rank does now; ")
+        self.login("scancel", job)
+        run.wait(30)
+
     def test_how_a_script_of_ones_own_gets_a_report(self):
         folder = self.folder()
         job = self.submit("-N1", folder=folder)

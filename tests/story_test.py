@@ -260,11 +260,18 @@ class Story(submitting.SubmitCase):
         self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", status), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
         self.assertRegex(status, rf"(?m)^job {id}_\[2-3\] \(half\): {how}, before it started")
         self.assertNotIn("administrator", status)
-        self.assertNotIn("cancelled", self.told("eta", id, cwd=folder))
+        eta = self.told("eta", id, cwd=folder)
+        self.assertEqual(re.findall(r"(?m)^job (\S+) .*(running|cancelled)", eta),
+                         [(f"{id}_0", "running"), (f"{id}_1", "running"), (f"{id}_[2-3]", "cancelled")])
         self.assertEqual(re.findall(rf"(?m)^ *({id}\S*)", self.told("jobs", "--recent", cwd=folder)), [f"{id}_[2-3]"])
         (folder / "go").touch()
         followed = self.toprun("logs", "-f", id, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^toprun: job ([^\s:]+): ", followed.err), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+        self.assertEqual(re.findall(r"(?m)^job (\S+) ", self.told("eta", id, cwd=folder)), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
+        for verb in "eta", "status":  # some tasks, of which Slurm has a record of none
+            one = self.told(verb, f"{id}_[2-3]", cwd=folder)
+            self.assertEqual(re.findall(r"(?m)^job (\S+) ", one), [f"{id}_[2-3]"])
+            self.assertRegex(one, how)
 
     def test_the_rest_of_an_array_is_cancelled_after_some_of_its_tasks(self):
         """No task is in two rows, and Slurm's limit of the array is not told of tasks that have ended."""
@@ -357,6 +364,16 @@ class List(submitting.SubmitCase):
                     self.assert_ok(finished)
                     self.assertIn(f"toprun: job {id}, your latest in this folder\n", finished.err)
                     self.assertIn(f"job {id} " if words == ["status"] else f"I am {where.name}\n", finished.out)
+            with self.subTest(words="report", id=id):
+                finished = self.login(TOPRUN, "report", cwd=where)
+                self.assert_ok(finished)
+                self.assertEqual(finished.err, f"toprun: job {id}, your latest in this folder\n")
+                self.assertEqual(json.loads(finished.out)["id"], id)
+        with self.subTest("none was submitted here"):
+            refused = self.login(TOPRUN, "report", cwd=self.folder())
+            self.assertEqual(refused.code, 1, refused)
+            self.assert_one_line(refused, "you have submitted no job from this folder, according to the files in it; "
+                                          "give the job's id; toprun jobs lists your jobs")
         with self.subTest("an earlier job of another cluster, whose numbers are higher"):
             (folder / f"logs/{ids[1]}").rename(folder / "logs/99999")
             finished = self.login(TOPRUN, "status", cwd=folder)

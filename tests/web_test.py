@@ -589,6 +589,17 @@ class Report(web_cases.Windows):
         self.assertFalse(page.run("$('attempts').hidden"))
         self.assertEqual(page.complaints(), [])
 
+    def test_what_is_to_be_typed_is_code(self):
+        """And no markup of a report has an effect."""
+        cause = {"kind": "exit", "what": "rank 1 on n0 ended with exit code 7", "rank": 1, "node": "n0", "exit_code": 7,
+                 "message": "KeyError: <i>`a`</i>", "next": "run `toprun net env --to <b>HOST</b>` there; a ` alone stays"}
+        page = self.shown_attempt("typed", 2, cause=cause)
+        self.assertEqual(page.run("$('alert-next').innerHTML"),
+                         "Next: run <code>toprun net env --to &lt;b&gt;HOST&lt;/b&gt;</code> there; a ` alone stays")
+        self.assertIn("KeyError: &lt;i&gt;<code>a</code>&lt;/i&gt;", page.run("$('alert').innerHTML"))
+        self.assertEqual(page.run("document.querySelectorAll('main i:not([style]), main b b').length"), 0)
+        self.assertEqual(page.complaints(), [])
+
     def test_a_hang_that_a_signal_ended_is_in_the_headline(self):
         hang = {"what": "rank 1 on n0 sleeps", "next": "look at rank 1", "noticed": "2026-11-28T05:38:40Z", "over": None,
                 "after_ms": 30000, "groups": [], "suspects": [{"rank": 1, "node": "n0"}]}

@@ -125,6 +125,20 @@ std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks) {
                            : fmt::format("{}_[{}]", array, text);
 }
 
+TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id) {
+  const auto requested = parse_tasks(id.task);
+  const auto all = parse_tasks(job.task);
+  if (!all) return requested.value_or(TaskNumbers());
+  return requested ? common_tasks(*all, *requested) : *all;
+}
+
+void leave_only(const engines::JobId& id, std::vector<engines::Job>& jobs) {
+  std::erase_if(jobs, [&](const engines::Job& job) {
+    const bool is_known = parse_tasks(job.task) && parse_tasks(id.task);
+    return is_known && tasks_meant(job, id).empty();
+  });
+}
+
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other) {
   TaskNumbers common;
   std::ranges::set_intersection(one, other, std::back_inserter(common));

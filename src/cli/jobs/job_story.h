@@ -10,6 +10,7 @@
 #include "base/text/clock.h"
 #include "base/text/error.h"
 #include "base/text/outside.h"
+#include "engines/queue.h"
 
 namespace toprun::jobs {
 
@@ -23,6 +24,12 @@ std::optional<TaskNumbers> parse_tasks(std::string_view text);
 std::string tasks_text(const TaskNumbers& tasks);
 // Returns the id of these tasks of an array: "9_3", "9_[3-4]".
 std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
+// Returns the tasks of this record of the engine that the id names. Empty: all of them, or they are
+// unknown.
+TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id);
+// Removes records without a task that the id names. The engine is asked for a whole array even if
+// the id names some of its tasks ("12_[3-4]").
+void leave_only(const engines::JobId& id, std::vector<engines::Job>& jobs);
 // Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);
 // Returns the tasks that are in at least one of the lists.

@@ -229,6 +229,7 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
   auto id = TRY(job_id_in(text));
   id.record = record;
   auto jobs = queue.find(id);
+  if (jobs) leave_only(id, *jobs);
   if (!jobs || !jobs->empty()) return jobs;
   return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
               "toprun jobs lists your jobs");

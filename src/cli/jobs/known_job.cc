@@ -209,6 +209,7 @@ KnownJob without_files(const engines::Queue& queue, const Job& job) {
 Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
   if (!queue) return std::vector<Job>();
   auto jobs = (*queue)->find(id);
+  if (jobs) leave_only(id, *jobs);
   if (jobs || jobs.error()->kind != ErrorKind::out_of_reach) return jobs;
   queue = std::unexpected(std::move(jobs.error()));
   return std::vector<Job>();
@@ -323,7 +324,8 @@ KnownJob known_job(const engines::Queue& queue, const Job& job, const Setups& se
 std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::string& id) {
   std::vector<KnownJob> all;
   const auto parsed = engines::parse_job_id(id);
-  const auto jobs = parsed ? queue.find(*parsed) : std::unexpected(parsed.error());
+  auto jobs = parsed ? queue.find(*parsed) : std::unexpected(parsed.error());
+  if (jobs) leave_only(*parsed, *jobs);
   if (!jobs || !jobs->empty()) return all;
   for (const FoundFiles& found : search_files(id, likely_folders({}))) {
     all.push_back(forgotten_job(found));

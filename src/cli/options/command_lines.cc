@@ -11,7 +11,8 @@ using Count = Operand::Count;
 
 constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
 constexpr const char* reported_job =
-    "Job id as in `toprun jobs`, or the file of the job's --report";
+    "Job id as in `toprun jobs`, or the file of the job's --report (default: the job that you "
+    "submitted last from this folder)";
 
 constexpr std::string_view setup_grammar =
     "Write the options before the first PACKAGE; a PACKAGE is anything that pip can install. Long "
@@ -127,9 +128,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"toprun status 17", ""},
         {"toprun status", "your latest job in this folder"},
         {"toprun status report.json", "a job, by the file of the job's --report"}},
-       {{"JOB", Count::at_most_one, "ID|FILE",
-         "Job id as in `toprun jobs`, or the file of the job's --report (default: the job that you "
-         "submitted last from this folder)"}}},
+       {{"JOB", Count::at_most_one, "ID|FILE", reported_job}}},
       {Command::logs,
        "logs",
        "Shows what a job has printed: each host's file, then the lines that are only in Slurm's "
@@ -158,8 +157,9 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "the nodes in their order. Prints JSON or, with --html or "
        "-o FILE.html, one HTML page.",
        {{"toprun report 17 -o 17.html", "an HTML page, because the name ends in .html"},
+        {"toprun report", "your latest job in this folder"},
         {"toprun report report.json --html > job.html", "from a report file"}},
-       {{"JOB", Count::one, "ID|FILE", reported_job}}},
+       {{"JOB", Count::at_most_one, "ID|FILE", reported_job}}},
       {Command::top,
        "top",
        "Shows a running job live on the terminal: its ranks by rack and node, the resources that "

@@ -9,6 +9,7 @@
 
 #include "base/json/json_text.h"
 #include "base/text/clock.h"
+#include "observe/report/report.h"
 #include "run/model/exit.h"
 
 namespace toprun::snapshot {
@@ -63,8 +64,16 @@ std::string why_with_code(const model::RunRecord& record) {
                      : fmt::format("exit code {}", record.exit_code);
 }
 
+// "after 3 min 05 s and 1 restart".
+std::string time_and_history(const model::RunRecord& record) {
+  constexpr std::string_view after = " after ";
+  const std::string history = report::history_text(record);
+  return fmt::format("after {}{}", duration_text(record.ended - record.started),
+                     history.empty() ? "" : " and " + history.substr(after.size()));
+}
+
 std::string sentence_on(Happening happening, const Run& run, const std::string& what) {
-  const auto after = fmt::format("after {}", duration_text(run.record.ended - run.record.started));
+  const std::string after = time_and_history(run.record);
   switch (happening) {
     case Happening::restarts:
       return "starts again: " + what;

@@ -54,6 +54,15 @@ TEST(Notice, SaysWhatHappened) {
   finding.record.exit_code = model::exit_found;
   EXPECT_EQ(notice_json(Happening::ended, finding, WallTime(165s))["text"],
             "toprun: train.py (17) found something after 1 min 05 s, exit code 3");
+  snapshot::Run restarted = failed_run(0);
+  restarted.record.restarts = 1;
+  EXPECT_EQ(notice_json(Happening::ended, restarted, WallTime(165s))["text"],
+            "toprun: train.py (17) ended well after 1 min 05 s and 1 restart");
+  restarted = failed_run(7);
+  restarted.record.restarts = 2;
+  EXPECT_EQ(notice_json(Happening::ended, restarted, WallTime(165s))["text"],
+            "toprun: train.py (17) failed after 1 min 05 s and 2 restarts: rank 3 on n1 ended with "
+            "exit code 7");
   const json again = notice_json(Happening::restarts, failed_run(7), WallTime(165s));
   EXPECT_EQ(again["text"],
             "toprun: train.py (17) starts again: rank 3 on n1 ended with exit code 7");

@@ -44,20 +44,6 @@ struct Target {
   std::vector<StoryPlace> stories = {};
 };
 
-// Which of the record's tasks are meant; none: all of them, or those are unknown.
-jobs::TaskNumbers tasks_meant(const Job& job, const engines::JobId& id) {
-  const auto requested = jobs::parse_tasks(id.task);
-  const auto all = jobs::parse_tasks(job.task);
-  if (!all) return requested.value_or(jobs::TaskNumbers());
-  return requested ? jobs::common_tasks(*all, *requested) : *all;
-}
-
-// Of some tasks of an array, the engine tells of all its records.
-bool is_meant(const Job& job, const engines::JobId& id) {
-  const bool is_known = jobs::parse_tasks(job.task) && jobs::parse_tasks(id.task);
-  return !is_known || !tasks_meant(job, id).empty();
-}
-
 // Of a task that has no folder of its own yet, its array's.
 std::vector<StoryPlace> story_places(const engines::Queue& queue, const std::vector<Job>& jobs,
                                      const engines::JobId& id) {
@@ -70,7 +56,7 @@ std::vector<StoryPlace> story_places(const engines::Queue& queue, const std::vec
     if (job.array.empty() || jobs::is_there(folder)) {
       places.push_back({folder.string(), {}});
     } else {
-      places.push_back({(folder.parent_path() / job.array).string(), tasks_meant(job, id)});
+      places.push_back({(folder.parent_path() / job.array).string(), jobs::tasks_meant(job, id)});
     }
   }
   return places;
@@ -112,7 +98,7 @@ void leave_out_waiting(const std::vector<Job>& jobs, const engines::JobId& id, T
     const bool runs = may_get_signal(job);
     any_waits = any_waits || !runs;
     jobs::TaskNumbers& kind = runs ? running : waiting;
-    kind = jobs::all_tasks(kind, tasks_meant(job, id));
+    kind = jobs::all_tasks(kind, jobs::tasks_meant(job, id));
   }
   const std::string& array = jobs.front().array;
   if (running.empty() || (!any_waits && id.text == array)) return;
@@ -139,8 +125,6 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
             ? fmt::format("{} has forgotten the tasks of job {}", queue.engine_in_words(), text)
             : jobs::forgotten_text(forgotten.back(), &queue)));
   }
-  std::erase_if(*jobs, [&](const Job& job) { return !is_meant(job, *id); });
-  if (jobs->empty()) return fail(fmt::format("job {} is unknown", text), queue.forgets(*id));
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
   if (!std::ranges::all_of(*jobs, is_over)) {
     // scancel would repeat the signal until the job runs.

@@ -57,6 +57,17 @@ json json_of(const engines::Queue& queue, const Job& job, const jobs::Waiting& w
   return out;
 }
 
+// The tasks of a named array that only their files still tell of. The engine may keep a record of
+// the array without a task.
+Result<std::vector<jobs::FoundFiles>> left_of(const std::string& text, const engines::Queue& queue,
+                                              std::vector<Job>& jobs) {
+  if (text.empty()) return {};
+  const auto id = TRY(jobs::job_id_in(text));
+  auto left = jobs::forgotten_tasks(queue, id, jobs);
+  if (!left.empty()) std::erase_if(jobs, engines::is_without_tasks);
+  return left;
+}
+
 // Of a job that only its files still tell of.
 Result<int> tell_of_forgotten(const std::vector<jobs::KnownJob>& known,
                               const engines::Queue& queue) {
@@ -72,12 +83,13 @@ Result<int> run_eta(const options::Call& call) {
   const std::string id = jobs::id_at(call.operand(), call.environment);
   const auto queue =
       TRY(id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment));
-  const auto jobs = asked_for(*queue, id);
+  auto jobs = asked_for(*queue, id);
   if (!jobs) {
     const auto forgotten = jobs::forgotten_jobs(*queue, id);
     if (forgotten.empty() || call.has(FlagId::json)) return std::unexpected(jobs.error());
     return tell_of_forgotten(forgotten, *queue);
   }
+  const auto left = TRY(left_of(id, *queue, jobs->jobs));
   const auto starts =
       TRY(queue->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
   const bool are_compared = std::ranges::any_of(jobs->jobs, jobs::needs_others);
@@ -92,6 +104,9 @@ Result<int> run_eta(const options::Call& call) {
     const auto lines = jobs::lines_of(waiting, job, now);
     text += text_of(*queue, job, lines);
     list.push_back(json_of(*queue, job, waiting, lines));
+  }
+  for (const jobs::FoundFiles& task : left) {
+    text += jobs::forgotten_text(jobs::forgotten_job(task), queue.get()) + '\n';
   }
   if (call.has(FlagId::json)) {
     const json document = {

@@ -136,7 +136,9 @@ Result<int> run_report(const options::Call& call) {
                  "give -o FILE, or -o - to print it anyway");
   }
   if (!call.has(FlagId::html)) TRY(check_ending(output_file(call).value_or("")));
-  const auto report = TRY(find_report(call.operand(), call.environment));
+  const std::string name = call.operand();
+  const auto report = TRY(find_report(
+      name.empty() ? TRY(jobs::latest_job_here(call.environment)) : name, call.environment));
   const std::string text =
       is_page ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';
   return put_out(call, text);

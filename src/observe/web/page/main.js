@@ -173,7 +173,7 @@ $('picture').addEventListener('wheel', (event) => {
 
 function tellLink(kind, words) {
   $('link').dataset.link = kind;
-  setText($('link'), words);
+  setProse($('link'), words);
   const knowsNothing = kind === 'refused' && !model.job;
   for (const part of document.querySelectorAll('main, #table, .skip')) part.hidden = knowsNothing;
 }

@@ -1,4 +1,4 @@
-// The words around the picture. All text goes in by textContent: names and output are a user's.
+// The words around the picture. All text goes in as text nodes: names and output are a user's.
 
 const $ = (id) => document.getElementById(id);
 
@@ -6,9 +6,26 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// A sentence of toprun's, in which `…` is a command or a name to type.
+function prose(text) {
+  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? element('code', part) : part)).filter((part) => part !== '');
+}
+
+function setProse(element, text) {
+  if (element.dataset.prose === text) return;
+  element.dataset.prose = text;
+  element.replaceChildren(...prose(text));
+}
+
 function element(name, text, properties) {
   const made = Object.assign(document.createElement(name), properties);
   if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function proseElement(name, text, className = '') {
+  const made = element(name, undefined, {className});
+  made.append(...prose(text));
   return made;
 }
 
@@ -114,8 +131,8 @@ class Panel {
     $('alert').hidden = !last && !job.was_ended && !hangs;
     $('alert').dataset.kind = job.was_ended ? 'stopped' : hangs ? 'hang' : 'bad';
     if (job.was_ended && job.told) {
-      setText($('alert-title'), job.told);
-      setText($('alert-text'), '');
+      setProse($('alert-title'), job.told);
+      setProse($('alert-text'), '');
       this.hideFailure();
       return;
     }
@@ -129,8 +146,8 @@ class Panel {
 
   // What keeps the ranks from going on now: where they stand is beside the picture.
   showLiveHang(hang) {
-    setText($('alert-title'), `Hangs: ${hang.what}`);
-    setText($('alert-text'), hangSince(hang));
+    setProse($('alert-title'), `Hangs: ${hang.what}`);
+    setProse($('alert-text'), hangSince(hang));
     this.hideFailure();
   }
 
@@ -147,18 +164,18 @@ class Panel {
     const hang = hangBeforeEnd(last, job);
     const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : causeText(last, job);
     const attempt = `Attempt ${last.attempt}${this.hasEnded() ? ', then restarted' : ''}: `;
-    setText($('alert-title'), `${isOver ? '' : attempt}${what}`);
+    setProse($('alert-title'), `${isOver ? '' : attempt}${what}`);
     // One line: the rest is among the attempts.
     if (!isOver) {
-      setText($('alert-text'), '');
+      setProse($('alert-text'), '');
       this.hideFailure();
       return;
     }
-    setText($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
+    setProse($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const kept = this.outputOf(cause.node);
     const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
-    setText($('alert-next'), advice);
+    setProse($('alert-next'), advice);
     $('alert-next').hidden = !advice;
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
@@ -230,16 +247,16 @@ class Panel {
     setText($('hang-title'), isLast ? 'Hang' : 'A hang that is over');
     const isLive = $('alert').dataset.kind === 'hang' && !$('alert').hidden;  // which says it
     $('hang-what').hidden = isLive;
-    setText($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
+    setProse($('hang-what'), !isLive && this.isInAlert(hang.what) ? `${hangSince(hang)}.` : hangText(hang, isLast));
     fill($('hang-groups'), [hang.groups, hang.suspects], () => suspectsFirst(hang).slice(0, 12).map((group) =>
-      element('li', groupText(group))));
+      proseElement('li', groupText(group))));
     $('hang-next').hidden = !hang.next;
-    setText($('hang-next'), hang.next ? `Next: ${hang.next}` : '');
+    setProse($('hang-next'), hang.next ? `Next: ${hang.next}` : '');
   }
 
   // What the first box says in full length is not said again.
   isInAlert(text) {
-    return Boolean(text) && !$('alert').hidden && `${$('alert-title').textContent}\n${$('alert-text').textContent}`.includes(text);
+    return Boolean(text) && !$('alert').hidden && `${$('alert-title').dataset.prose}\n${$('alert-text').dataset.prose}`.includes(text);
   }
 
   // Of a job that has ended, the page's head and the first box say all of its only attempt, unless
@@ -252,7 +269,7 @@ class Panel {
   showAttempts(job) {
     const attempts = job.attempts ?? [];
     $('attempts').hidden = attempts.length === 0 || this.isAttemptTold(attempts);
-    const key = [attempts, $('alert').hidden, $('alert-title').textContent];
+    const key = [attempts, $('alert').hidden, $('alert-title').dataset.prose];
     fill($('attempts-list'), key, () => attempts.slice().reverse().map((attempt) => {
       const item = element('li', `Attempt ${attempt.attempt} `);
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
@@ -260,7 +277,7 @@ class Panel {
       if (attempt.cause) {
         item.append(...this.causeLines(attempt));
       }
-      item.append(...(attempt.failed_too ?? []).map((some) => element('p', failedTooText(some), {className: 'message'})));
+      item.append(...(attempt.failed_too ?? []).map((some) => proseElement('p', failedTooText(some), 'message')));
       return item;
     }));
   }
@@ -273,9 +290,9 @@ class Panel {
     }
     // Somebody ended it on purpose, as the grey box above says.
     const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
-    const lines = [element('p', causeText(attempt, job), {className: wasEnded ? 'end' : 'cause'})];
+    const lines = [proseElement('p', causeText(attempt, job), wasEnded ? 'end' : 'cause')];
     const message = messageBelow(attempt, job);
-    if (message) lines.push(element('p', message, {className: 'message'}));
+    if (message) lines.push(proseElement('p', message, 'message'));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
       const more = element('details');
@@ -291,7 +308,7 @@ class Panel {
     const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
       `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
     fill($('order-list'), order, () => [orderText(order), ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
-      .map((line) => element('li', line)));
+      .map((line) => proseElement('li', line)));
   }
 
   showMessages(job) {
@@ -302,7 +319,7 @@ class Panel {
     const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
     const changed = fill(list, messages, () => messages.map((message) => {
       const item = element('li');
-      item.append(element('time', clock(message.time)), this.messageText(message.text, job.hang));
+      item.append(element('time', clock(message.time)), ...prose(this.messageText(message.text, job.hang)));
       return item;
     }));
     if (changed && isAtEnd) list.scrollTop = list.scrollHeight;
