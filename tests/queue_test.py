@@ -531,6 +531,19 @@ class Words(Queue):
         self.assert_ok(logs)
         self.assertIn(f"{array}_*.out", logs.err)
 
+    def test_the_outlook_of_several_jobs(self):
+        ids = [self.submit("-N1", "-H", "-J", name) for name in ("first", "second")]
+        shown = self.toprun("eta", *ids)
+        self.assert_ok(shown)
+        self.assertEqual(re.findall(r"(?m)^job (\S+ \S+):", shown.out), [f"{ids[0]} (first)", f"{ids[1]} (second)"])
+        some = self.toprun("eta", "999999", ids[1], "--json")
+        self.assertEqual((some.code, [job["id"] for job in json.loads(some.out)["jobs"]]), (1, [ids[1]]))
+        self.assertRegex(some.err, r"\Atoprun: job 999999 is unknown: ")
+        self.toprun("cancel", *ids)
+        again = self.toprun("cancel", ids[0])
+        self.assertRegex(again.err, r"\Atoprun: job \d+ has already ended: cancelled by [^(]*\d\d:\d\d:\d\d(; it ended at .*)?\n")
+        self.assertEqual(len(set(re.findall(r"\d\d:\d\d:\d\d", again.err))), len(re.findall(r"\d\d:\d\d:\d\d", again.err)))
+
     def test_a_task_that_is_not_there(self):
         """scontrol says so on stdout, and Slurm is well."""
         array, plain = self.submit("-a", "0-2", "-H"), self.submit("-H")
@@ -541,6 +554,18 @@ class Words(Queue):
                 self.assert_refused(self.toprun(verb, f"{plain}_0"), 1,
                                     rf"job {plain}_0 is unknown: job {plain} is not an array, and has no tasks;")
         self.assertIn("this job has no component 5", self.toprun("status", f"{plain}+5").err)
+        for verb in "status", "logs":
+            finished = self.toprun(verb, "999999")
+            self.assert_refused(finished, 1, r"\Atoprun: job 999999 is unknown: .*; no files of this job were found below "
+                                             rf"{re.escape(os.getcwd())}; toprun jobs lists your jobs\n")
+        running = self.submit("-a", "3,5%1")
+        self.in_state(f"{running}_3", "RUNNING")
+        number = str(int(running) + 1)  # of task 3
+        for words in ["status", f"{number}_4"], ["status", f"{number}_[3-4]"], ["cancel", "--dry-run", f"{number}_[3-4]"]:
+            with self.subTest(words):
+                self.assert_refused(self.toprun(*words), 1, f": {number} is Slurm's number of task 3 of array {running}: "
+                                                            f"write {running}_3;")
+        self.assert_refused(self.toprun("cancel", "--dry-run", f"{plain}_[0-3]"), 1, f"job {plain} is not an array")
 
     def test_limits(self):
         running = self.submit("-N4", "--exclusive")

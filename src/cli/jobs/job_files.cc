@@ -382,6 +382,10 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {
   return folders;
 }
 
+std::string no_files_text(const std::vector<engines::Job>& jobs) {
+  return "no files of this job were found below " + printable(join(likely_folders(jobs), ", "));
+}
+
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
   for (const std::string& folder : with_folders_in(below)) {
     auto found = found_in(folder, id);

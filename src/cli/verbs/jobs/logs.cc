@@ -51,8 +51,7 @@ jobs::KnownJob known_of(const Found& found) {
 
 std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector<Job>& jobs,
                                      const Result<std::unique_ptr<engines::Queue>>& queue) {
-  const std::string looked =
-      "no files of this job were found below " + join(jobs::likely_folders(jobs), ", ");
+  const std::string looked = jobs::no_files_text(jobs);
   if (!jobs.empty()) {
     return fail(fmt::format("cannot find the output of job {}", id.text),
                 "the scheduler no longer knows the output's path, and " + looked,
@@ -60,8 +59,7 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
   return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
-              "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
-              "submitted");
+              "toprun jobs lists your jobs");
 }
 
 // `queue` changes as in jobs::find_in().

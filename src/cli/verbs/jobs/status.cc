@@ -460,10 +460,9 @@ Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
     return {fmt::format("cannot find out whether job {} exists", id.text), queue.error().line(), "",
             queue.error()->exit_code};
   }
-  return {fmt::format("job {} is unknown", id.text), (*queue)->forgets(id),
-          "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
-          "submitted",
-          exit_failure};
+  return {fmt::format("job {} is unknown", id.text),
+          fmt::format("{}; {}", (*queue)->forgets(id), jobs::no_files_text({})),
+          "toprun jobs lists your jobs", exit_failure};
 }
 
 std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
