@@ -193,6 +193,7 @@ class Story(submitting.SubmitCase):
         refused = self.toprun("cancel", id, cwd=folder)
         self.assertEqual(refused.code, 1, refused)
         self.assertIn("has already ended: failed: rank 0", refused.err)
+        self.assertNotIn("started at", self.told("eta", id, cwd=folder))
         self.assert_same_story(folder, id, "bad", 3,
                                r"failed: rank 0 on n\d ended with exit code 3")
 
@@ -206,7 +207,7 @@ class Story(submitting.SubmitCase):
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}, before it started"
         for known in (id, FORGOTTEN):
             name, code, said = self.recent(folder, known)
-            self.assertEqual((name, code), ("never", "143"))
+            self.assertEqual((name, code), ("never", "-"))
             self.assertRegex(said, rf"^{how}$")
             self.assertRegex(self.told("logs", known, cwd=folder),
                              rf"job {known} has printed nothing: {how}; its folder is .*/logs/{known}\n")
@@ -241,7 +242,7 @@ class Story(submitting.SubmitCase):
         whole = self.told("status", FORGOTTEN, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^job (\S+)", whole),
                          [f"{FORGOTTEN}_1", f"{FORGOTTEN}_4", f"{FORGOTTEN}_[2-3]"])
-        self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "143"))
+        self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "-"))
         self.assertNotRegex(self.told("jobs", "--recent", cwd=folder), rf"(?m)^ *{FORGOTTEN} ")
         refused = self.toprun("cancel", f"{id}_[7-8]", cwd=folder)
         self.assertEqual(refused.code, 1, refused)

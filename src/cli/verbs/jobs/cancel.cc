@@ -110,6 +110,14 @@ void leave_out_waiting(const std::vector<Job>& jobs, const engines::JobId& id, T
                                array, waiting.size() == 1 ? "waits and gets" : "wait and get");
 }
 
+// How a job ended, and when, unless that is the time that the words have.
+std::string end_words(const engines::Queue& queue, const Job& job) {
+  std::string words = jobs::summary_of(jobs::known_job(queue, job)).words;
+  const bool is_said = job.ended && words.contains(moment_text(*job.ended, *job.ended));
+  if (job.ended && !is_said) words += fmt::format("; it ended at {}", time_text(*job.ended));
+  return words;
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -149,9 +157,7 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
     return fail(fmt::format("job {} has already ended", text), "none of its tasks runs or waits");
   }
   const Job& last = jobs->back();
-  return fail(fmt::format("job {} has already ended", text),
-              jobs::summary_of(jobs::known_job(queue, last)).words +
-                  (last.ended ? fmt::format(" (at {})", time_text(*last.ended)) : ""));
+  return fail(fmt::format("job {} has already ended", text), end_words(queue, last));
 }
 
 // The job's owner, or that it already ends, if that may be why the engine refused.
