@@ -172,6 +172,24 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.toprun("cancel", f"copies/{id}", cwd=folder).err,
                          rf"\Atoprun: copies/{id}: toprun found no engine here that knows the job of this folder \({id}\); ")
 
+    def test_the_last_line_of_a_job_that_hangs(self):
+        """toprun's own message of the hang makes the root's file the newest, not its ranks' lines."""
+        folder = self.folder()
+        (folder / "nap.py").write_text("import time\nimport torch.distributed as d\nd.init_process_group('gloo')\n"
+                                       "if d.get_rank() == 0: print('step 4', flush=True)\nd.barrier()\n"
+                                       "if d.get_rank() == 1:\n    time.sleep(1)\n    print('rank 1 takes a nap', flush=True)\n"
+                                       "    time.sleep(1000)\nd.barrier()\n")
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "nap", "--hang-timeout", "3", "nap.py",
+                            cwd=folder, env={"PYTHON_EXEC": support.python()})
+        self.wait_for_job(id, lambda: (attempts := self.report(folder, id)["attempts"]) and attempts[-1]["hang"],
+                          "it hangs", 60)
+        root = folder / "logs" / id / "n0.out"
+        self.wait_for_job(id, lambda: "the job hangs" in root.read_text() or "toprun: " in root.read_text(), "the message", 10)
+        print(root.read_text(), "=====", (folder / "logs" / id / "n1.out").read_text(), "=====", (folder / "logs" / f"nap.{id}.out").read_text())
+        self.assertRegex(self.told("status", id, cwd=folder), r"(?m)^  last line  rank 1 takes a nap$")
+        row = json.loads(self.told("jobs", "--json", cwd=folder))["jobs"][0]
+        self.assertEqual(row["last_line"], "rank 1 takes a nap")
+
     def test_who_sent_the_signal_that_ended_a_job(self):
         folder = self.folder()
         id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "sig", "--no-python", "sleep", "100", cwd=folder)
@@ -184,6 +202,25 @@ class Story(submitting.SubmitCase):
         self.forget(folder, id)
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
                          rf"\Ajob {FORGOTTEN} \(sig\): interrupted by SIGTERM, exit code 143: {sent}, ")
+
+    def test_what_failed_before_toprun_began(self):
+        folder, program = self.folder(), self.folder() / "toprun"
+        shutil.copy(TOPRUN, program)
+        id = self.login(program, "submit", "--slurm-arg=--hold", "-N", "1", "-J", "gone", "--no-python", "true", cwd=folder).out.strip()
+        program.unlink()
+        self.login("scontrol", "release", id)
+        self.wait_for_state(id, "FAILED")
+        how = rf"failed, exit code 127; its output ends with: the job's script: {program}: No such file or directory"
+        self.assertRegex(self.told("eta", id, cwd=folder), rf"^job {id} \(gone\): {how}")
+        for gone in "logs", ".":
+            with self.subTest(gone=gone):
+                folder = self.folder()
+                id = self.submitted("--slurm-arg=--hold", "-N", "1", "-J", "lost", "--no-python", "true", cwd=folder)
+                shutil.rmtree(folder / gone)
+                self.login("scontrol", "release", id)
+                self.wait_for_state(id, "FAILED")
+                self.assertRegex(self.told("eta", id, cwd=self.folder()),
+                                 rf"^job {id} \(lost\): failed, signal 53: often Slurm could not open the job's output file, ")
 
     def test_what_failed_by_itself(self):
         folder = self.folder()

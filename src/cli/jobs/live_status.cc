@@ -118,6 +118,15 @@ std::string newest_of(const std::vector<LogFile>& files) {
   return newest;
 }
 
+// Of the batch script itself, as "…/slurm_script: line 14: /opt/toprun: No such file or directory":
+// toprun never began. Empty: another line.
+std::string_view line_of_script(std::string_view line) {
+  constexpr std::string_view script = "/slurm_script: line ";
+  const std::size_t at = line.find(script);
+  const std::size_t number = at == line.npos ? at : line.find(": ", at + script.size());
+  return number == line.npos ? std::string_view() : line.substr(number + 2);
+}
+
 std::string end_of(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -165,6 +174,9 @@ Outside own_line_at_end(std::string_view end_of_file) {
     if (!is_about_a_step(line)) last = line;
   }
   if (last.starts_with(own_mark)) return std::string(trim(last.substr(own_mark.size())));
+  if (const auto line = line_of_script(last_of_all); !line.empty()) {
+    return fmt::format("the job's script: {}", trim(line));
+  }
   return last_of_all.starts_with("srun: error: ") ? std::string(trim(last_of_all)) : std::string();
 }
 

@@ -44,7 +44,8 @@ Outside last_line_in(const JobFiles& files);
 Outside last_line_of(std::string_view end_of_file);
 
 // Returns the last line of the engine's own file if toprun printed it (without toprun's mark), or
-// if it is an error of srun. Empty if the file ends with another line.
+// if it is an error of srun or of the shell that runs the job's script. Empty if the file ends with
+// another line.
 Outside own_line_at_end(const JobFiles& files);
 // Does the same for this node's HOST.out. A node that lost the root says there what the root's
 // report cannot contain.

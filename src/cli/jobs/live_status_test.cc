@@ -55,6 +55,8 @@ TEST(LiveStatus, ToprunsLineAtTheEnd) {
        "failure\n",
        "srun: error: Task launch for StepId=48.0 failed on node n3: Communication failure"},
       {"step 1\nsrun: Job step aborted\n", ""},
+      {"/var/spool/job00001/slurm_script: line 14: /opt/toprun: No such file or directory\n",
+       "the job's script: /opt/toprun: No such file or directory"},
   };
   for (const auto& [text, line] : cases) EXPECT_EQ(own_line_at_end(text).raw(), line) << text;
 }

@@ -192,6 +192,9 @@ void drop_remainders(std::vector<Job>& jobs) {
       jobs, [&](const Job& job) { return is_without_tasks(job) && arrays.contains(job.array); });
 }
 
+// Seen with 22.05: the job's end if slurmstepd cannot open the output file of the batch script.
+constexpr int signal_without_output = 53;
+
 // Slurm dates the start of a job that ended while it waited by its end, or by 1970.
 void normalise_end(Job& job) {
   if (job.node_list.empty()) {
@@ -203,6 +206,11 @@ void normalise_end(Job& job) {
     }
   }
   drop_throttle(job);
+  if (job.state == JobState::failed && job.signal == signal_without_output) {
+    job.cause =
+        "often Slurm could not open the job's output file, because its folder is missing on the "
+        "job's first node";
+  }
   if (has_ended(job.state) && job.end != JobEnd::refused) return;
   job.exit_code.reset();
   job.signal.reset();
