@@ -365,9 +365,19 @@ class Logs(Queue):
         shown = self.toprun("logs", array)
         self.assertEqual((shown.out.splitlines(), shown.err.splitlines()), (lines, ends))
         status = self.toprun("status", array).out
+        self.assertTrue(status.startswith(f"array {array} (wrap): 3 tasks: 3 failed\n\njob {array}_1 (wrap) "), status)
         self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_{task}" for task in tasks])
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
+
+    def test_an_array_of_many_tasks(self):
+        array = self.submit("-a", "0-9", "-N1", "-J", "many", script="exit $((SLURM_ARRAY_TASK_ID == 4 ? 3 : 0))")
+        cluster.wait_for(lambda: not self.login("squeue", "-h", "-j", array).out.strip(), "its end")
+        status = self.toprun("status", array).out
+        self.assertTrue(status.startswith(f"array {array} (many): 10 tasks: 9 succeeded, 1 failed\n\njob {array}_4 (many) "), status)
+        self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_4"])
+        self.assertEqual(re.findall(rf"(?m)^  {array}_(\d+) +ended with exit code 0$", status), list("012356789"))
+        self.assertTrue(status.endswith(f"\n  toprun status {array}_N shows one task\n"), status)
 
     def test_an_array_of_which_slurm_has_forgotten_a_task(self):
         """Slurm forgets tasks one by one; their files are beside those of the others."""
@@ -383,7 +393,8 @@ class Logs(Queue):
         cluster.wait_for(lambda: "I am 1" in self.toprun("logs", array).out, "its output")
         self.assertEqual(self.toprun("logs", "-n", "1", array).out.splitlines(), lines)
         status = self.toprun("status", array).out
-        self.assertRegex(status, rf"\Ajob {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
+        self.assertRegex(status, rf"\Aarray {array} \(wrap\): 2 tasks: 1 running, 1 failed\n\n"
+                                 rf"job {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
         self.assertIn(f"\njob {array}_1 (wrap)", status)
         following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
         following.prints("I am 1")

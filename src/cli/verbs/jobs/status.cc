@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -40,6 +42,8 @@ using nlohmann::json;
 
 constexpr std::size_t label_width = 11;
 constexpr std::size_t most_nodes_shown = 32;
+constexpr std::size_t most_task_blocks = 8;
+constexpr std::size_t most_task_rows = 100;
 
 std::string row(std::string_view label, std::string_view text) {
   if (text.empty()) return {};
@@ -569,10 +573,105 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   return print(text);
 }
 
+// The array whose tasks these are; empty: it is one job, or they are the components of one.
+std::string array_of(const std::vector<jobs::KnownJob>& all) {
+  if (all.size() < 2) return {};
+  const std::string array = all.front().id.substr(0, all.front().id.find('_'));
+  const bool are_tasks = std::ranges::all_of(
+      all, [&](const jobs::KnownJob& known) { return known.id.starts_with(array + '_'); });
+  return are_tasks ? array : std::string();
+}
+
+std::string_view word_of_task(JobState state) {
+  switch (state) {
+    case JobState::pending:
+    case JobState::starting:
+      return "waiting";
+    case JobState::completed:
+      return "succeeded";
+    case JobState::completing:
+      return "ending";
+    case JobState::unknown:
+      return "with an unknown end";
+    case JobState::running:
+      return "running";
+    case JobState::suspended:
+      return "suspended";
+    case JobState::failed:
+      return "failed";
+    case JobState::cancelled:
+      return "cancelled";
+  }
+  return "with an unknown end";
+}
+
+// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks.
+std::string array_line(const std::string& array, const std::vector<jobs::KnownJob>& all) {
+  constexpr std::array order = {JobState::running,   JobState::completing, JobState::suspended,
+                                JobState::pending,   JobState::completed,  JobState::failed,
+                                JobState::cancelled, JobState::unknown};
+  std::map<std::string_view, std::size_t> counts;
+  std::size_t tasks = 0;
+  std::string name;
+  for (const jobs::KnownJob& known : all) {
+    const jobs::JobSummary what = jobs::summary_of(known);
+    const auto own = jobs::parse_tasks(std::string_view(known.id).substr(array.size() + 1));
+    const std::size_t count = own ? own->size() : 1;
+    counts[word_of_task(what.state)] += count;
+    tasks += count;
+    if (name.empty()) name = what.name;
+  }
+  std::vector<std::string> parts;
+  for (const JobState state : order) {
+    const std::size_t count = counts[word_of_task(state)];
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, word_of_task(state)));
+  }
+  return fmt::format("array {}{}: {}: {}\n", printable(array),
+                     name.empty() ? "" : fmt::format(" ({})", name), counted(tasks, "task"),
+                     join(parts, ", "));
+}
+
+// Tasks of an array in a line each, where a block each would be too much.
+std::string tasks_table(const std::vector<jobs::KnownJob>& tasks, const std::string& array) {
+  std::vector<std::vector<std::string>> rows;
+  for (const jobs::KnownJob& known : tasks) {
+    if (rows.size() == most_task_rows) {
+      rows.push_back({fmt::format("… and {} more (--json)", tasks.size() - rows.size())});
+      break;
+    }
+    rows.push_back({"  " + printable(known.id), jobs::summary_of(known).words});
+  }
+  return fmt::format("{}  toprun status {}_N shows one task\n", report::columns_text(rows, {}),
+                     array);
+}
+
+// The blocks of all tasks, or of many tasks those that failed and a table of the others.
+std::string array_text(const Queue* queue, const std::string& array,
+                       const std::vector<jobs::KnownJob>& all, const Style& style) {
+  std::string text = array_line(array, all);
+  std::size_t blocks = 0;
+  std::vector<jobs::KnownJob> others;
+  for (const jobs::KnownJob& known : all) {
+    const bool is_shown =
+        all.size() <= most_task_blocks ||
+        (blocks < most_task_blocks && jobs::summary_of(known).state == JobState::failed);
+    if (is_shown) {
+      text += '\n' + text_of(queue, known, style);
+      ++blocks;
+    } else {
+      others.push_back(known);
+    }
+  }
+  return others.empty() ? text : text + '\n' + tasks_table(others, array);
+}
+
 // Of jobs that the engine knows, or that only their files still tell of.
 Result<int> show(const Queue* queue, const std::vector<jobs::KnownJob>& all, const Call& call) {
   if (call.has(FlagId::json)) return print_bytes(list_text(queue, all));
   const Style style = style_of(STDOUT_FILENO, call.environment);
+  if (const std::string array = array_of(all); !array.empty()) {
+    return print(array_text(queue, array, all, style));
+  }
   std::string text;
   for (const jobs::KnownJob& known : all) {
     if (!text.empty()) text += '\n';
