@@ -156,6 +156,10 @@ class Story(submitting.SubmitCase):
             with self.subTest(verb):
                 self.told(verb, f"logs/{id}/", cwd=folder)
         self.assertRegex(self.told("eta", f"logs/{id}", cwd=folder), rf"\Ajob {id} \(far\): running")
+        for verb in "top", "stacks":  # no sshd runs there
+            refused = self.toprun(verb, f"logs/{id}/report.json", cwd=folder)
+            self.assertEqual(refused.code, 1, refused)
+            self.assertRegex(refused.err, rf"(?m)^toprun: .*report\.json.* ssh.* n\d .*; toprun {verb} {id} asks Slurm instead$")
         copied = self.told("status", f"copies/{id}", cwd=folder)
         self.assertRegex(copied, rf"\Arun of .*/copies/{id}/report.json")
         following = self.start("ctl", TOPRUN, "logs", "-f", f"logs/{id}", cwd=folder)

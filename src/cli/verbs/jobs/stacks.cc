@@ -246,7 +246,10 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
   const auto command = TRY(command_beside_root(id, environment, asking, words));
   const auto ended = TRY(process::run(command, environment, remote_limit));
   if (ended.code != 0) {
-    return fail(cannot_tell(id), remote_complaint(ended.err));
+    std::error_code error;
+    const bool is_by_ssh = fs::is_regular_file(id, error) && ended.code == code_of_ssh;
+    return fail(cannot_tell(id), remote_complaint(ended.err),
+                is_by_ssh ? instead_of_ssh(id, "stacks", environment) : std::string());
   }
   return print(ended.out);
 }

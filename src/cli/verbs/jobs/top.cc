@@ -429,11 +429,27 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
   return print_last_state(known, id, environment);
 }
 
+// ssh did not reach the root agent's host.
+Error not_reached(const std::string& file, std::string why, const Environment& environment) {
+  return {asking_for(file).what, std::move(why), instead_of_ssh(file, "top", environment),
+          exit_failure};
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
   if (on_terminal) {
     auto watched = TRY(signals());
     return look(feed_from_afar(id, call.environment), std::move(watched), call.environment,
-                [&](Error why) { return show_last_state(id, call.environment, std::move(why)); });
+                [&](Error why) -> Result<int> {
+                  if (is_file(id) && why->why.starts_with("ssh: ")) {
+                    return std::unexpected(not_reached(id, why->why, call.environment));
+                  }
+                  return show_last_state(id, call.environment, std::move(why));
+                });
   }
   std::vector<std::string> words = {"top"};
   if (call.has(FlagId::json)) words.emplace_back("--json");
@@ -441,7 +457,12 @@ Result<int> look_from_afar(const std::string& id, const options::Call& call, boo
   if (!command && !call.has(FlagId::json)) {
     return show_last_state(id, call.environment, std::move(command.error()));
   }
-  return run_beside_root(TRY(std::move(command)), call.environment);
+  const auto code = TRY(run_beside_root(TRY(std::move(command)), call.environment));
+  if (code != code_of_ssh || !is_file(id)) return code;
+  const auto report = jobs::read_report(id);
+  const std::string host =
+      report && *report ? " to " + (*report)->run.root_host.shown() : std::string();
+  return std::unexpected(not_reached(id, fmt::format("ssh{} failed", host), call.environment));
 }
 
 }  // namespace
