@@ -72,7 +72,9 @@ class Story(submitting.SubmitCase):
         self.assertRegex(state.replace("CANCELLED", "cancelled").replace("FAILED", "failed"), rf"(?m)^  state      ([A-Z]+: )?{how}$")
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
                          rf"\Ajob {FORGOTTEN} \({name}\): {how}, 20\d\d-.* → .* "
-                         r"\(from its files; Slurm has forgotten it\)\n")
+                         r"\(from its files; Slurm has forgotten it\)\n"
+                         rf"  times      submitted 20\S+ {CLOCK} by {getpass.getuser()}, started 20\S+ {CLOCK}, ended 20\S+ {CLOCK}, ran \d+:\d\d\n"
+                         rf"  nodes      \d: \S+\n  folder     {folder}\n")
 
     def test_who_cancelled_a_job_that_hung(self):
         folder = self.folder()

@@ -49,6 +49,9 @@ std::string name_in(const JobFiles& files, const std::string& id);
 // "afterok:3,afterany:12_4". Empty: there is none.
 std::string dependency_in(const std::string& folder);
 
+// Returns the working directory of this folder's job, according to its job script. Empty: unknown.
+std::string directory_in(const std::string& folder);
+
 // Returns what this folder's job of `toprun setup` builds, according to its job script: the folder
 // of --venv or the file of --container. Empty: it is another job.
 std::string built_in(const std::string& folder);

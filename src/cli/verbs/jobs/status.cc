@@ -65,8 +65,40 @@ std::string state_of(const Job& job, const jobs::JobSummary& what) {
   return word + what.words.substr(word.size());
 }
 
-std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
-  return act ? fmt::format("by {}, {}", act->by, time_text(act->at)) : std::string();
+// Of a job that its files alone tell of.
+std::string times_by_files(const jobs::KnownJob& known, const jobs::JobSummary& what) {
+  std::vector<std::string> parts;
+  if (const auto& act = known.story.submitted) {
+    parts.push_back(fmt::format("submitted {} by {}", time_text(act->at), act->by));
+  }
+  if (what.started) parts.push_back("started " + time_text(*what.started));
+  if (what.ended) parts.push_back("ended " + time_text(*what.ended));
+  if (what.started && what.ended && *what.ended >= *what.started) {
+    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<std::chrono::seconds>(
+                                 *what.ended - *what.started)));
+  }
+  return join(parts, ", ");
+}
+
+// The script of an array is in the array's own folder.
+std::string directory_by_files(const jobs::KnownJob& known) {
+  if (!known.files) return {};
+  const std::string own = jobs::directory_in(known.files->folder);
+  const std::size_t task = known.id.find('_');
+  if (!own.empty() || task == std::string::npos) return printable(own);
+  const auto beside = std::filesystem::path(known.files->folder).parent_path();
+  return printable(jobs::directory_in((beside / known.id.substr(0, task)).string()));
+}
+
+// The nodes of the run's last attempt.
+std::string nodes_by_files(const jobs::KnownJob& known) {
+  if (!known.report || known.report->run.attempts.empty()) return {};
+  std::vector<std::string> names;
+  for (const model::NodeRecord& node : known.report->run.attempts.back().nodes) {
+    names.push_back(node.name.shown());
+  }
+  return names.empty() ? std::string()
+                       : fmt::format("{}: {}", names.size(), hosts::short_list(names));
 }
 
 // The runs of the job before it was put back into the queue.
@@ -412,7 +444,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += row("not told", printable(job.untold));
   } else {
     out += jobs::forgotten_text(known, queue) + '\n';
-    out += row("submitted", submission_text(known.story.submitted));
+    out += row("times", times_by_files(known, what));
+    out += row("nodes", nodes_by_files(known));
+    out += row("folder", directory_by_files(known));
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
   if (known.report) {
