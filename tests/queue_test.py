@@ -365,9 +365,19 @@ class Logs(Queue):
         shown = self.toprun("logs", array)
         self.assertEqual((shown.out.splitlines(), shown.err.splitlines()), (lines, ends))
         status = self.toprun("status", array).out
+        self.assertTrue(status.startswith(f"array {array} (wrap): 3 tasks: 3 failed\n\njob {array}_1 (wrap) "), status)
         self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_{task}" for task in tasks])
         self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
         self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
+
+    def test_an_array_of_many_tasks(self):
+        array = self.submit("-a", "0-9", "-N1", "-J", "many", script="exit $((SLURM_ARRAY_TASK_ID == 4 ? 3 : 0))")
+        cluster.wait_for(lambda: not self.login("squeue", "-h", "-j", array).out.strip(), "its end")
+        status = self.toprun("status", array).out
+        self.assertTrue(status.startswith(f"array {array} (many): 10 tasks: 9 succeeded, 1 failed\n\njob {array}_4 (many) "), status)
+        self.assertEqual(re.findall(r"(?m)^job (\S+)", status), [f"{array}_4"])
+        self.assertEqual(re.findall(rf"(?m)^  {array}_(\d+) +ended with exit code 0$", status), list("012356789"))
+        self.assertTrue(status.endswith(f"\n  toprun status {array}_N shows one task\n"), status)
 
     def test_an_array_of_which_slurm_has_forgotten_a_task(self):
         """Slurm forgets tasks one by one; their files are beside those of the others."""
@@ -383,7 +393,8 @@ class Logs(Queue):
         cluster.wait_for(lambda: "I am 1" in self.toprun("logs", array).out, "its output")
         self.assertEqual(self.toprun("logs", "-n", "1", array).out.splitlines(), lines)
         status = self.toprun("status", array).out
-        self.assertRegex(status, rf"\Ajob {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
+        self.assertRegex(status, rf"\Aarray {array} \(wrap\): 2 tasks: 1 running, 1 failed\n\n"
+                                 rf"job {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
         self.assertIn(f"\njob {array}_1 (wrap)", status)
         following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
         following.prints("I am 1")
@@ -531,6 +542,19 @@ class Words(Queue):
         self.assert_ok(logs)
         self.assertIn(f"{array}_*.out", logs.err)
 
+    def test_the_outlook_of_several_jobs(self):
+        ids = [self.submit("-N1", "-H", "-J", name) for name in ("first", "second")]
+        shown = self.toprun("eta", *ids)
+        self.assert_ok(shown)
+        self.assertEqual(re.findall(r"(?m)^job (\S+ \S+):", shown.out), [f"{ids[0]} (first)", f"{ids[1]} (second)"])
+        some = self.toprun("eta", "999999", ids[1], "--json")
+        self.assertEqual((some.code, [job["id"] for job in json.loads(some.out)["jobs"]]), (1, [ids[1]]))
+        self.assertRegex(some.err, r"\Atoprun: job 999999 is unknown: ")
+        self.toprun("cancel", *ids)
+        again = self.toprun("cancel", ids[0])
+        self.assertRegex(again.err, r"\Atoprun: job \d+ has already ended: cancelled by [^(]*\d\d:\d\d:\d\d(; it ended at .*)?\n")
+        self.assertEqual(len(set(re.findall(r"\d\d:\d\d:\d\d", again.err))), len(re.findall(r"\d\d:\d\d:\d\d", again.err)))
+
     def test_a_task_that_is_not_there(self):
         """scontrol says so on stdout, and Slurm is well."""
         array, plain = self.submit("-a", "0-2", "-H"), self.submit("-H")
@@ -541,6 +565,18 @@ class Words(Queue):
                 self.assert_refused(self.toprun(verb, f"{plain}_0"), 1,
                                     rf"job {plain}_0 is unknown: job {plain} is not an array, and has no tasks;")
         self.assertIn("this job has no component 5", self.toprun("status", f"{plain}+5").err)
+        for verb in "status", "logs":
+            finished = self.toprun(verb, "999999")
+            self.assert_refused(finished, 1, r"\Atoprun: job 999999 is unknown: .*; no files of this job were found below "
+                                             rf"{re.escape(os.getcwd())}; toprun jobs lists your jobs\n")
+        running = self.submit("-a", "3,5%1")
+        self.in_state(f"{running}_3", "RUNNING")
+        number = str(int(running) + 1)  # of task 3
+        for words in ["status", f"{number}_4"], ["status", f"{number}_[3-4]"], ["cancel", "--dry-run", f"{number}_[3-4]"]:
+            with self.subTest(words):
+                self.assert_refused(self.toprun(*words), 1, f": {number} is Slurm's number of task 3 of array {running}: "
+                                                            f"write {running}_3;")
+        self.assert_refused(self.toprun("cancel", "--dry-run", f"{plain}_[0-3]"), 1, f"job {plain} is not an array")
 
     def test_limits(self):
         running = self.submit("-N4", "--exclusive")
@@ -551,6 +587,21 @@ class Words(Queue):
         self.assertRegex(told, r"(?m)^  times .*, (its partition's|no) time limit$")
         self.assertRegex(told, r"(?m)^  start      .*start")
         self.assertNotRegex(self.toprun("eta", waiting).out, r"\d{3,} h |time limit")
+
+    def test_behind_a_job_without_a_time_limit_no_start_is_expected(self):
+        holder = self.submit("-N4", "--exclusive", "-t", "UNLIMITED", "-J", "holder")
+        self.in_state(holder, "RUNNING")
+        waiting = self.submit("-N4", "--exclusive", "-t", "5", "-J", "next")
+        cluster.wait_for(lambda: json.loads(self.toprun("jobs", "--json").out)["jobs"][0]["reason"] == "Resources" and
+                         re.search(r" 20\d\d-", self.login("squeue", "-h", "--start", "-o", "%i %S", "-j", waiting).out),
+                         "Slurm's plan of the start", 70)
+        self.assertRegex(self.toprun("eta", waiting).out,
+                         rf"\Ajob {waiting} \(next\): start unknown: job {holder} on n\[0-3\] has no time limit\n")
+        self.assertRegex(self.toprun("status", waiting).out, r"(?m)^  start      unknown: job ")
+        for words in ["jobs"], ["eta", waiting], ["status", waiting]:
+            with self.subTest(words):
+                jobs = json.loads(self.toprun(*words, "--json").out)["jobs"]
+                self.assertEqual([job["expected_start"] for job in jobs if job["id"] == waiting], [None])
 
     def test_a_job_that_was_put_back(self):
         job = self.submit("-N1", "--requeue")

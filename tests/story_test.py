@@ -72,7 +72,9 @@ class Story(submitting.SubmitCase):
         self.assertRegex(state.replace("CANCELLED", "cancelled").replace("FAILED", "failed"), rf"(?m)^  state      ([A-Z]+: )?{how}$")
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
                          rf"\Ajob {FORGOTTEN} \({name}\): {how}, 20\d\d-.* → .* "
-                         r"\(from its files; Slurm has forgotten it\)\n")
+                         r"\(from its files; Slurm has forgotten it\)\n"
+                         rf"  times      submitted 20\S+ {CLOCK} by {getpass.getuser()}, started 20\S+ {CLOCK}, ended 20\S+ {CLOCK}, ran \d+:\d\d\n"
+                         rf"  nodes      \d: \S+\n  folder     {folder}\n")
 
     def test_who_cancelled_a_job_that_hung(self):
         folder = self.folder()
@@ -132,6 +134,67 @@ class Story(submitting.SubmitCase):
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
+    def test_a_folder_is_asked_about_as_its_job(self):
+        """Slurm answers for the folder of a job, also of an array, but not for a copy of the folder."""
+        folder = self.folder()
+        script = folder / "work.sh"
+        script.write_text(f'echo "task $SLURM_ARRAY_TASK_ID"; {UNTIL_GO}\n')
+        id = self.submitted("-N", "1", "--nproc-per-node", "1", "-J", "far", "--no-python", "bash", script, cwd=folder)
+        array = self.submitted("--array", "3-4", "-N", "1", "--nproc-per-node", "1", "-J", "many", "--no-python", "bash",
+                               script, cwd=folder)
+        for one in id, f"{array}_3", f"{array}_4":
+            self.wait_for_ranks(folder, one)
+        shutil.copytree(folder / "logs" / id, folder / "copies" / id)
+        elsewhere = self.folder()
+        for word in id, array, f"{array}_4":
+            for path in f"logs/{word}", f"logs/{word}/", folder / "logs" / word:
+                with self.subTest(path=path):
+                    told, by_folder = (re.sub(r"(ran|left)? \d+:\d\d\S*( left)?", "", self.told("status", name, cwd=folder))
+                                       for name in (word, path))
+                    self.assertIn("RUNNING", told)
+                    self.assertEqual(by_folder, told)
+            self.assertEqual(self.told("logs", folder / "logs" / word, cwd=elsewhere), self.told("logs", word, cwd=folder))
+        for verb in "top", "stacks", "report":
+            with self.subTest(verb):
+                self.told(verb, f"logs/{id}/", cwd=folder)
+        self.assertRegex(self.told("eta", f"logs/{id}", cwd=folder), rf"\Ajob {id} \(far\): running")
+        for verb in "top", "stacks":  # no sshd runs there
+            refused = self.toprun(verb, f"logs/{id}/report.json", cwd=folder)
+            self.assertEqual(refused.code, 1, refused)
+            self.assertRegex(refused.err, rf"(?m)^toprun: .*report\.json.* ssh.* n\d .*; toprun {verb} {id} asks Slurm instead$")
+        copied = self.told("status", f"copies/{id}", cwd=folder)
+        self.assertRegex(copied, rf"\Arun of .*/copies/{id}/report.json")
+        following = self.start("ctl", TOPRUN, "logs", "-f", f"logs/{id}", cwd=folder)
+        following.prints("task")
+        (folder / "go").touch()
+        self.assertEqual(following.wait(40).code, 0)
+        for word in id, array:
+            self.wait_for_state(word, "COMPLETED")
+            with self.subTest(word=word):
+                self.assertEqual(self.told("status", f"logs/{word}", cwd=folder), self.told("status", word, cwd=folder))
+        copied = self.told("logs", f"copies/{id}", cwd=folder)
+        self.assertIn("task", copied)
+        self.assertRegex(self.toprun("cancel", f"logs/{id}", cwd=folder).err, rf"\Atoprun: job {id} has already ended")
+        self.assertRegex(self.toprun("cancel", f"copies/{id}", cwd=folder).err,
+                         rf"\Atoprun: copies/{id}: toprun found no engine here that knows the job of this folder \({id}\); ")
+
+    def test_the_last_line_of_a_job_that_hangs(self):
+        """toprun's own message of the hang makes the root's file the newest, not its ranks' lines."""
+        folder = self.folder()
+        (folder / "nap.py").write_text("import time\nimport torch.distributed as d\nd.init_process_group('gloo')\n"
+                                       "if d.get_rank() == 0: print('step 4', flush=True)\nd.barrier()\n"
+                                       "if d.get_rank() == 1:\n    time.sleep(1)\n    print('rank 1 takes a nap', flush=True)\n"
+                                       "    time.sleep(1000)\nd.barrier()\n")
+        id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "nap", "--hang-timeout", "3", "nap.py",
+                            cwd=folder, env={"PYTHON_EXEC": support.python()})
+        self.wait_for_job(id, lambda: (attempts := self.report(folder, id)["attempts"]) and attempts[-1]["hang"],
+                          "it hangs", 60)
+        root = folder / "logs" / id / "n0.out"
+        self.wait_for_job(id, lambda: "\ntoprun: no rank has made progress" in root.read_text(), "the message", 10)
+        self.assertRegex(self.told("status", id, cwd=folder), r"(?m)^  last line  rank 1 takes a nap$")
+        row = json.loads(self.told("jobs", "--json", cwd=folder))["jobs"][0]
+        self.assertEqual(row["last_line"], "rank 1 takes a nap")
+
     def test_who_sent_the_signal_that_ended_a_job(self):
         folder = self.folder()
         id = self.submitted("-N", "2", "--nproc-per-node", "1", "-J", "sig", "--no-python", "sleep", "100", cwd=folder)
@@ -172,6 +235,7 @@ class Story(submitting.SubmitCase):
         refused = self.toprun("cancel", id, cwd=folder)
         self.assertEqual(refused.code, 1, refused)
         self.assertIn("has already ended: failed: rank 0", refused.err)
+        self.assertNotIn("started at", self.told("eta", id, cwd=folder))
         self.assert_same_story(folder, id, "bad", 3,
                                r"failed: rank 0 on n\d ended with exit code 3")
 
@@ -185,7 +249,7 @@ class Story(submitting.SubmitCase):
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}, before it started"
         for known in (id, FORGOTTEN):
             name, code, said = self.recent(folder, known)
-            self.assertEqual((name, code), ("never", "143"))
+            self.assertEqual((name, code), ("never", "-"))
             self.assertRegex(said, rf"^{how}$")
             self.assertRegex(self.told("logs", known, cwd=folder),
                              rf"job {known} has printed nothing: {how}; its folder is .*/logs/{known}\n")
@@ -220,7 +284,7 @@ class Story(submitting.SubmitCase):
         whole = self.told("status", FORGOTTEN, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^job (\S+)", whole),
                          [f"{FORGOTTEN}_1", f"{FORGOTTEN}_4", f"{FORGOTTEN}_[2-3]"])
-        self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "143"))
+        self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "-"))
         self.assertNotRegex(self.told("jobs", "--recent", cwd=folder), rf"(?m)^ *{FORGOTTEN} ")
         refused = self.toprun("cancel", f"{id}_[7-8]", cwd=folder)
         self.assertEqual(refused.code, 1, refused)

@@ -109,7 +109,7 @@ class Announcer {
     start_[job.id] = waiting.start;
     ahead_[job.id] = waiting.ahead;
     say(fmt::format("job {}: {}{}", printable(job.id), ahead,
-                    start_text(waiting, job, std::chrono::system_clock::now())));
+                    start_text(waiting, job, std::chrono::system_clock::now(), Labelled::no)));
   }
   std::string words_of(const Job& job) const {
     switch (job.state) {

@@ -310,13 +310,21 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   });
 }
 
-std::string built_in(const std::string& folder) {
+std::string directory_in(const std::string& folder) {
   constexpr std::string_view start = "#SBATCH --chdir=";
   const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
-  fs::path directory;
-  std::string built;
+  std::string directory;
   for (const std::string_view line : split(script.value_or(""), '\n')) {
     if (line.starts_with(start)) directory = join(words_in_shell(line.substr(start.size())), " ");
+  }
+  return directory;
+}
+
+std::string built_in(const std::string& folder) {
+  const auto script = read_plain_file(fs::path(folder) / script_name, max_script_bytes);
+  const fs::path directory = directory_in(folder);
+  std::string built;
+  for (const std::string_view line : split(script.value_or(""), '\n')) {
     if (!line.starts_with("exec ") || !line.contains(" setup --on=local ")) continue;
     for (const std::string& word : words_in_shell(line)) {
       for (const std::string_view option : {"--venv=", "--container="}) {
@@ -380,6 +388,10 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {
     if (!job.folder.empty() && job.folder != folders.front()) folders.push_back(job.folder);
   }
   return folders;
+}
+
+std::string no_files_text(const std::vector<engines::Job>& jobs) {
+  return "no files of this job were found below " + printable(join(likely_folders(jobs), ", "));
 }
 
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below) {

@@ -37,6 +37,10 @@ std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job
 // folder, and the folders of `jobs`.
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 
+// Returns "no files of this job were found below /work/ada": why search_files() in likely_folders()
+// found nothing.
+std::string no_files_text(const std::vector<engines::Job>& jobs);
+
 // Returns the job's name, from the name of its output file: "train" for "logs/train.17.out". Empty
 // if the job has no output file.
 std::string name_in(const JobFiles& files, const std::string& id);
@@ -44,6 +48,9 @@ std::string name_in(const JobFiles& files, const std::string& id);
 // Returns the --dependency of this folder's job, according to its job script:
 // "afterok:3,afterany:12_4". Empty: there is none.
 std::string dependency_in(const std::string& folder);
+
+// Returns the working directory of this folder's job, according to its job script. Empty: unknown.
+std::string directory_in(const std::string& folder);
 
 // Returns what this folder's job of `toprun setup` builds, according to its job script: the folder
 // of --venv or the file of --container. Empty: it is another job.

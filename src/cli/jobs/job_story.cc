@@ -134,6 +134,8 @@ TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id) {
 
 void leave_only(const engines::JobId& id, std::vector<engines::Job>& jobs) {
   std::erase_if(jobs, [&](const engines::Job& job) {
+    // The number of one task, or of a job without tasks.
+    if (!id.task.empty() && job.array != id.number) return true;
     const bool is_known = parse_tasks(job.task) && parse_tasks(id.task);
     return is_known && tasks_meant(job, id).empty();
   });

@@ -135,11 +135,15 @@ bool has_run_before(const KnownJob& known) {
          (known.report && !known.report->run.earlier.empty());
 }
 
+bool has_begun(const KnownJob& known) {
+  return known.job ? known.job->started.has_value() : known.has_output;
+}
+
 std::string cancel_words(const KnownJob& known, WallTime beside) {
   const std::string words = cancel_words(cancel_of(known), beside);
-  const bool has_begun = known.job ? known.job->started.has_value() : known.has_output;
-  if (!has_begun && has_run_before(known)) return words + ", while it waited to start again";
-  return has_begun ? words : words + ", before it started";
+  if (has_begun(known)) return words;
+  return words +
+         (has_run_before(known) ? ", while it waited to start again" : ", before it started");
 }
 
 std::string code_words(int code, ExitCode shown) {
@@ -406,6 +410,8 @@ JobSummary summary_of(const KnownJob& known, WallTime now) {
   out.exit_code = reported_code(known);
   out.is_over = known.job || was_cancelled_by_us(known) || never_started(known) ||
                 !words_of_report(known).empty();
+  out.was_cancelled_unstarted = out.state == JobState::cancelled && !has_begun(known) &&
+                                !has_run_before(known) && out.exit_code == engines::exit_cancelled;
   const WallTime beside = out.ended.value_or(now);
   out.words = words_of_ended(known, beside, ExitCode::shown);
   out.words_beside_code = words_of_ended(known, beside, ExitCode::left_out);
@@ -422,10 +428,12 @@ std::string span_text(const std::optional<WallTime>& started,
 std::string forgotten_words(const KnownJob& known, const engines::Queue* queue) {
   const JobSummary what = summary_of(known);
   const std::string span = span_text(what.started, what.ended);
+  const std::string why = !known.why_only_files.empty() ? known.why_only_files
+                          : queue == nullptr
+                              ? std::string("no engine can be asked here")
+                              : fmt::format("{} has forgotten it", queue->engine_in_words());
   return fmt::format("{}{}{} (from its files; {})", what.words, span.empty() ? "" : ", ", span,
-                     queue == nullptr
-                         ? "no engine can be asked here"
-                         : fmt::format("{} has forgotten it", queue->engine_in_words()));
+                     why);
 }
 
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {

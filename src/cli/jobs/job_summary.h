@@ -21,7 +21,8 @@ struct JobSummary {
   // `words` without the job's own exit code, for a table with a column of exit codes. Empty if the
   // job has not ended.
   std::string words_beside_code;
-  std::optional<int> exit_code;  // unset: the job has not ended, or the code is unknown
+  std::optional<int> exit_code;          // unset: the job has not ended, or the code is unknown
+  bool was_cancelled_unstarted = false;  // exit_code is then of no process
   std::optional<WallTime> started;
   std::optional<WallTime> ended;
 };

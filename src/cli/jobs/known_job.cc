@@ -155,6 +155,42 @@ bool is_of_earlier_array(const FoundFiles& task, const std::vector<Job>& jobs) {
          });
 }
 
+// Between the engine's time of a submission and the one in the job's story, which another host may
+// have written: their clocks may differ.
+constexpr std::chrono::minutes same_submission{5};
+
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return error ? path : real;
+}
+
+bool is_submission_of(const JobStory& story, const Job& job) {
+  return story.submitted && job.submitted &&
+         std::chrono::abs(story.submitted->at - *job.submitted) < same_submission;
+}
+
+// Why the engine's job with this folder's number cannot be taken for the folder's; empty: it can.
+std::string why_another(const engines::Queue& queue, const Job& job, const FoundFiles& found) {
+  const JobStory story = read_story(found.files.folder);
+  const std::string whose = fmt::format("{}'s job {}", queue.engine_in_words(), found.id);
+  const bool says_when = story.submitted && job.submitted && job.restarts == 0;
+  const auto files = files_of(queue, job);
+  if (!files && !says_when) {
+    return fmt::format("{} does not say where job {} has its files", queue.engine_in_words(),
+                       found.id);
+  }
+  if (files) {
+    const fs::path folder = resolved(files->folder);
+    const bool is_same =
+        folder == found.files.folder ||
+        (!job.array.empty() && folder.parent_path() / job.array == fs::path(found.files.folder));
+    if (!is_same) return fmt::format("{} has its files in {}", whose, printable(folder.string()));
+  }
+  if (!says_when || is_submission_of(story, job)) return {};
+  return fmt::format("{} is another one, submitted {}", whose, time_text(*job.submitted));
+}
+
 }  // namespace
 
 KnownJob without_files(const engines::Queue& queue, const Job& job) {
@@ -226,6 +262,50 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& q
     all.push_back(std::move(forgotten));
   }
   return all;
+}
+
+std::optional<JobAtPath> job_at(const std::string& path, const Environment& environment) {
+  auto found = files_at(path);
+  if (!found) return std::nullopt;
+  JobAtPath out{.found = *std::move(found), .why_only_files = "no engine can be asked here"};
+  const auto id = engines::parse_job_id(out.found.id);
+  if (!id) return out;
+  auto queue = engines::find_queue_of(*id, environment);
+  const auto jobs = find_in(queue, *id);
+  if (!queue || !jobs || (*queue)->kind() != engines::QueueKind::slurm) return out;
+  out.is_forgotten = jobs->empty();
+  out.why_only_files = fmt::format("{} has forgotten it", (*queue)->engine_in_words());
+  for (const Job& job : *jobs) {
+    out.why_only_files = why_another(**queue, job, out.found);
+    out.is_known = out.why_only_files.empty();
+    if (out.is_known) break;
+  }
+  return out;
+}
+
+std::vector<KnownJob> known_by_files(const JobAtPath& job) {
+  const std::string beside = fs::path(job.found.files.folder).parent_path().string();
+  std::vector<KnownJob> all;
+  for (const FoundFiles& found : search_files(job.found.id, {beside})) {
+    all.push_back(forgotten_job(found));
+    all.back().why_only_files = job.why_only_files;
+  }
+  return all;
+}
+
+std::string name_at(const std::string& word, const Environment& environment) {
+  std::error_code error;
+  if (!fs::is_directory(word, error)) return word;
+  const auto job = job_at(word, environment);
+  if (!job) return word;
+  if (job->is_known) return job->found.id;
+  const std::string report = job->found.files.report();
+  return is_there(report) ? report : word;
+}
+
+std::string id_at(const std::string& word, const Environment& environment) {
+  const auto job = job_at(word, environment);
+  return job && job->is_known ? job->found.id : word;
 }
 
 KnownJob with_files(KnownJob known, JobFiles files) {

@@ -39,6 +39,8 @@ struct KnownJob {
   Outside last_line;
   std::optional<setup::Record> setup;  // of a job of `toprun setup`: the record of its own build
   std::string later_setup;             // the later job whose record has replaced this job's record
+  // why only the job's files are known: "Slurm has forgotten it"; empty: the job's queue shows why
+  std::string why_only_files = {};
 };
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
@@ -58,6 +60,24 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
 // changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
+
+// The job whose folder or report.json a path names.
+struct JobAtPath {
+  FoundFiles found;
+  // true: the engine's job with this id is this job, and not another cluster's job with its number
+  bool is_known = false;
+  bool is_forgotten = false;   // the engine answers, and does not know the job
+  std::string why_only_files;  // "Slurm has forgotten it"; empty if is_known
+};
+// Returns nullopt if the path names no job (files_at()). Queries the engine.
+std::optional<JobAtPath> job_at(const std::string& path, const Environment& environment);
+// Returns the job's data from its files; for an array, one element per task.
+std::vector<KnownJob> known_by_files(const JobAtPath& job);
+// Returns how to name the job of a command line's word: the id, if the word is the job's folder and
+// the engine knows the job; the report in this folder, if the engine does not; else the word.
+std::string name_at(const std::string& word, const Environment& environment);
+// Like name_at(), for verbs that take no report: the id, or the word.
+std::string id_at(const std::string& word, const Environment& environment);
 
 // The ids of jobs of `toprun setup` that another job waits for, each with the path that it builds.
 // If the setup fails, the setup record at this path contains the reason.

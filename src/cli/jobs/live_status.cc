@@ -76,8 +76,10 @@ class Looks {
 };
 
 JobFiles usual_files(const Job& job) {
+  const fs::path log_dir = fs::path(job.folder) / default_log_dir;
   JobFiles files;
-  files.folder = (fs::path(job.folder) / default_log_dir / job.id).string();
+  files.folder = (log_dir / job.id).string();
+  files.own.push_back((log_dir / fmt::format("{}.{}.out", job.name, job.id)).string());
   return files;
 }
 
@@ -138,6 +140,30 @@ std::string end_of(const std::string& path) {
   return text;
 }
 
+// What ranks have printed, without toprun's own lines and the indented ones below them.
+struct Parted {
+  std::string theirs;
+  bool ends_with_ours = false;
+};
+
+Parted parted(std::string_view text) {
+  Parted out;
+  bool ours = false;
+  for (const std::string_view line : split(text, '\n')) {
+    ours = line.starts_with(own_mark) || (ours && line.starts_with(own_indent));
+    if (!ours) out.theirs += std::string(line) + '\n';
+    if (!trim(line).empty()) out.ends_with_ours = ours;
+  }
+  return out;
+}
+
+// Whether a rank has printed it: other lines may be of the job's script.
+bool is_last_of_a_node(const Outside& line, const std::vector<LogFile>& nodes) {
+  return std::ranges::any_of(nodes | std::views::take(most_node_files), [&](const LogFile& file) {
+    return last_line_of(end_of(file.path)).raw() == line.raw();
+  });
+}
+
 // Slurm's lines about the end of a step: "srun: error: n0: task 0: Exited with …". Other lines of
 // slurmstepd may say more than toprun, such as that memory ran out.
 bool is_about_a_step(std::string_view line) {
@@ -152,18 +178,24 @@ bool is_looked_at(const Job& job, std::uint32_t uid) {
 }
 
 Outside last_line_of(std::string_view end_of_file) {
-  std::string theirs;
-  bool ours = false;  // a line of toprun's own and the indented ones below it
-  for (const std::string_view line : split(end_of_file, '\n')) {
-    ours = line.starts_with(own_mark) || (ours && line.starts_with(own_indent));
-    if (!ours) theirs += std::string(line) + '\n';
-  }
-  return last_state(theirs, meter::longest_last_line);
+  return last_state(parted(end_of_file).theirs, meter::longest_last_line);
 }
 
 Outside last_line_in(const JobFiles& files) {
-  const std::string newest = newest_of(node_files(files));
-  return newest.empty() ? Outside() : last_line_of(end_of(newest));
+  const std::vector<LogFile> nodes = node_files(files);
+  const std::string newest = newest_of(nodes);
+  if (newest.empty()) return {};
+  const std::string end = end_of(newest);
+  Outside line = last_line_of(end);
+  if (!parted(end).ends_with_ours) return line;
+  // The file's time is of toprun's own message, as of a hang. The engine's file has the lines of
+  // all nodes in the order in which they came.
+  for (const std::string& path : files.own) {
+    Outside last = last_line_of(end_of(path));
+    if (last.empty() || last.raw() == line.raw()) continue;
+    if (is_last_of_a_node(last, nodes)) return last;
+  }
+  return line;
 }
 
 Outside own_line_at_end(std::string_view end_of_file) {

@@ -35,6 +35,7 @@ EndedJob ended_job(const KnownJob& known) {
           what.ended,
           latest,
           what.exit_code,
+          what.was_cancelled_unstarted,
           std::move(what.words),
           std::move(what.words_beside_code)};
 }
@@ -144,11 +145,12 @@ Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint3
 std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style) {
   std::vector<std::vector<std::string>> rows = {{"JOBID", "NAME", "ENDED", "CODE", "HOW"}};
   for (const EndedJob& job : jobs) {
-    rows.push_back({printable(job.id),
-                    job.name.empty() ? "-" : both_ends(printable(job.name), widest_recent_name),
-                    job.ended ? time_text(*job.ended) : "-",
-                    job.exit_code ? fmt::to_string(*job.exit_code) : "-",
-                    printable(job.how_beside_code)});
+    rows.push_back(
+        {printable(job.id),
+         job.name.empty() ? "-" : both_ends(printable(job.name), widest_recent_name),
+         job.ended ? time_text(*job.ended) : "-",
+         job.exit_code && !job.was_cancelled_unstarted ? fmt::to_string(*job.exit_code) : "-",
+         printable(job.how_beside_code)});
   }
   const std::string table = report::columns_text(rows, {0, 3});
   const auto lines = split(table, '\n');

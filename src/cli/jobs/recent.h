@@ -18,6 +18,7 @@ struct EndedJob {
   // The time by which jobs are sorted: the job's end, or its submission if no end is known.
   std::optional<WallTime> latest;
   std::optional<int> exit_code;
+  bool was_cancelled_unstarted = false;
   std::string how;              // the cause, or else the engine's description; may be empty
   std::string how_beside_code;  // `how` without the job's exit code
 };

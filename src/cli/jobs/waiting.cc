@@ -44,11 +44,34 @@ std::vector<std::string> dependencies(const std::string& text, const std::vector
   return phrases;
 }
 
+// Whether something else than nodes or time of others keeps such a job from starting: no job waits
+// for it.
+bool cannot_start_yet(const std::string& reason) {
+  constexpr std::array<std::string_view, 16> starts = {"BeginTime",
+                                                       "Dependency",
+                                                       "JobHeld",
+                                                       "JobHold",
+                                                       "launch_failed",
+                                                       "PartitionTimeLimit",
+                                                       "PartitionNodeLimit",
+                                                       "BadConstraints",
+                                                       "InvalidAccount",
+                                                       "InvalidQOS",
+                                                       "AccountNotAllowed",
+                                                       "Reservation",
+                                                       "JobArrayTaskLimit",
+                                                       "QOS",
+                                                       "Assoc",
+                                                       "Max"};
+  return std::ranges::any_of(starts,
+                             [&](std::string_view start) { return reason.starts_with(start); });
+}
+
 std::optional<std::int64_t> jobs_ahead(const Job& job, const std::vector<Job>& all) {
   if (!job.priority) return std::nullopt;
   return std::ranges::count_if(all, [&](const Job& other) {
     return other.state == JobState::pending && other.id != job.id && same_queue(other, job) &&
-           other.priority.value_or(0) > *job.priority;
+           !cannot_start_yet(other.reason) && other.priority.value_or(0) > *job.priority;
   });
 }
 
@@ -105,7 +128,7 @@ bool waits_for_change(const std::string& reason) {
 
 }  // namespace
 
-std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
+std::string start_text(const Waiting& waiting, const Job& job, WallTime now, Labelled labelled) {
   if (waiting.can_never_start) {
     return fmt::format("it can never start; end it with toprun cancel {}", id_word(job));
   }
@@ -122,7 +145,8 @@ std::string start_text(const Waiting& waiting, const Job& job, WallTime now) {
                        duration_text(*waiting.not_before - now), wish);
   }
   if (!waiting.unlimited.empty()) {
-    return fmt::format("unknown: {} has no time limit", waiting.unlimited);
+    return fmt::format("{}unknown: {} has no time limit", labelled == Labelled::no ? "start " : "",
+                       waiting.unlimited);
   }
   if (waiting.start) {
     return fmt::format(
@@ -173,6 +197,11 @@ Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& star
   return out;
 }
 
+bool is_planned_far_ahead(const Job& job, WallTime now) {
+  return job.state == JobState::pending && waits_for_room(job.reason) && job.started &&
+         *job.started - now > no_plan;
+}
+
 bool needs_others(const Job& job) {
   return job.state == JobState::pending && (!job.dependency.empty() || waits_for_room(job.reason));
 }
@@ -189,7 +218,7 @@ Waiting waiting(const Queue& queue, const Job& job) {
 std::vector<std::string> lines_of(const Waiting& waiting, const Job& job, WallTime now) {
   if (job.state != JobState::pending) return {};
   std::vector<std::string> lines = waiting.reasons;
-  lines.push_back(start_text(waiting, job, now));
+  lines.push_back(start_text(waiting, job, now, Labelled::no));
   return lines;
 }
 

@@ -37,9 +37,16 @@ bool needs_others(const engines::Job& job);
 // would have added.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
+// Whether the engine plans the job's start so far ahead that perhaps it has assumed an end of a job
+// without a time limit: waiting() with all jobs tells.
+bool is_planned_far_ahead(const engines::Job& job, WallTime now);
+
+// Whether a label says that a text is about the start.
+enum class Labelled { no, yes };
 // Returns "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not
 // before 2026-11-22 20:10:00, in 5 min (--begin)".
-std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now);
+std::string start_text(const Waiting& waiting, const engines::Job& job, WallTime now,
+                       Labelled labelled);
 
 // Returns all facts in `waiting` as lines; the last line says when the job may start. Empty: the
 // job does not wait.

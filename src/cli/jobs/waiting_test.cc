@@ -14,19 +14,23 @@ namespace {
 
 constexpr std::int64_t now_s = 1'795'318'200;  // 2026-11-22 03:30:00, in UTC
 
-// The last line of why the job of this record of scontrol's waits.
-std::string start_of(const std::string& record, const std::string& other = {}) {
+// Why the job of this record of scontrol's waits.
+std::vector<std::string> lines_of(const std::string& record, const std::string& other = {}) {
   const TemporaryFolder programs;
   for (const char* name : {"squeue", "scontrol"}) {
     std::ofstream(programs.path() / name) << "#!/bin/sh\n";
     std::filesystem::permissions(programs.path() / name, std::filesystem::perms::owner_all);
   }
   const auto queue = engines::slurm_queue({{"PATH", programs.path().string()}});
-  if (!queue || *queue == nullptr) return "no queue";
+  if (!queue || *queue == nullptr) return {"no queue"};
   const auto jobs = engines::slurm::parse_show_job("JobId=17 JobState=PENDING " + record + "\n");
   const WallTime now{std::chrono::seconds(now_s)};
   const auto all = engines::slurm::parse_show_job(other + "\n");
-  return lines_of(waiting(**queue, jobs.at(0), {}, all, now), jobs.at(0), now).back();
+  return lines_of(waiting(**queue, jobs.at(0), {}, all, now), jobs.at(0), now);
+}
+
+std::string start_of(const std::string& record, const std::string& other = {}) {
+  return lines_of(record, other).back();
 }
 
 TEST(WaitingJobs, AStartThatWasAskedForIsNoExpectation) {
@@ -67,13 +71,26 @@ TEST(WaitingJobs, BehindAJobWithoutATimeLimitTheStartIsUnknown) {
   const std::string in_a_year = "Partition=main Reason=Resources StartTime=1826854200";
   const std::string holder = "JobId=48 JobState=RUNNING Partition=main NodeList=n[0-3] TimeLimit=";
   EXPECT_EQ(start_of(in_a_year, holder + "365-00:00:00"),
-            "unknown: job 48 on n[0-3] has no time limit");
+            "start unknown: job 48 on n[0-3] has no time limit");
   for (const std::string& other : {holder + "364-00:00:00", std::string()}) {
     EXPECT_TRUE(start_of(in_a_year, other).starts_with("expected to start at 2027-11-22")) << other;
   }
   EXPECT_TRUE(
       start_of("Partition=main Reason=Resources StartTime=1795321800", holder + "365-00:00:00")
           .starts_with("expected to start at 2026-11-22"));
+}
+
+TEST(WaitingJobs, OnlyJobsThatCouldStartAreAhead) {
+  std::string others;
+  for (const char* reason :
+       {"Resources", "Priority", "BeginTime", "Dependency", "DependencyNeverSatisfied",
+        "JobHeldUser", "JobHeldAdmin", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit"}) {
+    others += fmt::format("JobId={} JobState=PENDING Partition=main Priority=9 Reason={}\n",
+                          others.size() + 18, reason);
+  }
+  const std::vector<std::string> lines =
+      lines_of("Partition=main Priority=5 Reason=Priority", others);
+  EXPECT_EQ(lines.at(1), "2 waiting jobs of its partition have a higher priority");
 }
 
 }  // namespace

@@ -176,9 +176,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::eta,
        "eta",
        "Shows when waiting jobs are expected to start, and what they wait for.",
-       {{"toprun eta 17", ""}},
-       {{"ID", Count::at_most_one, "ID",
-         "Job id as in `toprun jobs` (default: all your waiting jobs)"}}},
+       {{"toprun eta 17 12_3", ""}},
+       {{"ID", Count::any, "ID", "Job id as in `toprun jobs` (default: all your waiting jobs)"}}},
       {Command::cancel,
        "cancel",
        "Ends waiting or running jobs, or sends them a signal. The ranks of a running job get "

@@ -48,7 +48,7 @@ Result<int> run_version(const options::Call& call);
 // `toprun cancel ID...`: ends jobs, or sends a signal to them.
 Result<int> run_cancel(const options::Call& call);
 
-// `toprun eta [ID]`: shows when waiting jobs are expected to start, and why they wait.
+// `toprun eta [ID…]`: shows when waiting jobs are expected to start, and why they wait.
 Result<int> run_eta(const options::Call& call);
 
 // `toprun grow JOB`: makes an elastic job admit the nodes that wait to join it.

@@ -396,6 +396,11 @@ std::string missing_part(const JobId& id, const std::vector<Job>& records) {
     return fmt::format("Slurm knows job {}, but this job has no component {}", id.number,
                        id.text.substr(id.number.size() + 1));
   }
+  const Job& first = records.front();
+  if (!first.array.empty() && first.array != id.number) {
+    return fmt::format("{} is Slurm's number of task {} of array {}: write {}", id.number,
+                       first.task, first.array, first.id);
+  }
   const std::vector<std::string> tasks = tasks_of(records);
   if (tasks.empty()) {
     return std::ranges::any_of(records, is_without_tasks)

@@ -96,6 +96,17 @@ TEST(SlurmJobs, AMissingTaskIsToldFromAMissingJob) {
   }
 }
 
+TEST(SlurmJobs, TheNumberOfATaskIsNoArray) {
+  Job task;
+  task.id = "7_1";
+  task.number = "9";
+  task.array = "7";
+  task.task = "1";
+  EXPECT_EQ(missing_part(*parse_job_id("9_4"), {task}),
+            "9 is Slurm's number of task 1 of array 7: write 7_1");
+  EXPECT_EQ(missing_part(*parse_job_id("9"), {task}), "");
+}
+
 TEST(SlurmJobs, AsksForAsManyFieldsAsItReads) {
   EXPECT_EQ(squeue_format(), answer("%i|%A|%P|%u|%U|%T|%M|%l|%D|%N|%r|%V|%S|%e|%E|%Q|%Z|%j~"));
 }

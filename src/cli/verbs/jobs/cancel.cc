@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/pods/kept_runs.h"
 #include "cli/verbs/run_verbs.h"
 
@@ -109,6 +110,14 @@ void leave_out_waiting(const std::vector<Job>& jobs, const engines::JobId& id, T
                                array, waiting.size() == 1 ? "waits and gets" : "wait and get");
 }
 
+// How a job ended, and when, unless that is the time that the words have.
+std::string end_words(const engines::Queue& queue, const Job& job) {
+  std::string words = jobs::summary_of(jobs::known_job(queue, job)).words;
+  const bool is_said = job.ended && words.contains(moment_text(*job.ended, *job.ended));
+  if (job.ended && !is_said) words += fmt::format("; it ended at {}", time_text(*job.ended));
+  return words;
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -148,9 +157,7 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
     return fail(fmt::format("job {} has already ended", text), "none of its tasks runs or waits");
   }
   const Job& last = jobs->back();
-  return fail(fmt::format("job {} has already ended", text),
-              jobs::summary_of(jobs::known_job(queue, last)).words +
-                  (last.ended ? fmt::format(" (at {})", time_text(*last.ended)) : ""));
+  return fail(fmt::format("job {} has already ended", text), end_words(queue, last));
 }
 
 // The job's owner, or that it already ends, if that may be why the engine refused.
@@ -301,7 +308,9 @@ Result<int> signal_run(const pods::RunId& id, const Call& call, const std::strin
 // Jobs with numbers and jobs with names are of different engines.
 Result<int> cancel(const Call& call, const std::string& signal) {
   std::map<bool, std::vector<std::string>> by_engine;
-  for (const std::string& id : call.split.arguments) {
+  for (const std::string& word : call.split.arguments) {
+    const std::string id = jobs::id_at(word, call.environment);
+    if (id == word && jobs::files_at(word)) return std::unexpected(jobs::job_id_in(word).error());
     if (const auto run = pods::parse_run_id(id)) {
       const auto sent = *run ? signal_run(**run, call, signal) : std::unexpected(run->error());
       if (!sent) return sent;

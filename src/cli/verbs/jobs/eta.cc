@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/known_job.h"
 #include "cli/jobs/waiting.h"
 #include "cli/verbs/run_verbs.h"
 
@@ -21,24 +22,20 @@ using engines::Job;
 using engines::JobState;
 using nlohmann::json;
 
-Result<engines::JobList> asked_for(const engines::Queue& queue, const std::string& text) {
-  if (text.empty()) return queue.jobs(::getuid());
-  auto jobs = TRY(jobs::jobs_of(queue, text));
-  return engines::JobList{std::move(jobs), {}};
+// Other words than "running" may end with a program's own, which the time must not follow.
+std::string words_of(const Job& job, const std::string& words) {
+  if (!job.started || has_ended(job.state)) return words;
+  const std::string at = time_text(*job.started);
+  if (words.starts_with("running")) return fmt::format("{}, started at {}", words, at);
+  return fmt::format("{} {}; {}", job.state == JobState::running ? "runs since" : "started at", at,
+                     words);
 }
 
 std::string text_of(const engines::Queue& queue, const Job& job,
                     const std::vector<std::string>& lines) {
   std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
   if (lines.empty()) {
-    const std::string words = jobs::summary_of(jobs::known_job(queue, job)).words;
-    if (!job.started) {
-      text += words;
-    } else if (words.starts_with("hangs ")) {
-      text += fmt::format("runs since {}; {}", time_text(*job.started), words);
-    } else {
-      text += fmt::format("{}, started at {}", words, time_text(*job.started));
-    }
+    text += words_of(job, jobs::summary_of(jobs::known_job(queue, job)).words);
     const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
     if (!progress.empty()) text += "; " + progress;
     return text + '\n';
@@ -48,12 +45,10 @@ std::string text_of(const engines::Queue& queue, const Job& job,
   return text;
 }
 
-json json_of(const engines::Queue& queue, const Job& job, const std::vector<Job>& starts,
+json json_of(const engines::Queue& queue, const Job& job, const jobs::Waiting& waiting,
              const std::vector<std::string>& lines) {
   json out = jobs::job_json(queue, job);
-  for (const Job& start : starts) {
-    if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
-  }
+  out["expected_start"] = or_null(waiting.start);
   out["waits_for"] = lines;
   return out;
 }
@@ -62,59 +57,109 @@ json json_of(const engines::Queue& queue, const Job& job, const std::vector<Job>
 // the array without a task.
 Result<std::vector<jobs::FoundFiles>> left_of(const std::string& text, const engines::Queue& queue,
                                               std::vector<Job>& jobs) {
-  if (text.empty()) return {};
   const auto id = TRY(jobs::job_id_in(text));
   auto left = jobs::forgotten_tasks(queue, id, jobs);
   if (!left.empty()) std::erase_if(jobs, engines::is_without_tasks);
   return left;
 }
 
-// Of a job that only its files still tell of.
-Result<int> tell_of_forgotten(const std::vector<jobs::KnownJob>& known,
-                              const engines::Queue& queue) {
-  std::string text;
-  for (const jobs::KnownJob& job : known) text += jobs::forgotten_text(job, &queue) + '\n';
-  return print(text);
+// What the engine says of jobs, and jobs that only their files still tell of.
+struct Answer {
+  std::vector<Job> jobs;
+  std::vector<jobs::KnownJob> forgotten;
+};
+
+Result<Answer> find(const engines::Queue& queue, const std::string& id, bool as_json) {
+  auto jobs = jobs::jobs_of(queue, id);
+  if (!jobs) {
+    Answer found{{}, jobs::forgotten_jobs(queue, id)};
+    if (found.forgotten.empty() || as_json) return std::unexpected(jobs.error());
+    return found;
+  }
+  Answer found;
+  for (const jobs::FoundFiles& task : TRY(left_of(id, queue, *jobs))) {
+    found.forgotten.push_back(jobs::forgotten_job(task));
+  }
+  found.jobs = *std::move(jobs);
+  return found;
+}
+
+// All of this user's that wait.
+Result<Answer> find_waiting(const engines::Queue& queue) {
+  auto jobs = TRY(queue.jobs(::getuid()));
+  for (const std::string& line : jobs.untold) say(line);
+  std::erase_if(jobs.jobs, [](const Job& job) { return job.state != JobState::pending; });
+  return Answer{std::move(jobs.jobs), {}};
+}
+
+// Jobs that are not known are reported; `code` is then their exit code.
+Result<Answer> find_all(const engines::Queue& queue, const std::vector<std::string>& ids,
+                        bool as_json, int& code) {
+  if (ids.empty()) return find_waiting(queue);
+  Answer all;
+  for (const std::string& id : ids) {
+    auto found = find(queue, id, as_json);
+    if (!found && ids.size() == 1) return found;
+    if (!found) {
+      code = give_up(found.error());
+      continue;
+    }
+    std::ranges::move(found->jobs, std::back_inserter(all.jobs));
+    std::ranges::move(found->forgotten, std::back_inserter(all.forgotten));
+  }
+  return all;
+}
+
+// The ids on the command line: all of Slurm, or all of jobs with names.
+Result<std::vector<std::string>> ids_in(const options::Call& call) {
+  std::vector<std::string> ids;
+  std::optional<bool> are_named;
+  for (const std::string& word : call.split.arguments) {
+    ids.push_back(jobs::id_at(word, call.environment));
+    const auto id = TRY(jobs::job_id_in(ids.back()));
+    if (are_named.value_or(id.number.empty()) != id.number.empty()) {
+      return usage(join(ids, " "), "these jobs are of different engines",
+                   "ask for each engine's jobs by a command of its own");
+    }
+    are_named = id.number.empty();
+  }
+  return ids;
 }
 
 }  // namespace
 
 Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
-  const std::string id = call.operand();
-  const auto queue =
-      TRY(id.empty() ? engines::find_queue(environment) : jobs::queue_of(id, environment));
-  auto jobs = asked_for(*queue, id);
-  if (!jobs) {
-    const auto forgotten = jobs::forgotten_jobs(*queue, id);
-    if (forgotten.empty() || call.has(FlagId::json)) return std::unexpected(jobs.error());
-    return tell_of_forgotten(forgotten, *queue);
-  }
-  const auto left = TRY(left_of(id, *queue, jobs->jobs));
+  const auto ids = TRY(ids_in(call));
+  const auto queue = TRY(ids.empty() ? engines::find_queue(environment)
+                                     : jobs::queue_of(ids.front(), environment));
+  int code = 0;
+  const Answer found = TRY(find_all(*queue, ids, call.has(FlagId::json), code));
   const auto starts =
-      TRY(queue->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
-  const bool are_compared = std::ranges::any_of(jobs->jobs, jobs::needs_others);
+      TRY(queue->starts(ids.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
+  const bool are_compared = std::ranges::any_of(found.jobs, jobs::needs_others);
   const auto all = TRY(are_compared ? queue->jobs(std::nullopt) : engines::JobList());
-  for (const std::string& line : jobs->untold) say(line);
   const WallTime now = std::chrono::system_clock::now();
   std::string text;
   json list = json::array();
-  for (const Job& job : jobs->jobs) {
-    if (id.empty() && job.state != JobState::pending) continue;
-    const auto lines = jobs::lines_of(jobs::waiting(*queue, job, starts, all.jobs, now), job, now);
+  for (const Job& job : found.jobs) {
+    const jobs::Waiting waiting = jobs::waiting(*queue, job, starts, all.jobs, now);
+    const auto lines = jobs::lines_of(waiting, job, now);
     text += text_of(*queue, job, lines);
-    list.push_back(json_of(*queue, job, starts, lines));
+    list.push_back(json_of(*queue, job, waiting, lines));
   }
-  for (const jobs::FoundFiles& task : left) {
-    text += jobs::forgotten_text(jobs::forgotten_job(task), queue.get()) + '\n';
+  for (const jobs::KnownJob& job : found.forgotten) {
+    text += jobs::forgotten_text(job, queue.get()) + '\n';
   }
   if (call.has(FlagId::json)) {
     const json document = {
         {"schema", "toprun.eta/1"}, {"engine", queue->engine()}, {"jobs", std::move(list)}};
-    return print_bytes(json_text(document, 2) + '\n');
+    const int printed = print_bytes(json_text(document, 2) + '\n');
+    return printed != 0 ? printed : code;
   }
-  if (text.empty()) say("none of your jobs waits");
-  return print(text);
+  if (text.empty() && code == 0) say("none of your jobs waits");
+  const int printed = print(text);
+  return printed != 0 ? printed : code;
 }
 
 }  // namespace toprun::cli

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/live_status.h"
 #include "cli/jobs/recent.h"
+#include "cli/jobs/waiting.h"
 #include "cli/verbs/run_verbs.h"
 
 namespace toprun::cli {
@@ -54,8 +56,16 @@ nlohmann::json json_of(const engines::Queue& queue, const engines::Job& job,
 
 std::string jobs_json(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                       const Glances& live_statuses) {
+  const WallTime now = std::chrono::system_clock::now();
+  const auto is_far = [&](const engines::Job& job) { return jobs::is_planned_far_ahead(job, now); };
+  const auto all =
+      std::ranges::any_of(jobs, is_far) ? queue.jobs(std::nullopt) : engines::JobList();
   nlohmann::json list = nlohmann::json::array();
-  for (const engines::Job& job : jobs) list.push_back(json_of(queue, job, live_statuses));
+  for (const engines::Job& job : jobs) {
+    list.push_back(json_of(queue, job, live_statuses));
+    if (!is_far(job) || !all) continue;
+    list.back()["expected_start"] = or_null(jobs::waiting(queue, job, {}, all->jobs, now).start);
+  }
   const nlohmann::json document = {
       {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
   return json_text(document, 2) + '\n';

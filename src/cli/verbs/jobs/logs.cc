@@ -36,12 +36,22 @@ struct Found {
   jobs::JobFiles files;
   std::string label;
   bool several_nodes = true;
+  std::string why_only_files = {};  // as in jobs::KnownJob
 };
+
+void label(std::vector<Found>& all, std::size_t jobs) {
+  for (Found& one : all) one.label = jobs > 1 ? one.id : std::string();
+}
+
+jobs::KnownJob known_of(const Found& found) {
+  jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+  known.why_only_files = found.why_only_files;
+  return known;
+}
 
 std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector<Job>& jobs,
                                      const Result<std::unique_ptr<engines::Queue>>& queue) {
-  const std::string looked =
-      "no files of this job were found below " + join(jobs::likely_folders(jobs), ", ");
+  const std::string looked = jobs::no_files_text(jobs);
   if (!jobs.empty()) {
     return fail(fmt::format("cannot find the output of job {}", id.text),
                 "the scheduler no longer knows the output's path, and " + looked,
@@ -49,8 +59,7 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
   return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
-              "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
-              "submitted");
+              "toprun jobs lists your jobs");
 }
 
 // `queue` changes as in jobs::find_in().
@@ -74,8 +83,7 @@ Result<std::vector<Found>> find_files(const engines::JobId& id, jobs::FoundQueue
   }
   if (found.empty()) return nothing_found(id, jobs, queue);
   std::ranges::stable_sort(found, natural_less, &Found::id);
-  const bool are_several = std::max(found.size(), jobs.size()) > 1;
-  for (Found& one : found) one.label = are_several ? one.id : std::string();
+  label(found, std::max(found.size(), jobs.size()));
   return found;
 }
 
@@ -179,7 +187,7 @@ std::string failure_line(const Found& found, const engines::Queue* queue, const 
     const jobs::JobEnding ending = jobs::ending_of(*queue, *found.job, {});
     return ending.exit_code == 0 ? std::string() : jobs::end_line(found.id, ending, style);
   }
-  const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
+  const jobs::KnownJob known = known_of(found);
   const jobs::JobSummary what = jobs::summary_of(known);
   if (!what.is_over || what.exit_code == 0) return {};
   return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, style) + '\n';
@@ -214,16 +222,32 @@ void tell_of_rank_files(const LogsOptions& options, const std::vector<Found>& al
       jobs::id_word(options.id)));
 }
 
-// Of a job that its folder names: perhaps none that the engine here knows.
-Result<int> show_files(const LogsOptions& options, const jobs::FoundFiles& job,
+// How jobs that only their files still tell of ended, and the highest of their exit codes.
+int tell_ends(const std::vector<Found>& all, const engines::Queue* queue) {
+  int highest = 0;
+  for (const Found& found : all) {
+    const jobs::KnownJob known = known_of(found);
+    say(jobs::forgotten_text(known, queue));
+    highest = std::max(highest, jobs::summary_of(known).exit_code.value_or(exit_failure));
+  }
+  return highest;
+}
+
+// Of a job that its folder names, and that the engine here does not know.
+Result<int> show_files(const LogsOptions& options, const jobs::JobAtPath& job,
                        const Environment& environment) {
-  const std::vector<Found> all = {
-      {job.id, std::nullopt, job.files, std::string(), jobs::has_several_nodes(job.files)}};
+  std::vector<Found> all;
+  for (const jobs::KnownJob& known : jobs::known_by_files(job)) {
+    all.push_back({known.id, std::nullopt, *known.files, std::string(),
+                   jobs::has_several_nodes(*known.files), job.why_only_files});
+  }
+  label(all, all.size());
   const auto shown = TRY(show_all(all, options));
   if (shown == 0) {
-    say(fmt::format("job {} has printed nothing: there is no output in {}", job.id,
-                    job.files.folder));
+    say(fmt::format("job {} has printed nothing: there is no output in {}", job.found.id,
+                    job.found.files.folder));
   }
+  if (options.follow) return tell_ends(all, nullptr);
   tell_of_rank_files(options, all);
   tell_failures(options.id, all, nullptr, style_of_stderr(environment));
   return 0;
@@ -265,13 +289,7 @@ Result<int> show_what_is_left(const LogsOptions& options, const engines::JobId& 
   auto queue = engines::find_queue_of(id, environment);
   const auto all = TRY(find_files(id, queue));
   TRY(show_all(all, options));
-  int highest = 0;
-  for (const Found& found : all) {
-    const jobs::KnownJob known = jobs::forgotten_job({found.id, found.files});
-    say(jobs::forgotten_text(known, queue ? queue->get() : nullptr));
-    highest = std::max(highest, jobs::summary_of(known).exit_code.value_or(exit_failure));
-  }
-  return highest;
+  return tell_ends(all, queue ? queue->get() : nullptr);
 }
 
 Result<int> follow_or_show(const LogsOptions& options, const engines::JobId& id,
@@ -326,13 +344,15 @@ Result<int> run_logs(const options::Call& call) {
     return usage("--rank with --node", "--rank is enough: it chooses the file of one rank",
                  "give only one of them");
   }
-  if (const auto job = jobs::files_at(options.id)) {
-    if (options.follow) {
+  if (const auto job = jobs::job_at(options.id, call.environment)) {
+    if (!job->is_known && !job->is_forgotten && options.follow) {
       return usage("--follow",
-                   "toprun can follow a job only by its id, not by its folder or report file",
-                   fmt::format("toprun logs -f {}", jobs::id_word(job->id)));
+                   fmt::format("whether job {} goes on is not known: {}", job->found.id,
+                               job->why_only_files),
+                   "leave --follow out to see the output until now");
     }
-    return show_files(options, *job, call.environment);
+    if (!job->is_known) return show_files(options, *job, call.environment);
+    options.id = job->found.id;
   }
   if (const auto run = pods::parse_run_id(options.id)) {
     TRY(refuse_last_lines(options, "the output of a run in pods is in the pod"));

@@ -100,7 +100,8 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   return document;
 }
 
-Result<json> find_report(const std::string& name, const Environment& environment) {
+Result<json> find_report(const std::string& word, const Environment& environment) {
+  const std::string name = jobs::name_at(word, environment);
   if (const auto job = jobs::files_at(name)) return by_files(*job);
   std::error_code error;
   if (std::filesystem::is_regular_file(name, error)) return by_file(name);

@@ -362,6 +362,17 @@ Result<Approach> approach_root(const std::string& id, const Environment& environ
                   .is_young = job->used && *job->used < root_listens_by};
 }
 
+std::string instead_of_ssh(const std::string& path, std::string_view verb,
+                           const Environment& environment) {
+  const auto job = jobs::job_at(path, environment);
+  if (job && job->is_known)
+    return fmt::format("toprun {} {} asks Slurm instead", verb, job->found.id);
+  const auto report = jobs::read_report(path);
+  return report && *report && !(*report)->run.root_host.empty()
+             ? fmt::format("run the command on {}", (*report)->run.root_host)
+             : std::string();
+}
+
 Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,

@@ -62,6 +62,13 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Asking& asking,
                                                      const std::vector<std::string>& words);
 
+// The exit code of ssh itself, according to ssh(1).
+inline constexpr int code_of_ssh = 255;
+// Returns what to do if ssh did not reach the host of the root agent that this --report file names:
+// "toprun top 16 asks Slurm instead", if Slurm knows the job.
+std::string instead_of_ssh(const std::string& path, std::string_view verb,
+                           const Environment& environment);
+
 // How to query a job that has perhaps not started to run.
 struct Approach {
   std::vector<std::string> waits;    // lines: why the job has not begun; empty: it has begun

@@ -18,6 +18,7 @@
 #include "base/text/error.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
+#include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/run_verbs.h"
 #include "decide/recorder/recorder_verdict.h"
@@ -245,7 +246,10 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
   const auto command = TRY(command_beside_root(id, environment, asking, words));
   const auto ended = TRY(process::run(command, environment, remote_limit));
   if (ended.code != 0) {
-    return fail(cannot_tell(id), remote_complaint(ended.err));
+    std::error_code error;
+    const bool is_by_ssh = fs::is_regular_file(id, error) && ended.code == code_of_ssh;
+    return fail(cannot_tell(id), remote_complaint(ended.err),
+                is_by_ssh ? instead_of_ssh(id, "stacks", environment) : std::string());
   }
   return print(ended.out);
 }
@@ -253,7 +257,7 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
 }  // namespace
 
 Result<int> run_stacks(const options::Call& call) {
-  const std::string name = call.operand();
+  const std::string name = jobs::name_at(call.operand(), call.environment);
   const bool as_json = call.has(FlagId::json);
   if (const auto folder = call.text(FlagId::dumps)) {
     if (name.empty()) return show_dumps(*folder, as_json);

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -40,6 +42,8 @@ using nlohmann::json;
 
 constexpr std::size_t label_width = 11;
 constexpr std::size_t most_nodes_shown = 32;
+constexpr std::size_t most_task_blocks = 8;
+constexpr std::size_t most_task_rows = 100;
 
 std::string row(std::string_view label, std::string_view text) {
   if (text.empty()) return {};
@@ -61,8 +65,40 @@ std::string state_of(const Job& job, const jobs::JobSummary& what) {
   return word + what.words.substr(word.size());
 }
 
-std::string submission_text(const std::optional<jobs::JobStory::Act>& act) {
-  return act ? fmt::format("by {}, {}", act->by, time_text(act->at)) : std::string();
+// Of a job that its files alone tell of.
+std::string times_by_files(const jobs::KnownJob& known, const jobs::JobSummary& what) {
+  std::vector<std::string> parts;
+  if (const auto& act = known.story.submitted) {
+    parts.push_back(fmt::format("submitted {} by {}", time_text(act->at), act->by));
+  }
+  if (what.started) parts.push_back("started " + time_text(*what.started));
+  if (what.ended) parts.push_back("ended " + time_text(*what.ended));
+  if (what.started && what.ended && *what.ended >= *what.started) {
+    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<std::chrono::seconds>(
+                                 *what.ended - *what.started)));
+  }
+  return join(parts, ", ");
+}
+
+// The script of an array is in the array's own folder.
+std::string directory_by_files(const jobs::KnownJob& known) {
+  if (!known.files) return {};
+  const std::string own = jobs::directory_in(known.files->folder);
+  const std::size_t task = known.id.find('_');
+  if (!own.empty() || task == std::string::npos) return printable(own);
+  const auto beside = std::filesystem::path(known.files->folder).parent_path();
+  return printable(jobs::directory_in((beside / known.id.substr(0, task)).string()));
+}
+
+// The nodes of the run's last attempt.
+std::string nodes_by_files(const jobs::KnownJob& known) {
+  if (!known.report || known.report->run.attempts.empty()) return {};
+  std::vector<std::string> names;
+  for (const model::NodeRecord& node : known.report->run.attempts.back().nodes) {
+    names.push_back(node.name.shown());
+  }
+  return names.empty() ? std::string()
+                       : fmt::format("{}: {}", names.size(), hosts::short_list(names));
 }
 
 // The runs of the job before it was put back into the queue.
@@ -92,7 +128,8 @@ std::string waiting_rows(const Queue& queue, const Job& job) {
   std::string out;
   const std::string_view label = what.can_never_start ? "why" : "waits for";
   for (const std::string& reason : what.reasons) out += row(out.empty() ? label : "", reason);
-  return out + row("start", jobs::start_text(what, job, std::chrono::system_clock::now()));
+  return out + row("start", jobs::start_text(what, job, std::chrono::system_clock::now(),
+                                             jobs::Labelled::yes));
 }
 
 // Slurm dates the submission of a job that it has put back into the queue by that.
@@ -407,7 +444,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += row("not told", printable(job.untold));
   } else {
     out += jobs::forgotten_text(known, queue) + '\n';
-    out += row("submitted", submission_text(known.story.submitted));
+    out += row("times", times_by_files(known, what));
+    out += row("nodes", nodes_by_files(known));
+    out += row("folder", directory_by_files(known));
   }
   const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
   if (known.report) {
@@ -443,10 +482,12 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
   document["last_line"] = or_null(line);
-  document["waits_for"] = known.job
-                              ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
-                                                    std::chrono::system_clock::now()))
-                              : json::array();
+  document["waits_for"] = json::array();
+  if (known.job && known.job->state == JobState::pending) {
+    const jobs::Waiting waiting = jobs::waiting(*queue, *known.job);
+    document["waits_for"] = jobs::lines_of(waiting, *known.job, std::chrono::system_clock::now());
+    document["expected_start"] = or_null(waiting.start);
+  }
   document["output"] = known.files ? json(known.files->own) : json::array();
   document["report"] = known.report ? known.report->document : json(nullptr);
   return document;
@@ -457,10 +498,9 @@ Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
     return {fmt::format("cannot find out whether job {} exists", id.text), queue.error().line(), "",
             queue.error()->exit_code};
   }
-  return {fmt::format("job {} is unknown", id.text), (*queue)->forgets(id),
-          "toprun jobs lists your jobs; for an old job, change to the folder from which it was "
-          "submitted",
-          exit_failure};
+  return {fmt::format("job {} is unknown", id.text),
+          fmt::format("{}; {}", (*queue)->forgets(id), jobs::no_files_text({})),
+          "toprun jobs lists your jobs", exit_failure};
 }
 
 std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
@@ -567,38 +607,145 @@ Result<int> show_report_status(const std::string& path, const Call& call) {
   return print(text);
 }
 
-}  // namespace
+// The array whose tasks these are; empty: it is one job, or they are the components of one.
+std::string array_of(const std::vector<jobs::KnownJob>& all) {
+  if (all.size() < 2) return {};
+  const std::string array = all.front().id.substr(0, all.front().id.find('_'));
+  const bool are_tasks = std::ranges::all_of(
+      all, [&](const jobs::KnownJob& known) { return known.id.starts_with(array + '_'); });
+  return are_tasks ? array : std::string();
+}
 
-Result<int> run_status(const options::Call& call) {
-  std::error_code error;
-  const std::string argument = call.operand();
-  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
-  if (const auto job = jobs::files_at(argument)) {
-    const std::string report = job->files.report();
-    if (jobs::is_there(report)) return show_report_status(report, call);
-    return print(
-        text_of(nullptr, jobs::forgotten_job(*job), style_of(STDOUT_FILENO, call.environment)));
+std::string_view word_of_task(JobState state) {
+  switch (state) {
+    case JobState::pending:
+    case JobState::starting:
+      return "waiting";
+    case JobState::completed:
+      return "succeeded";
+    case JobState::completing:
+      return "ending";
+    case JobState::unknown:
+      return "with an unknown end";
+    case JobState::running:
+      return "running";
+    case JobState::suspended:
+      return "suspended";
+    case JobState::failed:
+      return "failed";
+    case JobState::cancelled:
+      return "cancelled";
   }
-  if (const auto run = pods::parse_run_id(argument)) {
-    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  return "with an unknown end";
+}
+
+// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks.
+std::string array_line(const std::string& array, const std::vector<jobs::KnownJob>& all) {
+  constexpr std::array order = {JobState::running,   JobState::completing, JobState::suspended,
+                                JobState::pending,   JobState::completed,  JobState::failed,
+                                JobState::cancelled, JobState::unknown};
+  std::map<std::string_view, std::size_t> counts;
+  std::size_t tasks = 0;
+  std::string name;
+  for (const jobs::KnownJob& known : all) {
+    const jobs::JobSummary what = jobs::summary_of(known);
+    const auto own = jobs::parse_tasks(std::string_view(known.id).substr(array.size() + 1));
+    const std::size_t count = own ? own->size() : 1;
+    counts[word_of_task(what.state)] += count;
+    tasks += count;
+    if (name.empty()) name = what.name;
   }
-  const auto named = TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument);
-  const auto id = TRY(jobs::job_id_in(named));
+  std::vector<std::string> parts;
+  for (const JobState state : order) {
+    const std::size_t count = counts[word_of_task(state)];
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, word_of_task(state)));
+  }
+  return fmt::format("array {}{}: {}: {}\n", printable(array),
+                     name.empty() ? "" : fmt::format(" ({})", name), counted(tasks, "task"),
+                     join(parts, ", "));
+}
+
+// Tasks of an array in a line each, where a block each would be too much.
+std::string tasks_table(const std::vector<jobs::KnownJob>& tasks, const std::string& array) {
+  std::vector<std::vector<std::string>> rows;
+  for (const jobs::KnownJob& known : tasks) {
+    if (rows.size() == most_task_rows) {
+      rows.push_back({fmt::format("… and {} more (--json)", tasks.size() - rows.size())});
+      break;
+    }
+    rows.push_back({"  " + printable(known.id), jobs::summary_of(known).words});
+  }
+  return fmt::format("{}  toprun status {}_N shows one task\n", report::columns_text(rows, {}),
+                     array);
+}
+
+// The blocks of all tasks, or of many tasks those that failed and a table of the others.
+std::string array_text(const Queue* queue, const std::string& array,
+                       const std::vector<jobs::KnownJob>& all, const Style& style) {
+  std::string text = array_line(array, all);
+  std::size_t blocks = 0;
+  std::vector<jobs::KnownJob> others;
+  for (const jobs::KnownJob& known : all) {
+    const bool is_shown =
+        all.size() <= most_task_blocks ||
+        (blocks < most_task_blocks && jobs::summary_of(known).state == JobState::failed);
+    if (is_shown) {
+      text += '\n' + text_of(queue, known, style);
+      ++blocks;
+    } else {
+      others.push_back(known);
+    }
+  }
+  return others.empty() ? text : text + '\n' + tasks_table(others, array);
+}
+
+// Of jobs that the engine knows, or that only their files still tell of.
+Result<int> show(const Queue* queue, const std::vector<jobs::KnownJob>& all, const Call& call) {
+  if (call.has(FlagId::json)) return print_bytes(list_text(queue, all));
+  const Style style = style_of(STDOUT_FILENO, call.environment);
+  if (const std::string array = array_of(all); !array.empty()) {
+    return print(array_text(queue, array, all, style));
+  }
+  std::string text;
+  for (const jobs::KnownJob& known : all) {
+    if (!text.empty()) text += '\n';
+    text += text_of(queue, known, style);
+  }
+  return print(text);
+}
+
+Result<int> show_status(const std::string& name, const Call& call) {
+  const auto id = TRY(jobs::job_id_in(name));
   jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
   if (all.empty()) return std::unexpected(unknown(id, queue));
   if (has_engine && !queue)
     say(fmt::format("{}; the state is from the job's files", queue.error().line()));
-  const Queue* const engine = queue ? queue->get() : nullptr;
-  if (call.has(FlagId::json)) return print_bytes(list_text(engine, all));
-  const Style style = style_of(STDOUT_FILENO, call.environment);
-  std::string text;
-  for (const jobs::KnownJob& known : all) {
-    if (!text.empty()) text += '\n';
-    text += text_of(engine, known, style);
+  return show(queue ? queue->get() : nullptr, all, call);
+}
+
+Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
+  if (job.is_known) return show_status(job.found.id, call);
+  const std::string report = job.found.files.report();
+  if (!job.is_forgotten && jobs::is_there(report)) return show_report_status(report, call);
+  return show(nullptr, jobs::known_by_files(job), call);
+}
+
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
+  std::error_code error;
+  const std::string argument = call.operand();
+  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  if (const auto job = jobs::job_at(argument, call.environment)) {
+    return show_folder_status(*job, call);
   }
-  return print(text);
+  if (const auto run = pods::parse_run_id(argument)) {
+    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  }
+  return show_status(TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument),
+                     call);
 }
 
 }  // namespace toprun::cli

@@ -446,11 +446,27 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
   return print_last_state(known, id, environment);
 }
 
+// ssh did not reach the root agent's host.
+Error not_reached(const std::string& file, std::string why, const Environment& environment) {
+  return {asking_for(file).what, std::move(why), instead_of_ssh(file, "top", environment),
+          exit_failure};
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
   if (on_terminal) {
     auto watched = TRY(signals());
     return look(feed_from_afar(id, call.environment), std::move(watched), call.environment,
-                [&](Error why) { return show_last_state(id, call.environment, std::move(why)); });
+                [&](Error why) -> Result<int> {
+                  if (is_file(id) && why->why.starts_with("ssh: ")) {
+                    return std::unexpected(not_reached(id, why->why, call.environment));
+                  }
+                  return show_last_state(id, call.environment, std::move(why));
+                });
   }
   std::vector<std::string> words = {"top"};
   if (call.has(FlagId::json)) words.emplace_back("--json");
@@ -458,7 +474,12 @@ Result<int> look_from_afar(const std::string& id, const options::Call& call, boo
   if (!command && !call.has(FlagId::json)) {
     return show_last_state(id, call.environment, std::move(command.error()));
   }
-  return run_beside_root(TRY(std::move(command)), call.environment);
+  const auto code = TRY(run_beside_root(TRY(std::move(command)), call.environment));
+  if (code != code_of_ssh || !is_file(id)) return code;
+  const auto report = jobs::read_report(id);
+  const std::string host =
+      report && *report ? " to " + (*report)->run.root_host.shown() : std::string();
+  return std::unexpected(not_reached(id, fmt::format("ssh{} failed", host), call.environment));
 }
 
 }  // namespace
@@ -470,12 +491,12 @@ Result<int> run_top(const options::Call& call) {
     return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
                 "set TERM, or print one snapshot: toprun top | cat");
   }
-  if (const auto ended = as_json ? std::nullopt : ended_job_of(call.operand())) {
-    return print_last_state(*ended, jobs::id_word(call.operand()), call.environment);
+  const std::string name = jobs::name_at(call.operand(), call.environment);
+  if (const auto ended = as_json ? std::nullopt : ended_job_of(name)) {
+    return print_last_state(*ended, jobs::id_word(name), call.environment);
   }
-  const auto job =
-      TRY(find_running_job(call.operand(), call.environment, asking_for(call.operand())));
-  if (!job) return look_from_afar(call.operand(), call, on_terminal);
+  const auto job = TRY(find_running_job(name, call.environment, asking_for(name)));
+  if (!job) return look_from_afar(name, call, on_terminal);
   if (as_json) return print_pictures(*job);
   if (!on_terminal) return print_one(*job, style_of(STDOUT_FILENO, call.environment));
   auto watched = TRY(signals());
