@@ -604,6 +604,16 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assert_one_line(finished, ".*")
                 self.assertEqual(finished.out, "")
 
+    def test_a_machine_that_has_two_names(self):
+        for host, names in (("n0", "n0,localhost"), ("n0", "n0,10.77.0.1"), ("ctl", "n0,alias")):
+            with self.subTest(names):
+                finished = self.launch("--hosts", names, "--no-python", "echo", "started", host=host)
+                first, second = names.split(",")
+                self.assert_failed(finished, 2, f"--hosts: {first} and {second} are one machine: each name")
+                self.assertEqual(finished.out, "")
+        finished = self.on("n0", TOPRUN, "doctor", "--hosts", "n0,localhost", env=self.environment())
+        self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name")
+
     def test_fewer_nodes_than_hosts(self):
         finished = self.launch("--hosts", "n[0-3]", "--nnodes", "1", *shows(
             "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME"))
