@@ -56,11 +56,7 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   const bool is_for_setup = on == "local";
   const std::optional<QueueKind> kind = queue_kind(on);
   if (!on.empty() && !is_for_setup && !kind) {
-    const auto meant = nearest_engine(on);
-    return usage("TOPRUN_ON=" + printable(on),
-                 "toprun knows the engines slurm, runai and kubernetes",
-                 meant ? fmt::format("did you mean {}?", *meant)
-                       : "choose one of them, or unset the variable");
+    return std::unexpected(unknown_engine("TOPRUN_ON=" + printable(on), on));
   }
   const auto named = std::ranges::find(among, kind, &EngineQueue::kind);
   if (named != among.end()) {
@@ -92,6 +88,13 @@ std::optional<std::string> nearest_engine(std::string_view word) {
   std::vector<std::string> names;
   for (const EngineQueue& engine : engine_queues) names.emplace_back(engine.name);
   return did_you_mean(word, names);
+}
+
+Error unknown_engine(std::string what, std::string_view word) {
+  const auto meant = nearest_engine(word);
+  return usage(std::move(what), "toprun knows the engines slurm, runai and kubernetes",
+               meant ? fmt::format("did you mean {}?", *meant) : "give one of them")
+      .error();
 }
 
 bool has_pods(QueueKind kind) {

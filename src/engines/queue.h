@@ -209,6 +209,8 @@ std::string_view name_of(QueueKind kind);  // "slurm", as in options, TOPRUN_ON 
 std::optional<QueueKind> queue_kind(std::string_view name);
 // Returns the name of the engine that a mistyped name probably means.
 std::optional<std::string> nearest_engine(std::string_view word);
+// Returns the refusal of a name that no engine has. `what`: the name with its source.
+Error unknown_engine(std::string what, std::string_view word);
 // Whether jobs in this kind of queue are Kubernetes pods.
 bool has_pods(QueueKind kind);
 
