@@ -133,6 +133,9 @@ struct JobId {
   std::string record = {};  // Job::number, if known, which excludes other jobs with the same name
   bool has_pods = false;    // the id means only a job of pods, not a job in Slurm
 };
+// Returns "foo" of "job/foo" or "pytorchjobs.kubeflow.org/foo", as kubectl names a job. Empty:
+// another form.
+std::string_view name_behind_kind(std::string_view text);
 Result<JobId> parse_job_id(std::string_view text);
 
 // A partition in Slurm, or a pool of nodes in Kubernetes.
