@@ -35,7 +35,7 @@ class Missing:
                 finished = self.start_all("--no-python", script)
                 self.assertEqual(finished.code, 2, finished)
                 self.assertRegex(finished.err, rf"(?m)^toprun: .*{host}.*{script}.*: No such file or directory")
-                self.assertEqual(finished.err.count("No such file or directory"), 1, finished)
+                self.assertEqual(finished.err.count("No such file or directory; check the path"), 1, finished)
 
 
 class InSlurm(Missing, cluster.SlurmCase):

@@ -343,6 +343,21 @@ class ThousandsOfPods(ServerCase):
         self.assert_ok(self.call("eta"))
         self.assert_in_pages()
 
+    def test_the_engine_that_on_names_is_asked(self):
+        for words in (["jobs"], ["status", "big"], ["eta"], ["eta", "big"], ["cancel", "--dry-run", "big"]):
+            with self.subTest(words):
+                self.api.asked.clear()
+                self.assert_ok(self.toprun(*words, "--on", "kubernetes", env={**self.env, "TOPRUN_ON": "slurm"}))
+                self.assertTrue(self.api.asked)
+        for words in (["jobs"], ["status", "big"], ["logs", "big"], ["cluster"]):
+            wrong = self.toprun(*words, "--on", "kuberntes", env=self.env)
+            self.assertEqual(wrong.code, 2, wrong)
+            self.assert_one_line(wrong, "--on kuberntes: toprun knows the engines slurm, runai and kubernetes; did you mean "
+                                        "kubernetes\\?")
+        typed = ["toprun", "status", "--on", "kubernetes", "b"]
+        listed = self.toprun("completion", "--words", *typed[1:], env={**self.env, "TOPRUN_ON": "slurm"})
+        self.assertRegex(listed.out, r"(?m)^big\t")
+
     def test_pods_of_several_jobs_are_asked_for_together(self):
         self.assertRegex(self.table().out, r"(?m)^ *small-2 .* gpu-0$")
         pods = [path for verb, path, query in self.api.asked if path.endswith("/pods") and "continue" not in query]

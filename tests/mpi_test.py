@@ -154,7 +154,20 @@ class InsideMpirun(MpiCase):
         script = self.folder() / "t.py"
         script.write_text("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
         finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN, script)
-        self.assertRegex(finished.err, "next +if you set PYTHON_EXEC where .* mpirun -x PYTHON_EXEC passes the variable to every host")
+        self.assertRegex(finished.err, r"next +Open MPI's mpirun passes an activated environment to every host with "
+                                       r"-x VIRTUAL_ENV \(or -x CONDA_PREFIX\), and PYTHON_EXEC with -x PYTHON_EXEC")
+
+    def test_an_activated_environment_that_mpirun_passes(self):
+        venv = self.folder() / "venv"
+        (venv / "bin").mkdir(parents=True)
+        (venv / "bin" / "python").write_text("#!/bin/sh\necho from the venv\n")
+        (venv / "bin" / "python").chmod(0o755)
+        script = self.folder() / "t.py"
+        script.touch()
+        finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, "-x", "VIRTUAL_ENV", TOPRUN, script,
+                               env={"VIRTUAL_ENV": str(venv)})
+        self.assert_ok(finished)
+        self.assertEqual(finished.out.count("from the venv"), 2, finished)
 
     def test_an_agent_that_is_bound_says_so(self):
         finished = self.mpirun("--host", counts(n0=1, n1=1), "--bind-to", "core", TOPRUN, "--no-python", "true")
@@ -323,7 +336,7 @@ class ViaMpirun(MpiCase):
         said = finished.err.count("toprun: ") - finished.err.count("toprun: warning")
         self.assertEqual(said, 2, f"the cause and the last line: {finished}")
         if re.search(r"\(Open MPI\) [34]\.", subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout):
-            self.assertRegex(finished.err, r"\ntoprun: 20.*: no rank started, toprun failed, exit code 1\n")
+            self.assertRegex(finished.err, r"\ntoprun: 20.*: no rank started: .*, exit code 1\n")
         self.assertIn("a host's name is unknown", finished.err)
 
     def test_what_ranks_say_that_are_asked_to_end_is_not_the_cause(self):

@@ -295,6 +295,7 @@ class Refusals(RunaiCase):
                     (("submit", *WITHOUT_GPUS, "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
                      "runai submit: project forbidden does not exist, .*; runai list projects lists your projects.*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI cannot limit .*"),
+                    (("submit", "--container", "docker://r.example/i", "--time", "10", "a.py"), "--time: Run:AI cannot limit .*"),
                     (("submit", *WITHOUT_GPUS, "--container", "docker://r.example/i", "--queue", "q", "a.py"), "--queue: runai does not have an option .*"),
                     (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:
                 with self.subTest(version, words=words):

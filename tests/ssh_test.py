@@ -199,6 +199,23 @@ class Ssh(SshCase):
                                            "n0 --no-python true"), env=self.environment()).wait(60)
         self.assert_failed(done, 1, "working directory /srv/mine on host n0")
 
+    def test_a_script_that_one_host_lacks(self):
+        script = self.folder() / "t.py"
+        script.write_text("#!/bin/sh\nsleep 30\n")
+        script.chmod(0o755)
+        self.assert_ok(self.on("n1", "mount", "-t", "tmpfs", "tmpfs", script.parent))
+        self.addCleanup(self.on, "n1", "umount", script.parent)
+        for words in ([script], ["--no-python", script]):
+            with self.subTest(words):
+                finished = self.launch("--hosts", "n[0-2]", *words)
+                self.assert_failed(finished, 2)
+                self.assertRegex(finished.err, rf"no rank started: (n1: )?\w+ {script}.*No such file or directory, exit code 2\n\Z")
+        script.write_text("")
+        elastic = self.launch("--hosts", "n[0-2]", "--nnodes", "1:3", script, env={"PYTHON_EXEC": "/bin/true"})
+        self.assert_ok(elastic)
+        self.assertIn("No such file or directory; check the path; the job goes on without it", elastic.err)
+        self.assertRegex(elastic.err, r"2 ranks on 2 nodes, all ended with 0")
+
     def test_this_host_needs_no_ssh(self):
         finished = self.launch("-v", "--hosts", "n1,n0,n2", *shows(
             "RANK", "TOPRUN_NODE_NAME", "ON_HOST", then=CONNECTS), host="n0")
@@ -626,6 +643,16 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assert_failed(finished, 2, said)
                 self.assert_one_line(finished, ".*")
                 self.assertEqual(finished.out, "")
+
+    def test_a_machine_that_has_two_names(self):
+        for host, names in (("n0", "n0,localhost"), ("n0", "n0,10.77.0.1"), ("ctl", "n0,alias")):
+            with self.subTest(names):
+                finished = self.launch("--hosts", names, "--no-python", "echo", "started", host=host)
+                first, second = names.split(",")
+                self.assert_failed(finished, 2, f"--hosts: {first} and {second} are one machine: each name")
+                self.assertEqual(finished.out, "")
+        finished = self.on("n0", TOPRUN, "doctor", "--hosts", "n0,localhost", env=self.environment())
+        self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name")
 
     def test_fewer_nodes_than_hosts(self):
         finished = self.launch("--hosts", "n[0-3]", "--nnodes", "1", *shows(

@@ -49,6 +49,9 @@ Host nokey
 Host noport
   HostName {self.hosts[0]}
   Port 9
+Host alias
+  HostName {self.hosts[0]}
+  HostKeyAlias {self.hosts[0]}
 Host unknown
   HostName {self.hosts[0]}
   HostKeyAlias unknown

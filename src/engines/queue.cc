@@ -56,11 +56,7 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   const bool is_for_setup = on == "local";
   const std::optional<QueueKind> kind = queue_kind(on);
   if (!on.empty() && !is_for_setup && !kind) {
-    const auto meant = nearest_engine(on);
-    return usage("TOPRUN_ON=" + printable(on),
-                 "toprun knows the engines slurm, runai and kubernetes",
-                 meant ? fmt::format("did you mean {}?", *meant)
-                       : "choose one of them, or unset the variable");
+    return std::unexpected(unknown_engine("TOPRUN_ON=" + printable(on), on));
   }
   const auto named = std::ranges::find(among, kind, &EngineQueue::kind);
   if (named != among.end()) {
@@ -92,6 +88,13 @@ std::optional<std::string> nearest_engine(std::string_view word) {
   std::vector<std::string> names;
   for (const EngineQueue& engine : engine_queues) names.emplace_back(engine.name);
   return did_you_mean(word, names);
+}
+
+Error unknown_engine(std::string what, std::string_view word) {
+  const auto meant = nearest_engine(word);
+  return usage(std::move(what), "toprun knows the engines slurm, runai and kubernetes",
+               meant ? fmt::format("did you mean {}?", *meant) : "give one of them")
+      .error();
 }
 
 bool has_pods(QueueKind kind) {
@@ -151,6 +154,18 @@ std::optional<int> exit_code_of(const Job& job) {
   return job.signal ? code_of_a_signal + *job.signal : exit_failure;
 }
 
+std::string_view name_behind_kind(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kinds = {"job", "pytorchjob", "trainjob", "jobset",
+                                                     "mpijob"};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {};
+  std::string_view kind = text.substr(0, std::min(slash, text.find('.')));
+  if (kind.ends_with('s')) kind.remove_suffix(1);
+  const std::string_view name = text.substr(slash + 1);
+  const bool is_named = std::ranges::find(kinds, lower(kind)) != kinds.end();
+  return is_named && kubernetes::is_label(name) ? name : std::string_view();
+}
+
 Result<JobId> parse_job_id(std::string_view text) {
   const auto wrong = [&](std::string why) {
     return usage(
@@ -160,8 +175,13 @@ Result<JobId> parse_job_id(std::string_view text) {
   if (text.empty()) return wrong("it is empty");
   if (text.size() > longest_id) return wrong("it is too long");
   if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
+  if (const std::string_view name = name_behind_kind(text); !name.empty()) {
+    return usage(fmt::format("job id {}", text.substr(0, 80)),
+                 "toprun takes the job's name alone, without its kind",
+                 fmt::format("write {}", name));
+  }
   if (text.contains('/') || text.ends_with(".json")) {
-    return wrong("it is the path of a file, not the id of a job");
+    return wrong("it looks like the path of a file, not like the id of a job");
   }
   if (is_number(text.substr(0, text.find_first_of("_+."))) && text.contains('.')) {
     return wrong("this is the id of a step, not of a job");

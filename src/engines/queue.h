@@ -133,6 +133,9 @@ struct JobId {
   std::string record = {};  // Job::number, if known, which excludes other jobs with the same name
   bool has_pods = false;    // the id means only a job of pods, not a job in Slurm
 };
+// Returns "foo" of "job/foo" or "pytorchjobs.kubeflow.org/foo", as kubectl names a job. Empty:
+// another form.
+std::string_view name_behind_kind(std::string_view text);
 Result<JobId> parse_job_id(std::string_view text);
 
 // A partition in Slurm, or a pool of nodes in Kubernetes.
@@ -209,6 +212,8 @@ std::string_view name_of(QueueKind kind);  // "slurm", as in options, TOPRUN_ON 
 std::optional<QueueKind> queue_kind(std::string_view name);
 // Returns the name of the engine that a mistyped name probably means.
 std::optional<std::string> nearest_engine(std::string_view word);
+// Returns the refusal of a name that no engine has. `what`: the name with its source.
+Error unknown_engine(std::string what, std::string_view word);
 // Whether jobs in this kind of queue are Kubernetes pods.
 bool has_pods(QueueKind kind);
 

@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view name_form =
     "a host's name has only letters, digits, '.', '-', '_' and ':'";
 
+constexpr std::string_view where_ports_go = "a port goes into ssh's configuration (~/.ssh/config)";
+
 // Refuses characters that ssh could take for an option or a shell could interpret.
 bool is_name(std::string_view text) {
   const auto fits = [](char c) {
@@ -84,9 +86,7 @@ class Collector {
                 ? fmt::format("the number of processes after the ':' must be from 1 to {}",
                               max_host_slots)
                 : std::string("the text after the ':' is not a number of processes"),
-            fmt::format(
-                "write HOST:N with N from 1 to {}; ports and users belong in ssh's configuration",
-                max_host_slots));
+            fmt::format("write HOST:N with N from 1 to {}; {}", max_host_slots, where_ports_go));
       }
     }
     return add(item.list, slots, place);
@@ -116,6 +116,12 @@ class Collector {
     if (!is_name(name) || !user_is_good) {
       return usage(fmt::format("{}: \"{}\" is not a host", place, login), {},
                    std::string(name_form));
+    }
+    const bool has_colons = name.contains(':');
+    if (has_colons && !Address::parse(name.substr(0, name.find('%')))) {
+      return usage(fmt::format("{}: \"{}\"", place, login),
+                   "several colons make an IPv6 address, and this is none",
+                   fmt::format("write HOST:N for N processes on a host; {}", where_ports_go));
     }
     const auto [known, is_new] = place_of_.emplace(name, place);
     if (!is_new) {

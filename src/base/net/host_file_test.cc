@@ -28,6 +28,7 @@ TEST(HostFile, HostsOption) {
       {"b[08-10,12]:2,c", "b08:2 b09:2 b10:2 b12:2 c"},
       {"root@a:2, me@b", "root@a:2 me@b"},
       {"10.0.0.1:8,fd77::1", "10.0.0.1:8 fd77::1"},
+      {"fe80::1%eth0", "fe80::1%eth0"},
       {"a,,b,", "a b"},
       {"r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"},
       {"[fd00::1]:4,[fd00::2]", "fd00::1:4 fd00::2"},
@@ -51,7 +52,14 @@ TEST(HostFile, HostsOptionErrors) {
       {"me@a,you@a", "--hosts, item 2: host a is listed twice"},
       {"a:0", "--hosts, item 1: \"a:0\": the number of processes after the ':' must be from 1 to "},
       {"a:ssh", "\"a:ssh\": the text after the ':' is not a number of processes"},
+      {"a:x",
+       "write HOST:N with N from 1 to 100000; a port goes into ssh's configuration "
+       "(~/.ssh/config)"},
       {"a:100001", "with N from 1 to 100000"},
+      {"a:22:3",
+       "--hosts, item 1: \"a:22:3\": several colons make an IPv6 address, and this is none; write "
+       "HOST:N for N processes on a host; a port goes into ssh's configuration (~/.ssh/config)"},
+      {"me@a:22:3", "several colons make an IPv6 address"},
       {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},
       {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},
       {"a;reboot", "\"a;reboot\" is not a host"},

@@ -205,10 +205,6 @@ std::string instead_of_launchs(std::string_view name, Command command) {
          "order, toprun topo score compares orders";
 }
 
-constexpr Commands about_jobs =
-    of(Command::jobs, Command::status, Command::logs, Command::top, Command::eta, Command::stacks,
-       Command::grow, Command::report, Command::cancel, Command::shell);
-
 // Options of the collectives that `bench pairs` does not have. Empty: another option or command.
 std::string instead_of_benchs(std::string_view name, Command command) {
   if (command != Command::bench_pairs) return {};
@@ -223,7 +219,7 @@ std::string instead_of_benchs(std::string_view name, Command command) {
 // The variable that chooses the engine where the verb has no --on. Empty: no such option.
 std::string instead_of_submits(std::string_view name, Command command) {
   const bool is_on = name == "--on" || name.starts_with("--on=");
-  if (!is_on || (of(command) & about_jobs) == 0) return {};
+  if (!is_on || command != Command::shell) return {};
   return "the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, kubernetes or runai";
 }
 

@@ -128,14 +128,15 @@ Result<std::string> parse_choice(const Argument& argument,
                 meant ? fmt::format("did you mean {}?", *meant) : "");
 }
 
-Result<NodeCount> parse_node_count(const Argument& argument) {
-  const auto parts = toprun::split(argument.value, ':');
-  if (parts.size() > 2) return refuse(argument, "must be N or MIN:MAX");
+Result<NodeCount> parse_node_count(const Argument& argument, char between) {
+  const auto parts = toprun::split(argument.value, between);
+  const std::string range = fmt::format("MIN{}MAX", between);
+  if (parts.size() > 2) return refuse(argument, "must be N or " + range);
   const auto least = number_in(parts.front(), 1, max_nodes);
   const auto most = number_in(parts.back(), 1, max_nodes);
   if (parts.size() == 1 && !most) {
     return refuse(argument,
-                  fmt::format("must be a number of nodes from 1 to {}, or MIN:MAX", max_nodes));
+                  fmt::format("must be a number of nodes from 1 to {}, or {}", max_nodes, range));
   }
   const auto bad_end = [&](std::string_view name, std::string_view text) {
     return refuse(argument, fmt::format("{} is \"{}\", and must be a number of nodes from 1 to {}",
@@ -144,7 +145,7 @@ Result<NodeCount> parse_node_count(const Argument& argument) {
   if (!least) return bad_end("MIN", parts.front());
   if (!most) return bad_end("MAX", parts.back());
   if (*least > *most)
-    return refuse(argument, "MIN is greater than MAX", "write the smaller number first: MIN:MAX");
+    return refuse(argument, "MIN is greater than MAX", "write the smaller number first: " + range);
   return NodeCount{*least, *most};
 }
 

@@ -50,7 +50,7 @@ struct NodeCount {
   int most = 1;
 };
 // Parses N, or MIN:MAX.
-Result<NodeCount> parse_node_count(const Argument& argument);
+Result<NodeCount> parse_node_count(const Argument& argument, char between = ':');
 // Accepts a number, cpu, gpu or auto, and returns the value unchanged.
 Result<std::string> parse_processes_per_node(const Argument& argument);
 Result<std::string> parse_backend(const Argument& argument);

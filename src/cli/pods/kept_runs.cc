@@ -7,6 +7,7 @@
 #include "base/process/command.h"
 #include "base/text/text.h"
 #include "engines/login/login.h"
+#include "engines/queue.h"
 #include "node/plan/kept_run.h"
 
 namespace toprun::pods {
@@ -132,9 +133,11 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
   const bool good = !id.job.empty() && id.run.size() <= longest_run &&
                     id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (good) return id;
+  const std::string_view name = engines::name_behind_kind(text);
   return usage(fmt::format("run {}", printable(text)),
                "the run's id does not have the form JOB/RUN",
-               "toprun run --in JOB --detach prints the id of its run");
+               name.empty() ? std::string("toprun run --in JOB --detach prints the id of its run")
+                            : fmt::format("for the job {0}, write {0} without its kind", name));
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {

@@ -26,6 +26,9 @@ TEST(KeptRuns, Ids) {
     ASSERT_TRUE(id) << text;
     EXPECT_FALSE(*id) << text;
   }
+  EXPECT_EQ(parse_run_id("job/foo")->error().line(),
+            "run job/foo: the run's id does not have the form JOB/RUN; for the job foo, write foo "
+            "without its kind");
 }
 
 }  // namespace

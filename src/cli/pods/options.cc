@@ -104,10 +104,8 @@ Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionRead
   job.least_nodes = run.min_nodes;
   const auto argument = reader.one("--nodes");
   if (!argument) return {};
-  const std::size_t dash = argument->value.find('-');
-  Argument colons = *argument;
-  if (dash != std::string::npos) colons.value[dash] = ':';
-  const auto count = TRY(options::parse_node_count(colons));
+  const char between = argument->value.contains(':') ? ':' : '-';  // Slurm's form is MIN-MAX
+  const auto count = TRY(options::parse_node_count(*argument, between));
   job.nodes = count.most;
   if (count.least < count.most) job.least_nodes = count.least;
   return {};

@@ -394,7 +394,14 @@ TEST(PodOptions, WhatThePodsCannotHoldTwiceIsSaidInOneLine) {
             "them"},
            {"--annotation a=b --annotation a=c x.py",
             "--annotation a=b and --annotation a=c: an annotation has one value; give only one of "
-            "them"}}) {
+            "them"},
+           {"--nodes 4-2 x.py",
+            "--nodes 4-2: MIN is greater than MAX; write the smaller number first: MIN-MAX"},
+           {"--nodes 4:2 x.py",
+            "--nodes 4:2: MIN is greater than MAX; write the smaller number first: MIN:MAX"},
+           {"--node-pool a,b x.py",
+            "--node-pool a,b: is not the name of a node pool; repeat the option for each pool: "
+            "--node-pool A --node-pool B"}}) {
     EXPECT_EQ(refused(line).line(), said);
   }
 }

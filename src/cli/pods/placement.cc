@@ -75,7 +75,9 @@ Result<void> set_nodes_allowed(kubernetes::Placement& out, const OptionReader& r
   for (const Argument& argument : reader.all("--node-pool")) {
     if (!kubernetes::is_label_value(argument.value) || argument.value.empty()) {
       return usage(argument.label(), "is not the name of a node pool",
-                   "write the name as the cluster lists it");
+                   argument.value.contains(',')
+                       ? "repeat the option for each pool: --node-pool A --node-pool B"
+                       : "write the name as the cluster lists it");
     }
     out.pools.push_back(argument.value);
   }

@@ -95,7 +95,6 @@ std::string advice_on_a_secret(const std::string& name, const options::Split& sp
 
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment) {
-  for (const std::string& note : options.notes) say(note);
   if (options.dry_run == DryRun::server) {
     return give_up({"--dry-run=server", "Run:AI cannot check a job without starting it",
                     "use --dry-run", exit_usage});
@@ -135,6 +134,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
   const auto command = runai::submit_command(*client, job);
   if (!command) return give_up(command.error());
+  for (const std::string& note : options.notes) say(note);
   if (options.dry_run == DryRun::client) {
     if (job.command != words) say("in the pods: " + shell_quote(words));
     return print_bytes(shown_command(*command) + '\n');

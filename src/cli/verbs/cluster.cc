@@ -266,7 +266,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
 }  // namespace
 
 Result<int> run_cluster(const options::Call& call) {
-  const Environment environment = asking(call);
+  const Environment& environment = call.environment;
   ClusterPage page;
   // This comes first, while the process has one thread.
   page.file_systems = file_systems(environment);
@@ -296,12 +296,6 @@ Result<int> run_cluster(const options::Call& call) {
   }
   const int printed = call.has(FlagId::json) ? print_bytes(json_of(page)) : print(text_of(page));
   return printed == 0 ? code : printed;
-}
-
-Environment asking(const options::Call& call) {
-  Environment environment = call.environment;
-  if (const auto engine = call.text(FlagId::on)) environment.set("TOPRUN_ON", *engine);
-  return environment;
 }
 
 std::vector<PartitionView> views_of(const Machines& machines) {

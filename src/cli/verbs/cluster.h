@@ -11,9 +11,6 @@ namespace toprun::cli {
 // `toprun cluster`: shows free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// Returns the call's environment variables, with TOPRUN_ON set to the engine that --on names.
-Environment asking(const options::Call& call);
-
 // The free resources of one partition.
 struct PartitionView {
   engines::Partition partition;

@@ -15,12 +15,14 @@
 #include "cli/benchmark/files.h"
 #include "cli/config/config.h"
 #include "cli/config/config_file.h"
+#include "cli/options/call.h"
 #include "cli/options/command_lines.h"
 #include "cli/options/split.h"
 #include "cli/verbs/cluster.h"
 #include "cli/verbs/help/completion.h"
 #include "cli/verbs/help/help.h"
 #include "cli/verbs/run_verbs.h"
+#include "engines/queue.h"
 
 namespace toprun::cli {
 namespace {
@@ -95,6 +97,21 @@ std::optional<int> answer_help(const options::Split& split, Command command) {
   return last == FlagId::help ? std::optional(print(full_help(command))) : std::nullopt;
 }
 
+// Queries about jobs and the cluster go to the engine that TOPRUN_ON names. A verb that submits
+// reads --on itself.
+Result<void> set_engine(Command command, const options::Split& split, Environment& environment) {
+  const options::Flag* const on = options::find_flag("--on", command);
+  if (on == nullptr || command == Command::submit || command == Command::setup) return {};
+  const auto argument = options::argument_of(*on, split, environment);
+  if (!argument || !argument->is_typed()) return {};
+  const std::string& engine = argument->value;
+  if (!engines::queue_kind(engine)) {
+    return std::unexpected(engines::unknown_engine("--on " + printable(engine), engine));
+  }
+  environment.set("TOPRUN_ON", engine);
+  return {};
+}
+
 Result<int> run(const AskedVerb& asked, const Environment& environment) {
   const Verb& verb = *asked.verb;
   if (verb.run == nullptr) return answer_for(asked);
@@ -105,6 +122,7 @@ Result<int> run(const AskedVerb& asked, const Environment& environment) {
   const auto split = TRY(options::split_verb(words, verb.command));
   if (const auto code = answer_help(split, verb.command)) return *code;
   auto whole = TRY(config::with_config(split, verb.command, environment));
+  TRY(set_engine(verb.command, whole.split, whole.environment));
   auto plain = config::words_without_secrets(words, split, whole.split);
   return verb.run(
       {verb.command, std::move(whole.split), std::move(whole.environment), std::move(plain)});

@@ -265,8 +265,9 @@ std::string login_script(std::span<const Binary> binaries) {
   return fmt::format("{}*) echo {}other $m; exit 1;; esac; {}", choice, login_mark, login_commands);
 }
 
-std::string login_up(std::string_view address) {
-  return address.empty() ? "toprun-login up\n" : fmt::format("toprun-login up {}\n", address);
+std::string login_up(std::string_view machine, std::string_view address) {
+  const auto word = [](std::string_view text) { return text.empty() ? "-" : text; };
+  return fmt::format("{}up {} {}\n", login_mark, word(machine), word(address));
 }
 
 std::string login_ended(int exit_code) {

@@ -70,10 +70,10 @@ struct Binary {
 // single quote, backslash, exclamation mark or line end.
 std::string login_script(std::span<const Binary> binaries);
 inline constexpr std::string_view login_mark = "toprun-login ";
-// Returns the line that the agent prints before it reads its instructions. The script's lines come
-// before it.
-std::string login_up(
-    std::string_view address);  // "toprun-login up 10.1.0.5\n"; the address is optional
+// Returns the line that the agent itself prints before it reads its instructions:
+// "toprun-login up MACHINE 10.1.0.5\n", a dash for what is empty. `machine` is equal for two agents
+// only if they run on one machine, in the same network and process namespaces.
+std::string login_up(std::string_view machine, std::string_view address);
 // The line that the agent prints on stderr once it can join.
 inline constexpr std::string_view login_joins = "toprun-login joins\n";
 // The agent's last line if it continues without its connection to the launcher. In this case, the

@@ -47,15 +47,30 @@ Result<Slots> asked_for(const Environment& environment, const SlotsRequest& requ
                fmt::format("give a number from 1 to {}, cpu, gpu or auto", max_slots));
 }
 
+Error ranks_are_started(const Allocation& allocation, const SlotsRequest& request, int tasks) {
+  const bool by_srun = allocation.engine == EngineKind::slurm;
+  const bool by_mpirun = allocation.engine == EngineKind::mpi;
+  const std::string count = counted(tasks, by_srun ? "task" : "process");
+  const std::string_view one_per_node =
+      by_srun     ? "start one task per node (srun --ntasks-per-node=1)"
+      : by_mpirun ? "start one process per node (mpirun --map-by ppr:1:node --bind-to none; with "
+                    "MPICH or Intel MPI: mpiexec -ppn 1)"
+                  : "start one process per node, without --ranks-in-place";
+  return usage(fmt::format("{} {}", request.source, request.nproc_per_node),
+               fmt::format("{} started {} on this node, and each becomes one rank",
+                           by_srun     ? "srun"
+                           : by_mpirun ? "mpirun"
+                                       : "another program",
+                           count),
+               fmt::format("drop {}, or {}", request.source, one_per_node))
+      .error();
+}
+
 Result<Slots> in_place_slots(const Allocation& allocation, const SlotsRequest& request) {
   const int tasks = allocation.tasks_on_my_node.value_or(1);
-  const std::string& wish = request.nproc_per_node;
-  const auto requested = parse_int(wish);
+  const auto requested = parse_int(request.nproc_per_node);
   if (requested && *requested != tasks && *requested != 1) {
-    return usage(fmt::format("{} {}", request.source, wish),
-                 fmt::format("{} started {} tasks on this node, and each becomes one rank",
-                             name_of(allocation.engine), tasks),
-                 "drop the option, or start one task per node (srun --ntasks-per-node=1)");
+    return std::unexpected(ranks_are_started(allocation, request, tasks));
   }
   return Slots{tasks, "tasks started on this node"};
 }

@@ -35,8 +35,9 @@ Allocation agent(std::optional<int> tasks_of_job = std::nullopt) {
   return allocation;
 }
 
-Allocation in_place(int tasks) {
+Allocation in_place(int tasks, EngineKind engine = EngineKind::slurm) {
   Allocation allocation = agent();
+  allocation.engine = engine;
   allocation.stance = Stance::in_place;
   allocation.tasks_on_my_node = tasks;
   return allocation;
@@ -143,9 +144,22 @@ TEST(Slots, RefusesWithWhatToDo) {
             {},
             in_place(8),
             asked("4"),
-            "--nproc-per-node 4: slurm started 8 tasks on this node, and each becomes one rank; "
-            "drop "
-            "the option, or start one task per node (srun --ntasks-per-node=1)"},
+            "--nproc-per-node 4: srun started 8 tasks on this node, and each becomes one rank; "
+            "drop --nproc-per-node, or start one task per node (srun --ntasks-per-node=1)"},
+           {"ranks in place of mpirun",
+            {},
+            in_place(8, EngineKind::mpi),
+            asked("4"),
+            "--nproc-per-node 4: mpirun started 8 processes on this node, and each becomes one "
+            "rank; drop --nproc-per-node, or start one process per node (mpirun --map-by "
+            "ppr:1:node --bind-to none; with MPICH or Intel MPI: mpiexec -ppn 1)"},
+           {"ranks in place of another program",
+            {},
+            in_place(8, EngineKind::manual),
+            asked("4"),
+            "--nproc-per-node 4: another program started 8 processes on this node, and each "
+            "becomes one rank; drop --nproc-per-node, or start one process per node, without "
+            "--ranks-in-place"},
            {"malformed", slurm({{"SLURM_GPUS_ON_NODE", "h100:x"}}), agent(), no_request(),
             "SLURM_GPUS_ON_NODE=\"h100:x\": this is not a number of GPUs such as 8 or h100:8; only "
             "Slurm "

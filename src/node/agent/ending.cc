@@ -161,8 +161,8 @@ std::string next_after_signal(const plan::Job& job, const model::Cause& cause, i
 std::string next_under_mpirun(const plan::Job& job, const model::Cause& cause) {
   if (job.place.engine != engines::EngineKind::mpi) return {};
   if (!cause.message.raw().contains("No module named 'torch'")) return {};
-  return "if you set PYTHON_EXEC where you started Open MPI's mpirun: mpirun -x PYTHON_EXEC passes "
-         "the variable to every host";
+  return "Open MPI's mpirun passes an activated environment to every host with -x VIRTUAL_ENV (or "
+         "-x CONDA_PREFIX), and PYTHON_EXEC with -x PYTHON_EXEC";
 }
 
 std::pair<model::CauseKind, int> end_of(engines::Stop::Reason reason) {

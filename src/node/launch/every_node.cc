@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -108,8 +109,12 @@ Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
   writing.reset();
   auto answers = read_answers(reading, every.hosts.size());
   if (!answers || !answers->are_complete) process::signal_process(step, SIGKILL);
-  process::await_end(step);
+  const int status = process::await_end(step);
   if (!answers) return std::unexpected(answers.error());
+  const bool is_refused = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
+  if (is_refused && answers->lines.empty()) {
+    return usage("no host was examined", {}, "see the message above");
+  }
   for (NodeLine& line : answers->lines) {
     if (auto failed = failed_login_in(line.text)) {
       every.failed.push_back(*std::move(failed));

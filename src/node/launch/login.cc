@@ -254,7 +254,8 @@ void Login::obey(std::string_view line) {
                     line.substr(static_cast<std::size_t>(parts[2].data() - line.data()))),
         "free some space there, or set XDG_CACHE_HOME on HOST to a folder with enough space"};
   } else if (parts[0] == "up") {
-    if (parts.size() > 1 && server_.empty()) server_ = parts[1];
+    if (parts.size() > 1 && parts[1] != "-") machine_ = parts[1];
+    if (parts.size() > 2 && parts[2] != "-" && server_.empty()) server_ = parts[2];
     become(State::up, {});
   }
 }

@@ -87,6 +87,8 @@ class Login : public std::enable_shared_from_this<Login> {
   // server's address is the address that the pod's agent reports.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
+  // Identifies the host's machine (engines::login_up()); empty if unknown.
+  const std::string& machine() const { return machine_; }
   // The reason why the login ended, if it ended before the agent was up.
   const std::optional<engines::LoginTrouble>& trouble() const { return trouble_; }
   // The agent's exit code, if the login ended after the agent was up. nullopt if the connection
@@ -129,7 +131,7 @@ class Login : public std::enable_shared_from_this<Login> {
   const std::function<void()> changed_;
   State state_ = State::waiting;
   pid_t pid_ = -1;
-  std::string client_, server_, path_;
+  std::string client_, server_, machine_, path_;
   std::optional<engines::LoginTrouble> trouble_;
   std::optional<int> exit_code_;
   bool joins_ = false;

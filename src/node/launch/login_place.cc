@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/net/address.h"
 #include "base/os/style.h"
@@ -111,6 +112,21 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
     all.push_back(std::move(orders));
   }
   return all;
+}
+
+std::optional<Error> machine_named_twice(const std::vector<Answered>& answered,
+                                         std::string_view source) {
+  std::map<std::string_view, std::string_view> name_of_machine;
+  for (const Answered& one : answered) {
+    if (one.machine.empty()) continue;
+    const auto [first, is_new] = name_of_machine.emplace(one.machine, one.node.name);
+    if (is_new) continue;
+    return usage(fmt::format("{}: {} and {} are one machine", source, first->second, one.node.name),
+                 "each name would become a node, and both nodes would use the same GPUs",
+                 "list each machine once, with its number of processes (slots=N, or HOST:N)")
+        .error();
+  }
+  return std::nullopt;
 }
 
 bool is_this_host(const engines::Node& node) {

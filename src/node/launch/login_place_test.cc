@@ -8,7 +8,7 @@ namespace toprun::launch {
 namespace {
 
 Answered at(std::string name, std::string client, std::string server) {
-  return {{std::move(name), std::nullopt}, false, std::move(client), std::move(server)};
+  return {{std::move(name), std::nullopt}, false, std::move(client), std::move(server), {}};
 }
 
 Answered found_here(std::string name) {
@@ -38,6 +38,24 @@ std::vector<std::string> addresses(const std::vector<Answered>& answered) {
 TEST(LoginPlace, TheRootIsHereElseOnTheFirst) {
   EXPECT_EQ(root_among({at("a", "", ""), at("b", "", "")}), 0);
   EXPECT_EQ(root_among({at("a", "", ""), found_here("b"), at("c", "", "")}), 1);
+}
+
+TEST(LoginPlace, AMachineIsNamedOnce) {
+  const auto on = [](std::string name, std::string machine) {
+    Answered answered = at(std::move(name), "", "");
+    answered.machine = std::move(machine);
+    return answered;
+  };
+  EXPECT_FALSE(machine_named_twice({on("a", "m1"), on("b", "m2")}, "--hosts"));
+  EXPECT_FALSE(machine_named_twice({on("a", ""), on("b", "")}, "--hosts")) << "unknown";
+  const auto refused =
+      machine_named_twice({on("a", "m1"), on("b", "m2"), on("c", "m1")}, "--hosts");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ((*refused)->exit_code, exit_usage);
+  EXPECT_EQ(refused->line(),
+            "--hosts: a and c are one machine: each name would become a node, and both nodes would "
+            "use the same GPUs; list each machine once, with its number of processes (slots=N, or "
+            "HOST:N)");
 }
 
 TEST(LoginPlace, TheRootIsFoundWhereItWasReached) {

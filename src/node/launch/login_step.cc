@@ -100,6 +100,8 @@ class LoginStep {
   int in_flight() const;
   bool all_answered() const;
   bool all_over() const;
+  std::vector<Answered> answered() const;
+  std::optional<Error> named_twice() const;
   std::optional<Error> refused() const;
   const std::string& login_of(std::size_t index) const;
   void tell_troubles() const;
@@ -207,7 +209,8 @@ asio::awaitable<std::optional<int>> LoginStep::log_in() {
     start_more();
   }
   tell_troubles();
-  if (const auto error = refused()) {
+  const auto twice = named_twice();
+  if (const auto error = twice ? twice : refused()) {
     say(error->line());
     co_return (*error)->exit_code;
   }
@@ -283,6 +286,26 @@ void LoginStep::tell_troubles() const {
   }
 }
 
+std::vector<Answered> LoginStep::answered() const {
+  std::vector<Answered> answered;
+  for (std::size_t i = 0; i < logins_.size(); ++i) {
+    const Login& login = *logins_[i];
+    if (!login.is_up()) continue;
+    const engines::Node& node = commands_.hosts[i].node;
+    answered.push_back({node, commands_.hosts[i].here, login.client(),
+                        node.address.empty() ? login.server() : node.address, login.machine()});
+  }
+  return answered;
+}
+
+// Pods have no second names.
+std::optional<Error> LoginStep::named_twice() const {
+  if (job_.place.engine != engines::EngineKind::ssh) return std::nullopt;
+  const plan::Options& options = job_.options;
+  return machine_named_twice(
+      answered(), options.hosts.is_set() ? options.hosts.source : options.host_file.source);
+}
+
 std::optional<Error> LoginStep::refused() const {
   const auto up = std::ranges::count_if(logins_, [](const auto& login) { return login->is_up(); });
   const auto all = std::ssize(logins_);
@@ -305,18 +328,14 @@ std::optional<Error> LoginStep::refused() const {
 }
 
 void LoginStep::give_orders() {
-  std::vector<Answered> answered;
   for (std::size_t i = 0; i < logins_.size(); ++i) {
-    if (!logins_[i]->is_up()) continue;
-    const engines::Node& node = commands_.hosts[i].node;
-    answered.push_back({node, commands_.hosts[i].here, logins_[i]->client(),
-                        node.address.empty() ? logins_[i]->server() : node.address});
-    members_.push_back(i);
+    if (logins_[i]->is_up()) members_.push_back(i);
   }
-  std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
-  const auto root = static_cast<std::size_t>(root_among(answered));
+  const std::vector<Answered> all = answered();
+  std::vector<plan::LoginOrders> orders = orders_for(job_, all);
+  const auto root = static_cast<std::size_t>(root_among(all));
   root_ = members_[root];
-  if (!answered[root].here) orders[root].program = rank_program(job_.environment);
+  if (!all[root].here) orders[root].program = rank_program(job_.environment);
   kept_as_ = orders.front().kept_as;
   const std::string secret = "secret " + link::random_hex(32) + "\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -97,6 +98,20 @@ Result<void> enter(const std::string& directory, Environment& environment) {
   return {};
 }
 
+// "BOOT_ID/net:[N]/pid:[N]"; empty if unknown. Virtual hosts on one machine differ in namespaces.
+std::string identity_of_machine() {
+  const auto boot_id = read_file("/proc/sys/kernel/random/boot_id");
+  std::string identity = boot_id ? std::string(trim(*boot_id)) : std::string();
+  for (const char* const space : {"net", "pid"}) {
+    std::error_code error;
+    const auto target =
+        std::filesystem::read_symlink(std::filesystem::path("/proc/self/ns") / space, error);
+    if (identity.empty() || error) return {};
+    identity += "/" + target.string();
+  }
+  return identity;
+}
+
 }  // namespace
 
 // Reads one byte at a time, so that the bytes after the line stay for the next reader.
@@ -181,7 +196,7 @@ Result<LoginOrders> receive_login_orders(const Environment& environment) {
     address = engines::kubernetes::address_in_hosts(read_file("/etc/hosts").value_or(""),
                                                     hosts::host_name());
   }
-  const std::string up = engines::login_up(address);
+  const std::string up = engines::login_up(identity_of_machine(), address);
   [[maybe_unused]] const ssize_t n = ::write(STDOUT_FILENO, up.data(), up.size());
   const SteadyTime deadline = std::chrono::steady_clock::now() + login_orders_timeout;
   const auto line = TRY(read_orders_line(STDIN_FILENO, deadline));

@@ -464,11 +464,23 @@ std::vector<std::string> last_lines(const model::Cause& cause, std::size_t width
   return lines;
 }
 
-// Of the last attempt that had nodes: the one after it may have waited for them in vain.
+bool has_started_ranks(const model::AttemptRecord& attempt) {
+  return !attempt.nodes.empty() && !attempt.started_no_rank;
+}
+
+// What toprun itself could not do, as a file that one node lacks. Empty: a rank started, or the
+// cause is another.
+std::string why_no_rank_started(const model::RunRecord& run) {
+  if (run.attempts.empty() || std::ranges::any_of(run.attempts, has_started_ranks)) return {};
+  const auto& cause = run.attempts.back().cause;
+  if (!cause || cause->kind != model::CauseKind::launcher) return {};
+  const std::string_view line = first_line(cause->message.raw());
+  return std::string(line.substr(0, line.find("; ")));  // the advice has been printed
+}
+
+// Of the last attempt that had ranks: the one after it may have waited for nodes in vain.
 std::string size_text(const model::RunRecord& run) {
-  const auto last =
-      std::ranges::find_if(run.attempts | std::views::reverse,
-                           [](const auto& attempt) { return !attempt.nodes.empty(); });
+  const auto last = std::ranges::find_if(run.attempts | std::views::reverse, has_started_ranks);
   if (last == run.attempts.rend()) return "no rank started";
   int ranks = 0;
   for (const model::NodeRecord& node : last->nodes) ranks += node.nproc;
@@ -745,6 +757,10 @@ std::string history_text(const model::RunRecord& run) {
 }
 
 std::string last_line(const model::RunRecord& run) {
+  if (const std::string why = why_no_rank_started(run); !why.empty()) {
+    return closing_line(run.started, run.ended, "no rank started: " + printable(why),
+                        fmt::format("exit code {}", run.exit_code));
+  }
   return closing_line(run.started, run.ended, size_text(run), outcome(run) + history_text(run));
 }
 

@@ -736,6 +736,17 @@ TEST(Report, LastLine) {
             "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, too "
             "few nodes joined in time, exit code 1\n");
 
+  model::RunRecord lacking = run;
+  lacking.exit_code = 2;
+  lacking.attempts[0].nodes = two_nodes().attempts.front().nodes;
+  lacking.attempts[0].started_no_rank = true;
+  lacking.attempts[0].cause = of_kind(model::CauseKind::launcher);
+  lacking.attempts[0].cause->message =
+      "script t.py on n1: No such file or directory; check the path";
+  EXPECT_TRUE(last_line(lacking).ends_with(
+      ": no rank started: script t.py on n1: No such file or directory, exit code 2\n"))
+      << last_line(lacking);
+
   run.attempts.insert(run.attempts.begin(), two_nodes().attempts.front());
   EXPECT_TRUE(last_line(run).contains(": 16 ranks on 2 nodes, too few nodes joined in time"))
       << last_line(run);

@@ -352,6 +352,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   if (!questions.empty()) tell_places(std::move(questions), {});
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
+  ended.started_no_rank = !attempt_.conductor;
   ended.failed_too = model::failed_too(ended.verdict.exits, rank_of_cause(ended.verdict),
                                        ended.interrupted ? ended.interrupted->signal : 0);
   ended.ended = now_.wall;

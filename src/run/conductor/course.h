@@ -51,6 +51,7 @@ struct AttemptCourse {
   std::vector<model::LostNode> lost_nodes;   // at most most_lost_nodes; after the attempt's end
                                              // without verdict.node
   std::vector<model::FailedToo> failed_too;  // set at the attempt's end
+  bool started_no_rank = false;              // set at the attempt's end
   Verdict verdict;
 };
 

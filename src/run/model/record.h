@@ -102,6 +102,7 @@ struct AttemptRecord {
   std::optional<Interruption> interrupted = {};
   std::vector<LostNode> lost_nodes = {};  // except the cause's node; at most most_lost_nodes
   std::vector<FailedToo> failed_too = {};
+  bool started_no_rank = false;  // its nodes had ranks, but none was started; not in the JSON form
 };
 
 // The state of an attempt that has not begun because it waits for more nodes.

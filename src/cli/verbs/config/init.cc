@@ -87,7 +87,7 @@ int init(const InitOptions& options, const Environment& environment) {
 Result<int> run_config_init(const options::Call& call) {
   const InitOptions options{call.text(FlagId::output).value_or(std::string(config::config_name)),
                             call.has(FlagId::force)};
-  return init(options, asking(call));
+  return init(options, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -219,8 +219,22 @@ std::vector<Row> report_rows() {
   return rows;
 }
 
-std::vector<Row> rows_of(const options::CommandText& command, const Completion& what) {
-  const Environment environment = impatient(Environment::from(environ));
+// The value of --on in the words before the one that is typed. bash makes "=" a word of its own.
+std::string engine_in(std::span<const std::string> before) {
+  std::string engine;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i].starts_with("--on=")) engine = before[i].substr(std::string_view("--on=").size());
+    if (before[i] != "--on") continue;
+    const std::size_t at = i + 1 < before.size() && before[i + 1] == "=" ? i + 2 : i + 1;
+    if (at < before.size()) engine = before[at];
+  }
+  return engine;
+}
+
+std::vector<Row> rows_of(const options::CommandText& command, const Completion& what,
+                         std::span<const std::string> before) {
+  Environment environment = impatient(Environment::from(environ));
+  if (const auto on = engine_in(before); engines::queue_kind(on)) environment.set("TOPRUN_ON", on);
   switch (what.kind) {
     case Kind::files:
     case Kind::folders:
@@ -290,9 +304,9 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
 
 int print_candidates(const options::CommandText& command, std::span<const std::string> words) {
   const Completion what = completion(command, words);
-  std::vector<Row> rows = rows_of(command, what);
+  const auto before = words.first(words.empty() ? 0 : words.size() - 1);
+  std::vector<Row> rows = rows_of(command, what, before);
   if (what.kind == Kind::jobs) {  // cancel takes several jobs, each once
-    const auto before = words.first(words.empty() ? 0 : words.size() - 1);
     std::erase_if(
         rows, [&](const Row& row) { return std::ranges::find(before, row.left) != before.end(); });
   }

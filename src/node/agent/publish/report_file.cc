@@ -78,6 +78,7 @@ model::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.interrupted = course.interrupted;
   attempt.lost_nodes = course.lost_nodes;
   attempt.failed_too = course.failed_too;
+  attempt.started_no_rank = course.started_no_rank;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }
