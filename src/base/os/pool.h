@@ -44,7 +44,8 @@ class Pool {
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // Returns "no answer after 20 s", or a text that says that other work hangs.
+  // Returns a message. For `late`, it is "no answer after 20 s"; for `not_begun`, it says that
+  // other work in the pool hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {
