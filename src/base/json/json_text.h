@@ -73,9 +73,9 @@ struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 
   int depth = 256;
-  // The maximum number of lists and objects is this number plus one for each 32 bytes of the text.
+  // The maximum number of lists and objects, plus one for each 32 bytes of the text.
   std::size_t lists = std::size_t{1} << 18;
-  // The maximum number of values is this number plus one for each 16 bytes of the text.
+  // The maximum number of values, plus one for each 16 bytes of the text.
   std::size_t values = any;
 };
 
@@ -95,8 +95,8 @@ std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view
 // Returns the member if it is a whole number from 0 to `most`; otherwise nullopt.
 std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
                                       std::int64_t most);
-// Returns the member if it is a whole number from 0 to a hundred million; otherwise nullopt. The
-// limit ensures that the sum of two such numbers fits into an int.
+// Like number_at(), for numbers from 0 to a hundred million. The limit ensures that the sum of two
+// such numbers fits into an int.
 std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
 
 // Each or_null() returns a JSON null if the value is unset or empty.

@@ -34,9 +34,9 @@ void say_also_to(int fd);
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
-// From now on, stores the flag of unfinished_on_stderr() in `shared`, which has to exist until this
-// process ends. `shared` is memory that this process shares with another process, which continues
-// to write to stderr after this process has died.
+// From now on, stores the flag of unfinished_on_stderr() in `shared`. `shared` has to exist until
+// this process ends. It is memory that this process shares with another process, which continues to
+// write to stderr after this process has died.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
 // The interface of a writer for toprun's own lines. say() and say_block() use it, so that the event

@@ -53,7 +53,7 @@ class KeptByCommands {
 // a signal handler of ours would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
-// Waits until a command from start() ends, and returns its status in the form of waitpid(2).
+// Waits until a command from start() ends. Returns its status in the form of waitpid(2).
 int await_end(pid_t pid);
 
 // Sends the signal to the command's process group. Does nothing after the command was reaped,

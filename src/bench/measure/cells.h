@@ -43,19 +43,19 @@ struct Cell {
 
 struct Compared {
   std::vector<Cell> cells;
-  // One remark for each requested order that is the same as another order, such as "order worst is
-  // left out: it is the same as order hostname". Another remark says if "topology" was requested,
-  // but the job has another order.
+  // Remarks on requested orders that are not measured. One reason is that two orders are the same:
+  // "order worst is left out: it is the same as order hostname". If "topology" was requested but
+  // the job has another order, another remark says so.
   std::vector<std::string> dropped;
 };
 
-// Combines every backend with every order of every set of ranks in the request. A set contains the
-// first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
-// the same ranks in the same order, only one is measured for each backend and fabric. On one node,
-// only the first fabric of the request is measured. `job_order`: the order in which the launch put
-// the nodes, such as "name"; empty: unknown. This order is measured if --orders is not given, and
-// instead of "topology". Error (exit_usage): the request names more nodes or ranks than the job
-// has.
+// Returns the configurations to measure: every backend with every order of every set of ranks. A
+// set contains the first nodes or ranks in the network's order, so rank 0 is in every set. If two
+// combinations have the same ranks in the same order, only one is measured for each backend and
+// fabric. On one node, only the first fabric of the request is measured. `job_order`: the order in
+// which the launch put the nodes, such as "name"; empty: unknown. `job_order` is measured if
+// --orders is not given. If --orders contains "topology", `job_order` is measured instead of it.
+// Error (exit_usage): the request names more nodes or ranks than the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,
                           std::string_view job_order);
 
@@ -71,7 +71,8 @@ class CellMesh {
   // Connects this rank to its peers in the collective, which must all call connect() too.
   // `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
-  // Returns the lanes of plan() (schedule.h), which use the sockets that connect() opened.
+  // Returns the lanes (streams of data, lane.h) from plan() in schedule.h. The lanes use the
+  // sockets that connect() opened.
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
   // Replaces each of `values` by the result of `op` over all ranks of the cell.

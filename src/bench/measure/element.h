@@ -7,7 +7,7 @@
 namespace toprun::measure {
 
 // The element types that the -d option of nccl-tests accepts.
-// In the order of NCCL's ncclDataType_t: a type's number is the same there.
+// Each enumerator has the same number as in NCCL's ncclDataType_t.
 enum class Type { int8, uint8, int32, uint32, int64, uint64, half, float32, float64, bfloat16 };
 
 struct TypeFacts {

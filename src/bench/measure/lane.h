@@ -21,7 +21,8 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // The elements with which the received elements are combined; null: they are only copied.
+  // The elements with which transfer() combines the received elements. Null: transfer() only copies
+  // the received elements.
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
@@ -42,8 +43,8 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// The times when transfer() had received the first `mark_bytes` bytes, and all bytes, of all lanes
-// together.
+// When transfer() had received the first `mark_bytes` bytes, and when it had received all bytes.
+// The bytes of all lanes are counted together.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived

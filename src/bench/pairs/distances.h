@@ -17,7 +17,7 @@ struct SpeedGroup {
   double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// Finds the groups in the results. Returns at least two groups. Returns none if all pairs are about
+// Finds the groups in the results. Returns at least two groups, or none if all pairs are about
 // equally fast, apart from the pairs of single slow nodes.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
@@ -72,8 +72,8 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
 // If there are only two racks and the network between them is slower than inside them, another line
-// says that the cause cannot be determined. `is_found`: the cause is known, so the line about the
-// cause is left out.
+// says that the cause cannot be determined. `is_found`: the cause of a slow network is known, so
+// the line that says it cannot be determined is left out.
 std::vector<std::string> distance_lines(std::span<const Distance> distances, bool is_found);
 
 // Formats a rate or a time with two significant digits: "98", "3.1", "0.038".

@@ -18,8 +18,8 @@ struct Thresholds {
   // standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
-  // slow, perhaps the other nodes of these pairs are at fault.
+  // A node or uplink is bad if this share of its pairs, or more, is slow. If only half of a node's
+  // pairs are slow, the fault may be in the other nodes of these pairs.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
   // ln n) standard deviations below the mean. A link is slow if it is this number of deviations
@@ -78,8 +78,8 @@ struct Verdict {
 // does not count against the pair's other node. If a bad uplink makes a pair slow, this pair does
 // not count against its two nodes. Pairs within a leaf domain are judged first, because between
 // leaves, a full uplink can hide a slow node. If a leaf has only two nodes, or nearly all pairs are
-// slow, the second pass (second_look.h) decides. Pairs in the state not_measured are treated like
-// missing pairs.
+// slow, the second pass (second_look.h) decides which nodes are slow. Pairs in the state
+// not_measured are treated like missing pairs.
 //
 // Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
 // number of Cluster::places differs from the number of nodes.
@@ -97,7 +97,8 @@ std::vector<std::string> excluded(const Cluster& cluster, std::span<const Findin
 
 // Returns whether the hosts from excluded() can be excluded. Several bad hosts can be excluded only
 // if places are known. Otherwise, the hosts may only share a slow uplink, or one host may slow down
-// the others' pairs. A single bad host is slow for all others, whatever the cause.
+// the others' pairs. A single bad host can always be excluded, because it is slow for all other
+// hosts, whatever the cause.
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
 
 }  // namespace toprun::pairs

@@ -73,14 +73,14 @@ struct Measured {
   std::size_t a = 0;
   std::size_t b = 0;
   std::size_t round = 0;  // pairs with the same round number were measured at the same time
-  // Greater than 0 if the state is `measured`.
+  // Always above 0 if the state is `measured`.
   double gbps_ab = 0;
   double gbps_ba = 0;
   double latency_us = 0;  // one value for both directions; used only if latencies are judged
   State state = State::measured;
   // The rate of each direction while the other direction is idle; 0: not measured. If both
-  // directions are used at once, a slow direction slows down the other one: the other's
-  // acknowledgements wait in its queue.
+  // directions are used at once, a slow direction also slows down the fast direction, because the
+  // fast direction's acknowledgements wait in the slow direction's queue.
   double alone_ab = 0;
   double alone_ba = 0;
 };

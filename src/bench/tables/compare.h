@@ -25,7 +25,7 @@ constexpr double share_between_runs = 0.75;
 
 // The results in two reports for one size of one series. Out-of-place results are compared if both
 // reports have them, otherwise in-place results. If one report has only out-of-place results and
-// the other only in-place results, these are compared with each other.
+// the other only in-place results, the two are compared with each other.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without measured values
@@ -45,15 +45,15 @@ struct Comparison {
 };
 
 // Compares two reports series by series. Two series match if they have the same collective,
-// backend, ranks, nodes, order and source. An unknown value matches any value. A series that is
-// equal in all values, including the fabric, is preferred. Each series is matched at most once.
-// Each row is matched at most once too, with the next unmatched row that has the same size, type,
-// operation and root.
+// backend, ranks, nodes, order and source. An unknown value matches any value. If several series
+// match, the series that is equal in all values, including the fabric, is preferred. Each series is
+// matched at most once. Each row is matched at most once too, with the next unmatched row that has
+// the same size, type, operation and root.
 Comparison compare(const Report& before, const Report& after);
 
 // Returns one line per matched row (busbw in GB/s), and then the rows that only one report
-// contains. With `fail_below`, the column "change" says whether the ratio is below `fail_below`,
-// the rule of gate().
+// contains. With `fail_below`, the column "change" says whether gate() would reject the row,
+// because its ratio is below `fail_below`.
 std::string comparison_text(const Comparison& comparison,
                             std::optional<double> fail_below = std::nullopt);
 
@@ -65,8 +65,8 @@ std::optional<std::string> what_could_not_be_judged(const Comparison& comparison
 // if a row's change is small, only explains the limit; otherwise returns nullopt.
 std::optional<std::string> what_counts(const Comparison& comparison);
 
-// The result that a report must reach (--expect-busbw, --fail-below). A script can stop if a report
-// does not reach it.
+// The result that a report must reach (--expect-busbw, --fail-below). toprun's exit code tells
+// scripts whether the report reaches it.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (figures.h).

@@ -52,7 +52,8 @@ void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std:
 // ring. 0 for one node or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
-// Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
+// Returns wire_floor() as a share of the network's line rate. Unset for one node or an unknown line
+// rate.
 std::optional<double> wire_share(const Series& series, const Side& side);
 
 // Returns the side of a row to report: out of place if it was measured, otherwise in place; null if
@@ -66,8 +67,8 @@ inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the busbw of the second largest size is within plateau_tolerance too. If not, measure
-  // larger sizes.
+  // Whether the second largest size's busbw is also within plateau_tolerance of the reported busbw.
+  // If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured

@@ -60,8 +60,8 @@ std::string_view without_closing(std::string_view line);
 
 // Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,
 // "[1,0]<stdout>:" from mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " from kubectl. Removes times and
-// blanks from the prefix, because they differ between lines of one writer. Empty if nothing else is
-// in the prefix.
+// blanks from the prefix, because they differ between lines of one writer. Empty if the prefix
+// contains nothing but times and blanks.
 std::string writer_of(std::string_view prefix);
 
 // Passes each line's number, and its text as a terminal shows it, to reader.read(). Returns

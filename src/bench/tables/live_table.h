@@ -10,7 +10,7 @@ namespace toprun::bench {
 // The optional columns of a table.
 struct TableColumns {
   Kinds kinds;
-  // Whether to show the wire floor as a share of the line rate: for several nodes, if the line rate
+  // Whether to show the column of wire_share() (figures.h). True for several nodes if the line rate
   // is known.
   bool wire = false;
   // True: show in-place and out-of-place results. False: show only the side that side_of() returns.

@@ -124,7 +124,7 @@ struct Report {
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// The parts of the kind that a table must show, because its rows differ in them.
+// Which parts of the kind a table must show, because its rows differ in them.
 struct Kinds {
   bool type = false;
   bool redop = false;

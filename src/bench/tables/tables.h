@@ -8,7 +8,7 @@
 
 namespace toprun::bench {
 
-// Printed for an unknown type or operation.
+// The text that tables show for an unknown type or operation.
 inline constexpr std::string_view no_name = "-";
 std::string name_or_dash(const std::string& name);
 
