@@ -73,9 +73,9 @@ struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 
   int depth = 256;
-  // The maximum number of lists and objects, plus one for each 32 bytes of the text.
+  // The maximum number of lists and objects; rises by one per 32 bytes of text.
   std::size_t lists = std::size_t{1} << 18;
-  // The maximum number of values, plus one for each 16 bytes of the text.
+  // The maximum number of values; rises by one per 16 bytes of text.
   std::size_t values = any;
 };
 

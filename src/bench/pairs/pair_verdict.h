@@ -18,8 +18,8 @@ struct Thresholds {
   // standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs, or more, is slow. If only half of a node's
-  // pairs are slow, the fault may be in the other nodes of these pairs.
+  // A node or uplink is bad if at least this share of pairs is slow. If only half of a node's pairs
+  // are slow, the fault may be in the other nodes of these pairs.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
   // ln n) standard deviations below the mean. A link is slow if it is this number of deviations

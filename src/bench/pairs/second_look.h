@@ -103,10 +103,10 @@ class SecondLook {
   // measured.
   void tell(std::span<const Measured> measured, std::size_t played);
 
-  // Returns the verdict's findings and the bad doubted pairs, grouped by what the passes have
-  // shown. If a finding is confirmed, its numbers are from the first pass, but the direction of a
-  // bad node or pair is from the second pass. For a doubted pair, or a bad node that was found
-  // through a pair, all numbers are from the second pass.
+  // Returns the findings and the bad doubted pairs, grouped by what the passes have shown. If a
+  // finding is confirmed, its numbers are from the first pass, but the direction of a bad node or
+  // pair is from the second pass. For a doubted pair, or a bad node that was found through a pair,
+  // all numbers are from the second pass.
   Confirmed found() const;
 
  private:

@@ -17,7 +17,8 @@ inline constexpr int most_iterations = 1'000'000;
 inline constexpr int most_connections = 256;
 inline constexpr int longest_stall_s = 86'400;
 
-// Reads options one by one until an option is invalid.
+// Reads options one by one. After an invalid option, it ignores the rest, and done() returns the
+// error.
 class OptionReader {
  public:
   explicit OptionReader(const options::Call& call) : call_(call) {}
@@ -85,7 +86,8 @@ Result<double> positive(const options::Argument& argument);  // a number above 0
 
 // Returns a warning if the call has size options that the collective ignores, otherwise nothing.
 std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
-// Parses the options, before anything is started. Error (exit_usage): an invalid value.
+// Parses the options of `toprun bench`, before any rank is started. Error (exit_usage): an invalid
+// value.
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

@@ -14,7 +14,7 @@ namespace toprun::config {
 inline constexpr std::string_view config_name = "toprun.toml";
 inline constexpr std::string_view system_config = "/etc/toprun.toml";
 
-// A path at which the search expects a configuration file.
+// A path at which find_config() looks for a configuration file.
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
@@ -40,8 +40,8 @@ struct Config {
 Result<Config> find_config(const std::optional<options::Argument>& chosen,
                            const Environment& environment);
 
-// Returns the last error (exit 2) if files have wrong keys, and prints all errors before it on
-// stderr. So the caller prints the returned error as the last line.
+// If files have wrong keys, returns the last error (exit 2). Prints all errors before it on stderr.
+// So the caller prints the returned error as the last line.
 Result<void> refuse_wrong_keys(const Config& config);
 
 }  // namespace toprun::config

@@ -16,7 +16,7 @@ namespace toprun::jobs {
 // the path.
 bool is_there(const std::filesystem::path& path);
 
-// Jobs by id, in natural order: one job, or the tasks of an array.
+// The natural order of job ids. JobsById contains one job, or the tasks of an array.
 struct NaturalOrder {
   bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
 };
@@ -56,11 +56,11 @@ struct FoundFiles {
 };
 // Searches the folders in `below`, and one level deeper, for files of jobs with this id. For the id
 // of an array job, the result contains the files of the array's tasks, in natural order. The result
-// contains the array's own folder only if no task has files.
+// contains the files in the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
-// Whether the job's script uses --redirects, so that ranks write to a file per rank instead of
-// HOST.out, and such files exist.
+// Whether the job's ranks write to a file per rank instead of HOST.out. True if the job's script
+// uses --redirects and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
 // Returns the files of jobs with this id whose folders are in the same parent folder as the job
@@ -111,7 +111,7 @@ bool has_several_nodes(const JobFiles& files);
 std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
 // Returns the files that exist now: hosts' files in natural order, then the engine's file. Error:
-// no file matches the choice. The error says which option would have created the file.
+// no file matches `choice`. The error says which option would have created such a file.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
 // Like log_files() above, for several jobs, such as the tasks of an array. If a job has no matching
 // files, its list is empty. Error: no job has matching files.

@@ -32,8 +32,8 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 // Returns "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// Returns the id in a word of a command line. Error (exit 2): the word is not an id. If it is a
-// path, the error says whether the file exists.
+// Parses a word of a command line as a job id. Error (exit 2): the word is not an id. If the word
+// is a path, the error says whether the file exists.
 Result<engines::JobId> job_id_in(const std::string& word);
 
 // Returns the queue of the engine whose ids have this form. Error: `id` is not an id, or the engine
@@ -46,7 +46,7 @@ Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 
-// Returns a table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON).
+// Returns a table with squeue's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON).
 // Running and waiting jobs are coloured. The last column, STATUS, contains the elements of
 // `status`; the column is left out if all elements are empty. After an empty line, each reason for
 // waiting is explained. On a terminal, STATUS is cut to fit the width.

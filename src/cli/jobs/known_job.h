@@ -34,8 +34,8 @@ struct KnownJob {
   // why the job never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
   std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
-  // toprun's line at the end of the engine's file; only if nothing else tells why the job failed,
-  // or how it ended
+  // toprun's line at the end of the engine's file; set only if no other source says how the job
+  // ended or why it failed
   Outside last_line;
   std::optional<setup::Record> setup;  // of a job of `toprun setup`: the record of its own build
   std::string later_setup;             // the later job whose record has replaced this job's record
@@ -53,9 +53,9 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
                                         const std::vector<engines::Job>& jobs);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
-// forgotten the job or a task, or there is no engine, the data come from files. For a whole job,
-// these files are in the current folder or in `log_dir`. Empty if the job is unknown. `queue`
-// changes as in find_in().
+// forgotten the job or a task, or there is no engine, the data come from the job's files. For a
+// whole job, these files are in the current folder or in `log_dir`. Empty if the job is unknown.
+// `queue` changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 
@@ -63,7 +63,8 @@ Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& q
 // If the setup fails, the setup record at this path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
-// Returns what is known about one job of a list. An unreadable report.json counts as missing.
+// Returns what is known about a job that a list of jobs shows. An unreadable report.json counts as
+// missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job, const Setups& setups = {});
 KnownJob forgotten_job(const FoundFiles& found);
 // If the engine does not know this id, returns the jobs with this id according to files in the
@@ -80,10 +81,10 @@ Result<std::string> latest_job_here(const Environment& environment);
 // A job's id and its time of submission; nullopt if the time is unknown.
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
-// Returns the id of the latest submission; empty if there are no jobs. Two times are compared with
-// the precision of the less precise time. Two jobs without times are compared by number, because
-// Slurm numbers jobs in order of submission. Times have priority over numbers, because a folder can
-// contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
+// Returns the id of the latest submission; empty if there are no jobs. If one of two times has only
+// whole seconds, only whole seconds are compared. Two jobs without times are compared by number,
+// because Slurm numbers jobs in order of submission. Times have priority over numbers, because a
+// folder can contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 
 }  // namespace toprun::jobs

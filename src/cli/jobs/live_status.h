@@ -24,11 +24,12 @@ struct LiveStatus {
   Outside line;       // the last line that the job's ranks printed, without secrets; empty: no line
 };
 
-// Whether the job has begun, has a folder and belongs to the user `uid`.
+// Whether live_statuses() reads this job's files. True if the job has begun, has a folder and
+// belongs to the user `uid`.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
-// Returns statuses by Job::id, for the user's jobs that have begun and whose files can be read
-// within look_limit.
+// Returns the statuses of the user's jobs that have begun, by Job::id. A job is left out if its
+// files cannot be read within look_limit.
 std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
                                                 const std::vector<engines::Job>& jobs,
                                                 std::uint32_t uid);
@@ -43,9 +44,9 @@ Outside last_line_in(const JobFiles& files);
 // The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
-// Returns the last line of the engine's own file if toprun printed it (without toprun's mark), or
-// if it is an error of srun or of the shell that runs the job's script. Empty if the file ends with
-// another line.
+// Returns the engine's own file's last line if it explains the job's end. Such a line is from
+// toprun (without the prefix "toprun: "), from srun, or from the shell that runs the job's script.
+// Empty if the file ends with another line.
 Outside own_line_at_end(const JobFiles& files);
 // Like own_line_at_end(), for the last line of this node's HOST.out. If a node lost the connection
 // to the root agent, its own last line says so; the root's report cannot contain that line.

@@ -30,11 +30,11 @@ struct Waiting {
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
-// Whether the reason for which the job waits depends on other jobs: waiting() then needs `all`.
+// Whether waiting() needs `all`, because the job waits for other jobs.
 bool needs_others(const engines::Job& job);
 
-// Like waiting() above, but queries the engine. If a query fails, the result lacks what this query
-// would have added.
+// Like waiting() above, but queries the engine. If a query to the engine fails, the result lacks
+// the facts from this query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // Returns "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early", "not

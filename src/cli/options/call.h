@@ -42,7 +42,7 @@ struct Call {
   // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
-  // Returns the value if it is one of the words in the option's placeholder.
+  // Returns the value. Error: the value is not one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;
 
   // Returns the operand at this index; empty if the operand is not given.

@@ -27,8 +27,8 @@ inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
-// These rows come first, so that bench's letters from nccl-tests are found before the same letters
-// of other options.
+// The rows of `toprun bench` come first. So its letters from nccl-tests are found before the same
+// letters of other options.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> pod_rows();
@@ -36,8 +36,8 @@ std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();
 std::span<const Flag> verb_rows();
 
-// Each row of the table names its fields. These functions set fields that several rows share. A row
-// without `known_to` is an option of the `usual` commands.
+// Each row of the table names the fields that it sets. These functions set fields that several rows
+// share. A row without `known_to` is an option of the `usual` commands.
 constexpr Flag ours(Flag flag, Commands usual = launches) {
   if (flag.known_to == 0) flag.known_to = usual;
   return flag;

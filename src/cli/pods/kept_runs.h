@@ -25,7 +25,7 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text);
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment);
 
 // Whether the job's pods only sleep and wait for runs, and the first pod contains a detached run.
-// If so, `toprun logs JOB` shows the output of this run.
+// If true, `toprun logs JOB` shows the output of this detached run.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
 // Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.

@@ -13,8 +13,8 @@ namespace toprun::pods {
 Result<int> show_pods(const std::string& id, const Environment& environment);
 
 // Shows the output until the job ends, and returns the job's exit code. Prints why pods wait. Even
-// if the pods can never run, follow_pods() waits until the job ends. `record`: the engine's own
-// number of the job, if known.
+// if the pods can never run, follow_pods() waits until the job ends. `record`: the job's number in
+// the engine (Job::number), if known.
 Result<int> follow_pods(const std::string& id, const std::string& record,
                         const Environment& environment);
 

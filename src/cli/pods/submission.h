@@ -14,8 +14,8 @@ namespace toprun::pods {
 int submit_pods(const PodOptions& options, const Environment& environment);
 
 // Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
-// name on stdout, and notes on stderr. Returns the exit code. `split` is the command line; some of
-// its options exist only for Run:AI.
+// name on stdout, and notes on stderr. Returns the exit code. `split` is the command line, from
+// which options are read that exist only for Run:AI.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 
