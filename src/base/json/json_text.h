@@ -36,7 +36,8 @@ class JsonWriter {
     out_ += json;
     return *this;
   }
-  // Writes a list. `write` is called for each element and writes this element.
+  // Writes a list. Calls `write` for each element of `range`; `write` has to append this element's
+  // JSON.
   template <class Range, class Write>
   JsonWriter& list(const Range& range, Write write, std::string_view separator = ", ") {
     out_ += '[';
@@ -66,9 +67,9 @@ nlohmann::json json_in(std::string_view text);
 std::string json_text(const nlohmann::json& value, int indent = on_one_line);
 std::string json_text(const nlohmann::ordered_json& value, int indent = on_one_line);
 
-// Limits for a JSON text, checked before any value is built. A value takes 16 bytes of memory. A
-// list or object takes about 70 bytes, even if its text is only two bytes long, as in "[]". Without
-// `limits`, json_in() uses these default limits.
+// Limits for a JSON text. json_in() checks them before it builds any value. A value takes 16 bytes
+// of memory. A list or object takes about 70 bytes, even if its text is only two bytes long, as in
+// "[]". Without `limits`, json_in() uses these default limits.
 struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 

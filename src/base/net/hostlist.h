@@ -25,11 +25,11 @@ struct ListFault {
 
 // Parses Slurm's hostlist grammar (src/common/hostlist.c, scontrol(1) "show hostnames"). Items are
 // separated by commas, blanks or newlines. An item is text with any number of bracketed lists of
-// numbers and ranges, as in "a[01-03,7]b[1-2],c". The numbers of a range are padded to the width of
-// its first number. If an item has several brackets, the last bracket varies fastest, then the
-// first, then the second, and so on, as in Slurm's own expansion. Order and duplicates are kept; an
-// empty list has no hosts. A list of more than `limit` hosts is refused before memory is allocated
-// for it.
+// numbers and ranges, as in "a[01-03,7]b[1-2],c". The numbers of a range are padded with zeros to
+// the width of its first number. If an item has several brackets, the last bracket varies fastest,
+// then the first, then the second, and so on, as in Slurm's own expansion. The result keeps the
+// list's order and duplicates; for an empty list, it is empty. A list of more than `limit` hosts is
+// refused before memory is allocated for it.
 std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_view text,
                                                                   std::size_t limit = max_hosts);
 

@@ -24,7 +24,7 @@ struct Resolver {
 // Returns the addresses of a name or literal, IPv4 first, without duplicates. Asks c-ares first
 // (hosts file and DNS), then `getent ahosts` if that program exists. Gives up after `timeout`. If
 // getent exists, c-ares gets at most half of `timeout`. This function blocks; any thread may call
-// this function. The error contains the name and the resolvers' reasons.
+// this function. The error contains the name, and why c-ares and getent found no address.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 

@@ -15,8 +15,8 @@ namespace toprun {
 // pipe. On another error, prints the reason on stderr and returns 1.
 int print(std::string_view text);
 
-// Like print(), but prints the bytes unchanged. Use it for output that programs read, and for the
-// output of ranks.
+// Like print(), but prints the bytes unchanged. Use print_bytes() for output that programs read,
+// and for the output of ranks.
 int print_bytes(std::string_view bytes);
 
 // Prints the error as one line on stderr and returns its exit code.

@@ -47,9 +47,10 @@ std::string distrust_secret(const struct stat& status, uid_t me);
 // belongs to another user, who could redirect reads or writes.
 Result<std::filesystem::path> follow_own_links(const std::filesystem::path& path, uid_t me);
 
-// Checks that no other user can replace `path`, which is below `base`. All components below `base`
-// have to be trusted. `base` and the folders above it must not let a user rename the entries of
-// other users. Missing components are accepted. The error names the component and the reason.
+// Checks that no other user can replace `path`, which is below `base`. distrust() must find no
+// reason for any component of `path` below `base`. `base` and the folders above it must not let a
+// user rename the entries of other users. Missing components are accepted. The error names the
+// component and the reason.
 Result<void> check_ours(const std::filesystem::path& base, const std::filesystem::path& path,
                         uid_t me);
 

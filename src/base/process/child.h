@@ -50,7 +50,7 @@ class KeptByCommands {
 };
 
 // Calls fork(2) for a child that does not call exec. All signals stay blocked in the child, because
-// a signal handler of ours would write to a pipe that the child shares with this process.
+// one of toprun's signal handlers would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
 // Waits until a command from start() ends. Returns its status in the form of waitpid(2).

@@ -25,7 +25,7 @@ std::string build_id();
 // file, or if `head` does not contain the note. (Format: elf(5).)
 std::string build_id_in(std::string_view head);
 
-// The search path if PATH is unset or empty.
+// The folders that find_program() searches if PATH is unset or empty.
 inline constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 std::string search_path(const Environment& environment);
 

@@ -28,8 +28,8 @@ class NameIndex {
     return slot.position == 0 ? std::nullopt : std::optional<std::size_t>(slot.position - 1);
   }
 
-  // Records the name's `position`. If the name is already in the index, returns its first position
-  // and false.
+  // Records the name's `position`. Returns `position` and true. If the name is already in the
+  // index, returns its first position and false.
   template <class NameAt>
   std::pair<std::size_t, bool> add(std::string_view name, std::size_t position,
                                    const NameAt& name_at) {

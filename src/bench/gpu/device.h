@@ -74,7 +74,7 @@ class Device {
   int number() const { return number_; }
   Result<std::uint64_t> free_bytes() const;
   // Prepares the calling thread to use the device. Every thread except the one that opened the
-  // device has to call this first.
+  // device has to call use_here() before the device's other functions.
   Result<void> use_here() const;
 
  private:

@@ -111,7 +111,7 @@ struct Limit {
 
 // Computes the limit from the bytes that the collective moves between each two ranks. For NCCL and
 // RCCL, nothing is subtracted from the link's rate for headers, as in nccl-tests. Unset if no rate
-// is known, or no bytes leave a node.
+// is known, or the collective sends no bytes between nodes.
 std::optional<Limit> limit_of(bench::Collective collective, const Cell& cell,
                               std::span<const Peer> peers, std::size_t root, const Rates& rates);
 

@@ -67,7 +67,7 @@ class HostWork : public Work {
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:
-  // Runs one iteration. For Op::avg, once() only computes the sum; HostWork then divides it.
+  // Runs one iteration. For Op::avg, once() only computes the sum; HostWork then divides the sum.
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;

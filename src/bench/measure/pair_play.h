@@ -28,9 +28,9 @@ struct PairLoad {
   bool is_probe() const { return times == 0; }
 };
 
-// Returns the data to send in the first probe of a pair's speed. Each further probe is larger,
-// until a probe takes long enough to show the pair's speed. So even a slow pair is measured in
-// about a second, and a slow rank is not mistaken for a rank that hangs.
+// Returns the data to send in the first probe: a short transfer that estimates a pair's speed. Each
+// further probe is larger, until a probe takes long enough to show the pair's speed. So even a slow
+// pair is measured in about a second, and a slow rank is not mistaken for a rank that hangs.
 PairLoad first_load(const PairTerms& terms);
 // Returns the data to send after a probe: in a larger probe, or in the measurement itself.
 // `took_us`: the time of the probe's slower direction. `lasts`: the approximate minimum duration of
@@ -47,9 +47,10 @@ struct PairArrival {
 // Returns how many transfers at the beginning of a measurement do not count in its result. The
 // partner may begin late.
 std::size_t skipped_of(const PairLoad& load);
-// Returns the time of one transfer. A small load fits into the sockets' buffers, so its receiver
-// may read several transfers at once, faster than the network delivered them. So for a small load,
-// the result is at least the mean time of all its transfers.
+// Returns the time of one transfer in microseconds, according to the times in `arrival`. A small
+// load fits into the sockets' buffers, so its receiver may read several transfers at once, faster
+// than the network delivered them. So for a small load, the result is at least the mean time of all
+// its transfers.
 double transfer_us(const PairLoad& load, const PairArrival& arrival);
 
 // Measures pairs of ranks in rounds, together with the other ranks. A pass is a sequence of rounds.

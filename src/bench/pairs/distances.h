@@ -52,7 +52,7 @@ class Domains {
   std::vector<std::vector<std::size_t>> of_;
 };
 
-// The results of pairs with the same distance.
+// The results of all pairs at one distance, such as "inside a rack".
 struct Distance {
   std::string name;                // "inside a rack", "between racks"
   std::size_t pairs = 0;           // pairs with a result

@@ -30,7 +30,7 @@ struct Thresholds {
   double doubted_shortfall = 0.2;
 };
 
-// The maximum number of pairs in Verdict::doubted: the slowest of the doubtful pairs.
+// Verdict::doubted contains at most this many pairs: the slowest of the doubtful pairs.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {

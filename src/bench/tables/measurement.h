@@ -118,7 +118,8 @@ struct Report {
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
-  // Remarks on skipped parts of a foreign file, as whole sentences without a full stop.
+  // Remarks on parts of another program's file that were skipped. They are whole sentences without
+  // a full stop.
   std::vector<std::string> notes;
 };
 

@@ -71,10 +71,10 @@ std::vector<std::string> words_without_secrets(std::vector<std::string> words,
 
 // Finds and reads the files. For each configuration file that is ignored, prints the reason on
 // stderr. The files' options are inserted before the options of the command line, so that readers
-// of `split` treat both in the same way. --verbose prints the inserted options. At the end, secrets
-// are hidden in all options. No configuration files are read for a command that has no option
-// --no-config. with_config() reads no files for `config show` either, because this command shows
-// what the files would set for another command.
+// of `split` treat both in the same way. --verbose prints the inserted options. At the end,
+// hide_secrets() moves secrets out of all options. No configuration files are read for a command
+// that has no option --no-config. with_config() reads no files for `config show` either, because
+// this command shows what the files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

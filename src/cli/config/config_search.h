@@ -33,7 +33,7 @@ struct Config {
 // read, and its owner is not checked. Otherwise at most three files are read. The first file is the
 // nearest toprun.toml in the working directory or in a folder above it, on the same file system.
 // The other files are $XDG_CONFIG_HOME/toprun/toprun.toml (or the same path below ~/.config), and
-// the system's file. A file that another user could have written (base/os/trust.h) is ignored,
+// /etc/toprun.toml. A file that another user could have written (base/os/trust.h) is ignored,
 // because a configuration names programs to run. An unreadable file is also ignored, because
 // otherwise a user with write access to a parent folder could block all runs in its subfolders.
 // Errors (exit 2): errors of parse_config(); the chosen file cannot be read; a file is too large.

@@ -63,8 +63,8 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // uses --redirects and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
-// Returns the files of jobs with this id whose folders are in the same parent folder as the job
-// folder `folder`.
+// Returns the files of the jobs with this id. Searches the parent folder of `folder`, which is a
+// job's folder.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
 // Returns `found`, files of an array's tasks, without the tasks in `known`. nullopt: no task is

@@ -18,9 +18,9 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 // Makes three paths of the request absolute: the folder, the log directory, and toprun's own path.
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
-// Returns the environment for Slurm's commands, which the job inherits. This environment contains
-// no variables of another job, and no variables (SBATCH_…) whose values are already in lines of the
-// script.
+// Returns the environment in which Slurm's commands run. The job inherits it. This environment
+// contains no variables of another job, and no variables (SBATCH_…) whose values are already in
+// lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {

@@ -12,8 +12,8 @@
 
 namespace toprun::jobs {
 
-// A short status of jobs, for lists. The status is read only from the jobs' files, without queries
-// to the jobs' agents or to Slurm.
+// A short status for each job in a list of jobs. The status is read only from the jobs' files,
+// without queries to the jobs' agents or to Slurm.
 
 inline constexpr std::size_t most_looked_at = 1'000;  // limit for the jobs whose files are read
 inline constexpr std::size_t looks_at_once = 8;

@@ -72,8 +72,8 @@ class LastLines {
 class Remainder {
  public:
   struct Limits {
-    // limit for different lines of HOST.out that have no copy yet; above the limit, the oldest
-    // lines are dropped
+    // limit for different lines of HOST.out whose copies in the engine's file are not yet found;
+    // above the limit, the oldest lines are forgotten
     std::size_t host_lines = 1'000'000;
     std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above the limit, the
                                             // oldest lines are shown early

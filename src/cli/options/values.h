@@ -83,7 +83,7 @@ Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
 // option is off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
-// Parses NAME or NAME=VALUE. NAME must be a valid shell variable.
+// Parses NAME or NAME=VALUE. NAME must be a valid name of a shell variable.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Argument& argument);
 // Parses names of environment modules, separated by commas.
 Result<std::vector<std::string>> parse_modules(const Argument& argument);

@@ -23,7 +23,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
 std::string advice_on_a_secret(const std::string& name, const options::Split& split,
                                const Environment& environment);
 
-// Returns a line that suggests the next verbs for a new job.
+// Returns a line that suggests which toprun verbs to use next for a new job.
 std::string next_words(const PodOptions& options, std::string_view id);
 
 }  // namespace toprun::pods
