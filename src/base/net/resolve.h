@@ -13,7 +13,7 @@
 
 namespace toprun::hosts {
 
-// The sources in which resolve() looks up names; the defaults are those of this host.
+// The sources that resolve() queries for a name. By default, these are this host's own sources.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
   // The program that queries NSS (LDAP, sssd, myhostname). A name without a slash is looked up in

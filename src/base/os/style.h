@@ -41,7 +41,7 @@ TerminalSize terminal_size(int fd);
 // one.
 std::size_t columns_of(std::string_view text);
 
-// Shortens a text to `columns` columns (0: unchanged). Removes the middle of a longer text and puts
+// Shortens a text to `columns` columns (0: no limit). Removes the middle of a longer text and puts
 // "…" there, because an error message begins with the problem and ends with the reason.
 std::string both_ends(std::string_view text, std::size_t columns);
 

@@ -40,8 +40,8 @@ class StandIn {
   static void put(StandIn* stand_in);
 };
 
-// The machine's steady clock, or the clock of the StandIn. All code that drives a run uses
-// SteadyClock for timeouts.
+// The machine's steady clock or, in a simulation, the clock of the StandIn. All code that drives a
+// run uses SteadyClock for timeouts.
 struct SteadyClock {
   static SteadyTime now();
 };

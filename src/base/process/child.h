@@ -110,8 +110,8 @@ struct Pipe {
 // Creates a pipe. `more`: flags for pipe2(2) in addition to O_CLOEXEC.
 Result<Pipe> make_pipe(int more = 0);
 
-// Reads until the end of the stream and passes each line without its line end to `on_line`. A line
-// longer than `most_bytes` is passed in parts.
+// Reads from `fd` until the end of the stream. Passes each line, without its line end, to
+// `on_line`. A line longer than `most_bytes` is passed in parts.
 void read_lines(int fd, std::size_t most_bytes,
                 const std::function<void(std::string_view line)>& on_line);
 

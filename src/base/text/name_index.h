@@ -11,9 +11,9 @@
 namespace toprun {
 
 // An index of the names in a list that the caller owns: an open hash table of positions, at most
-// half full. A std::unordered_map would be slower: for lists of 100,000 names, managing its nodes
-// would take longer than the rest of the work. `name_at(i)` returns the list's name at position i;
-// all positions are below 2³²−1.
+// half full. A std::unordered_map would be slower, because it allocates a node per name: for lists
+// of 100,000 names, that would take longer than the rest of the work. `name_at(i)` returns the
+// list's name at position i; all positions are below 2³²−1.
 class NameIndex {
  public:
   void expect(std::size_t names) {

@@ -54,7 +54,7 @@ std::vector<std::string> folders_of(const Environment& environment, std::string_
 
 enum class Vendor { nvidia, amd };
 
-// The functions that are needed from the GPU driver. They are functions of CUDA's driver API, or
+// The functions of the GPU driver that toprun calls. They are functions of CUDA's driver API, or
 // HIP's functions with the same arguments.
 struct Driver;
 

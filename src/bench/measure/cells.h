@@ -75,10 +75,10 @@ class CellMesh {
   // sockets that connect() opened.
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
-  // Replaces each of `values` by the result of `op` over all ranks of the cell.
+  // Replaces each of `values` by the result of `op` over the cell's ranks.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
-  // Waits until all ranks of the cell have called barrier().
+  // Waits until all ranks of the cell (configuration) have called barrier().
   Result<void> barrier(std::chrono::milliseconds limit) const;
 
  private:
@@ -96,9 +96,10 @@ struct Rates {
   double tcp_share = 1;          // the share of the rate that TCP can use for its payload
 };
 
-// Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
-// IP and TCP (with time stamps). Like this function, a traffic shaper counts the headers of
-// Ethernet frames, but no preambles or gaps. On a cable, preambles and gaps would take another
+// Returns the share of the bytes in Ethernet frames that is TCP's payload. The other bytes are the
+// headers of Ethernet, IP and TCP (with time stamps). Like this function, a traffic shaper counts
+// the headers of Ethernet frames, but no preambles or gaps. On a cable, preambles and gaps would
+// take another
 // 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 

@@ -30,7 +30,7 @@ struct Incoming {
 // Two streams of bytes during a collective: a rank sends one stream over `out_socket`, and receives
 // the other over `in_socket`. Byte `head` + k of the outgoing stream may be sent as soon as byte k
 // of the incoming stream has been received and processed. So a rank in a ring passes on the first
-// bytes of a part before the rest of the part has arrived.
+// bytes of a block of data before the rest of the block has arrived.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 

@@ -81,7 +81,7 @@ class PairPlay {
   // Ends the pass, on all ranks, with the round in which rank 0's clock reaches `until`.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
   // Returns a pass's results. In them, a pair that was not measured because one of its ranks is
-  // lost counts as hung. Rank 0 calls this after the last round of a pass.
+  // lost counts as hung. Rank 0 calls without_gaps() after the last round of a pass.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
   // On rank 0, sends `rounds` to all other ranks. Returns rank 0's rounds on every rank. All ranks
   // call agree().
@@ -106,8 +106,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a round. It is three times the limit for one step, because the ranks of a
-  // pair connect, and then wait for each other in every step.
+  // The time limit for a round. It is three times the limit for one step (PairTerms::limit),
+  // because the ranks of a pair connect, and then wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

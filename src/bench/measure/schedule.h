@@ -51,14 +51,15 @@ struct Planned {
   Lane lane;
 };
 
-// Returns the transfers that this position sends and receives. The data between two positions is
-// divided among `stripes` connections, and each connection carries a range of the elements.
+// Returns the lanes (lane.h) on which this position sends and receives data. The data between two
+// positions is divided among `stripes` connections, and each connection carries a range of the
+// elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
 // Copies the part of a rank's own data that the rank keeps.
 void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
-// Returns the positions with which this position exchanges data.
+// Returns the positions in the ring with which this position exchanges data.
 std::vector<std::size_t> peers(bench::Collective collective, const RingPosition& ring);
 
 }  // namespace toprun::measure

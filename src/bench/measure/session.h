@@ -43,18 +43,18 @@ class ProgressLines {
 };
 
 // The results of one Cell (cells.h) for one size. The cells take turns: in each turn, a cell runs
-// some iterations. So the i-th turns of two cells can be compared even if the network's load
-// changes slowly. `turns` contains, for each turn, the times of the out-of-place iterations in
-// microseconds. An iteration's time is that of the slowest rank, unless Request::average selects
-// another value.
+// some iterations. So the i-th turns of two cells follow each other closely, and can be compared
+// even if the network's load changes slowly. `turns` contains, for each turn, the times of the
+// out-of-place iterations in microseconds. An iteration's time is that of the slowest rank, unless
+// Request::average selects another value.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;
   std::vector<std::vector<double>> turns;
 };
 
-// Functions that measure() calls on rank 0. measure() calls `row` for each measured row, and
-// `progress` after every turn. On other ranks, the functions are empty.
+// Functions that measure() calls on rank 0. It calls `row` when a row of the table is complete, and
+// `progress` after a cell has run some iterations. On other ranks, the functions are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};

@@ -21,8 +21,8 @@ struct SpeedGroup {
 // equally fast, apart from the pairs of single slow nodes.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
-// Returns each node's place, for Cluster::places. A node's place is its group, which has the name
-// of the group's first node. A node without a group has an unknown place.
+// Returns each node's place in the network, for Cluster::places. A node's place is its group of
+// fast pairs, named after the group's first node. A node without a group has an unknown place.
 std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
 // The numbered network domains (racks, pods) of a cluster. Two racks with the name r1 in different
@@ -64,7 +64,7 @@ struct Distance {
   double most = 0;
 };
 
-// Groups the results by distance, sorted from near to far. If no places are known, all pairs
+// Groups the results by distance, sorted from near to far. If Cluster::places is empty, all pairs
 // between hosts form one distance, "all pairs". Pairs of ranks on one host are a separate distance.
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
 

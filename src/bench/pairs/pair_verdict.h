@@ -66,8 +66,8 @@ struct Verdict {
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
   // Doubtful pairs that are within the noise, and whose nodes are in no finding; the slowest first.
-  // A second pass (second_look.h) decides on doubtful pairs, because an uplink that several pairs
-  // share can hide a slow link.
+  // Doubtful pairs are measured again in a second pass (second_look.h), because an uplink that
+  // several pairs share can hide a slow link.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
@@ -95,10 +95,11 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
 // must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
-// Returns whether the hosts from excluded() can be excluded. Several bad hosts can be excluded only
-// if places are known. Otherwise, the hosts may only share a slow uplink, or one host may slow down
-// the others' pairs. A single bad host can always be excluded, because it is slow for all other
-// hosts, whatever the cause.
+// Whether the hosts from excluded() are certainly bad, so that they can be excluded. Several bad
+// hosts can be excluded only if the nodes' places in the network are known (Cluster::places).
+// Otherwise, the hosts may only share a slow uplink, or one host may slow down the others' pairs. A
+// single bad host can always be excluded, because it is slow for all other hosts, whatever the
+// cause.
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
 
 }  // namespace toprun::pairs

@@ -17,7 +17,7 @@ inline constexpr std::size_t node_rounds = 3;
 // needed, because hosts may be busy for a moment.
 inline constexpr std::size_t repeats = 5;
 
-// A finding of the first pass that is measured again.
+// A finding of the first pass that SecondLook measures again.
 struct Suspect {
   Finding finding;
   bool avoided = true;  // whether the nodes of this finding must not be used as controls
@@ -33,11 +33,11 @@ struct Question {
   Subject subject = Subject::itself;
 };
 
-// The rounds of a second pass, and what each round is for. The rounds run one after another, with
-// no other traffic on the network. A suspect node is measured with up to three good nodes, one at a
-// time. An uplink is measured with all good nodes of its domain at once, because one pair does not
-// fill it. Pairs and domains are measured several times. If no node is known to be good, the nodes
-// for comparison are those that are suspect only as part of a pair.
+// The rounds of pairs that a second pass measures, and the purpose of each round. The rounds run
+// one after another, with no other traffic on the network. A suspect node is measured with up to
+// three good nodes, one at a time. An uplink is measured with all good nodes of its domain at once,
+// because one pair does not fill it. Pairs and domains are measured several times. If no node is
+// known to be good, the nodes for comparison are those that are suspect only as part of a pair.
 struct SecondPlan {
   // The rounds that show whether one suspect is slow, as indexes in `rounds`. `control`: the rounds
   // for comparison, with the same number of good pairs at the same distance. There are no controls
@@ -98,9 +98,9 @@ class SecondLook {
   // Returns the rounds to measure; the same rounds until tell() is called. Empty: nothing is left
   // to measure.
   const std::vector<Round>& next() const { return plan_.rounds; }
-  // Reports `measured`, the results of the first `played` rounds from next(). Measured::round is an
-  // index in next(). Missing pairs are ignored. A question is answered only if all its rounds were
-  // measured.
+  // The caller reports `measured`, the results of the first `played` rounds from next().
+  // Measured::round is an index in next(). Missing pairs are ignored. A question is answered only
+  // if all its rounds were measured.
   void tell(std::span<const Measured> measured, std::size_t played);
 
   // Returns the findings and the bad doubted pairs, grouped by what the passes have shown. If a

@@ -22,8 +22,8 @@ Pair pair_of(std::size_t a, std::size_t b);
 // Pairs that are measured at the same time. Each node is in at most one pair.
 using Round = std::vector<Pair>;
 
-// A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty: the
-// place is unknown.
+// A node's place in the network: the names of its domains, outermost first, such as {"pod1",
+// "rack3"}. Empty: the place is unknown.
 using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
@@ -43,11 +43,12 @@ struct Batch {
 };
 
 // Divides all pairs into batches: first pairs in the same leaf, then pairs in the same pod, and so
-// on outwards. Empty batches are omitted. In a round of pairs across domains, all partners of a
-// domain's nodes are in one other domain. So domains of the same size load their uplinks equally.
-// Every two nodes form a pair exactly once, unless a batch has more than `most_rounds` rounds. A
-// domain is identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is
-// shorter than other paths, the node forms a separate domain inside the last domain of its path.
+// on outwards. Empty batches are omitted. In a round of pairs between domains, all nodes of a
+// domain have their partners in the same other domain. So domains of the same size load their
+// uplinks equally. Every two nodes form a pair exactly once, unless a batch has more than
+// `most_rounds` rounds. A domain is identified by its path: rack r1 in pod p1 is not rack r1 in pod
+// p2. If a node's path is shorter than other paths, the node forms a separate domain inside the
+// last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 

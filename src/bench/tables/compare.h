@@ -57,8 +57,8 @@ Comparison compare(const Report& before, const Report& after);
 std::string comparison_text(const Comparison& comparison,
                             std::optional<double> fail_below = std::nullopt);
 
-// Returns a remark on rows that could not be judged, because their spread is unknown. nullopt if
-// there are no such rows.
+// Returns a remark on rows that could not be judged. The reason is that the spread of their times
+// is unknown. nullopt if there are no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
 // If a row counts as slower, explains the limit share_between_runs and names the slowest row. Else,
@@ -78,20 +78,22 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Decides whether the later report is fast enough. Passes if each row reaches at least the share
-// `fail_below` of its earlier speed. Fails if no row has a ratio.
+// Decides whether the later report is fast enough. The report passes if each row reaches at least
+// the share `fail_below` of its earlier speed. The report fails if no row has a ratio, because
+// nothing could be compared.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Decides whether a report reaches the expectation. Fails if a series is below the expected busbw,
-// or if the report has no measured values, has errors or has wrong elements. Also fails if the user
-// gave no expected busbw and no usual range is known for the GPUs. Skips barriers, which have no
-// busbw. The verdict's sentence describes the series furthest below the expected busbw.
+// Decides whether a report reaches the expectation. The report fails if a series is below the
+// expected busbw, or if the report has no measured values, has errors or has wrong elements. Also
+// fails if the user gave no expected busbw and no usual range is known for the GPUs. Skips
+// barriers, which have no busbw. The verdict's sentence describes the series furthest below the
+// expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
-// Return a human-readable table's heading and a row, for series that were measured in turns. The
-// rows are grouped by size. The first series of each size is the baseline for the other series.
-// "limit" is busbw as a share of the links' limit. "ratio" is the series' time divided by the
-// baseline's time, with the 95 % interval.
+// These functions return a human-readable table's heading and one row. The table compares series
+// that were measured in turns. The rows are grouped by size. The first series of each size is the
+// baseline for the other series. "limit" is busbw as a share of the links' limit. "ratio" is the
+// series' time divided by the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

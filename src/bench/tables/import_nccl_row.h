@@ -28,7 +28,7 @@ class RankBounds {
   // Removes the numbers of ranks that do not fit the bandwidths of one row.
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // Returns the number of ranks if only one is possible; nullopt if several are or none is.
+  // Returns the only possible number of ranks; nullopt if several are possible, or none.
   std::optional<std::size_t> only() const;
   // Whether this number of ranks is possible. True for every number if the rows contradict each
   // other.

@@ -66,7 +66,7 @@ struct Backend {
 inline constexpr std::array known_backends = {
     Backend{"tcp", ""}, Backend{"gloo", "toprun-bench-gloo"}, Backend{"nccl", "toprun-bench", true},
     Backend{"rccl", "toprun-bench", true}};
-// Returns the row for `name` in known_backends. This row must exist.
+// Returns the element of known_backends with this name. This row must exist.
 const Backend& backend_of(std::string_view name);
 bool is_on_gpus(std::string_view backend);
 

@@ -31,7 +31,7 @@ struct JobFiles {
   std::string report() const { return folder + "/report.json"; }
 };
 
-// Returns the job's files according to the engine; nullopt if the engine does not report them.
+// Returns the job's files according to the engine (Slurm); nullopt: the engine does not know them.
 std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job);
 // Returns the folders that may contain files of jobs that the engine has forgotten: the current
 // folder, and the folders of `jobs`.
@@ -99,7 +99,7 @@ struct LogFile {
   std::string label;  // "n0"; empty: the engine's own file for the whole job
 };
 
-// Returns HOST.out of each host, in natural order.
+// Returns the output file of each host (HOST.out), in natural order.
 std::vector<LogFile> node_files(const JobFiles& files);
 
 // Whether the job ran on several nodes, according to its report.json, or else to the number of

@@ -27,8 +27,8 @@ class FolderWatch {
   std::set<std::string> watched_;
 };
 
-// Shows the growing output files of all tasks of a job. A line that is in both the engine's file
-// and a HOST.out is shown only once.
+// Shows the growing output files of all tasks of a job. A line that is in both the engine's output
+// file and a host's output file (HOST.out) is shown only once.
 class JobOutput {
  public:
   // `forgotten`: tasks of an array that the engine has forgotten; only their files are known.

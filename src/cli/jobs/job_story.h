@@ -27,8 +27,8 @@ std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
 // Returns those tasks of `job`, a record of the engine, that `id` names. Empty: all tasks are
 // meant, or the record's tasks are unknown.
 TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id);
-// Removes from `jobs` the records that contain none of the tasks in `id`. The engine is asked for a
-// whole array even if the id names some of its tasks ("12_[3-4]").
+// Removes from `jobs` the records that contain none of the tasks in `id`. This is necessary because
+// the engine is asked for a whole array, even if the id names only some of its tasks ("12_[3-4]").
 void leave_only(const engines::JobId& id, std::vector<engines::Job>& jobs);
 // Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);

@@ -27,9 +27,9 @@ struct Prepared {
   engines::SlurmFacts facts;
   std::string script;
 };
-// Queries the cluster, adds its defaults to the request and generates the script. Prints notes on
-// stderr. Error: there is no engine (a dry run does not need one), or the engine cannot satisfy the
-// request.
+// Queries the cluster, adds the cluster's defaults to the request, and generates the job script.
+// Prints notes on stderr. Error: there is no engine (a dry run does not need one), or the engine
+// cannot satisfy the request.
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean);
 

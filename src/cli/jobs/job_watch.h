@@ -18,8 +18,8 @@ namespace toprun::jobs {
 inline constexpr std::chrono::seconds first_question{2};
 inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause between two queries
 
-// Queries the engine periodically for a job's state. A JobWatch has its own thread, because an
-// answer can take as long as the engine's time-out. The pause between queries grows from
+// Queries the engine (Slurm) periodically for a job's state. A JobWatch has its own thread, because
+// an answer can take as long as the engine's time-out. The pause between queries grows from
 // first_question to longest_silence; after an answer that differs from the last one, the pause is
 // first_question again. If an engine soon forgets jobs that have ended, the pause is at most half
 // of the time after which it forgets them.

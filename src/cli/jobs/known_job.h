@@ -17,8 +17,8 @@
 
 namespace toprun::jobs {
 
-// Everything known about a job: the engine's answer, its files, toprun's own log of the job
-// (job_story.h), and the report.json of its run.
+// Everything known about a job: the answer from the engine (Slurm), the job's files, toprun's own
+// log of the job (job_story.h), and the report.json of its run.
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only the job's files are known
@@ -44,7 +44,8 @@ struct KnownJob {
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
 // Returns the jobs that the engine knows under this id. If this host belongs to none of the
-// engine's clusters, returns an empty list, as without an engine, and stores the error in `queue`.
+// engine's clusters, stores the error in `queue` and returns an empty list, as if there were no
+// engine.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns the files of an array's tasks that the engine has forgotten while it still knows other
@@ -53,14 +54,14 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
                                         const std::vector<engines::Job>& jobs);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
-// forgotten the job or a task, or there is no engine, the data come from the job's files. For a
-// whole job, these files are in the current folder or in `log_dir`. Empty if the job is unknown.
-// `queue` changes as in find_in().
+// forgotten the job or a task, or there is no engine, the data come from the job's files. If the
+// engine has forgotten the whole job, its files are searched in the current folder and in
+// `log_dir`. Empty if the job is unknown. `queue` changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// The ids of jobs of `toprun setup` that another job waits for, each with the path that it builds.
-// If the setup fails, the setup record at this path contains the reason.
+// The ids of jobs of `toprun setup` that another job waits for. Each id is mapped to the path that
+// the setup job builds. If the setup fails, the setup record at this path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
 // Returns what is known about a job that a list of jobs shows. An unreadable report.json counts as

@@ -47,7 +47,7 @@ class LogTail {
   bool ended_ = true;  // the last byte of the output was a line end
 };
 
-// Keeps only the last lines of a text that arrives in parts.
+// Shortens a text that arrives in parts to its last lines.
 class LastLines {
  public:
   // nullopt: holds back no text.
@@ -62,10 +62,10 @@ class LastLines {
   std::string held_;
 };
 
-// Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
-// the engine's programs. A rank's line is in both files; the line is shown only once, from the
-// host's file. Lines are matched by how often they occur, not by their position, because the engine
-// interleaves the lines of several hosts.
+// Finds the lines of the engine's file that are in no host's file (HOST.out). Such lines are from
+// the batch script and from the engine's programs. A rank's line is in both files; the line is
+// shown only once, from the host's file. Lines are matched by how often they occur, not by their
+// position, because the engine interleaves the lines of several hosts.
 //
 // Remainder's use of memory is limited, even if a job runs for long. If more lines than the limit
 // arrive between a line and its copy in the other file, the line is shown twice.
@@ -89,8 +89,9 @@ class Remainder {
   // Adds a line of the engine's file that was read at time `now`. `shown`: the text to show for
   // this line.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // Return add_host_line() and add_engine_line() as callbacks for a LogTail. The callbacks must not
-  // be called after this object is destroyed. Lines of the engine's file are shown only by take().
+  // These functions return add_host_line() and add_engine_line() as callbacks for a LogTail. The
+  // callbacks must not be called after this object is destroyed. Lines of the engine's file are
+  // shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
   // Returns the engine's lines, read before `until`, that are in no HOST.out so far. If a returned

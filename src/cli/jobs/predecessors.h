@@ -75,8 +75,9 @@ struct AwaitedSetup {
 };
 
 // Replaces `setup` in `--after setup` by the jobs that build this command line's --venv and
-// --container. The setup records at these paths contain the jobs' ids. Error: neither option is
-// given, there is no record, or a setup failed or was cancelled.
+// --container. The setup records at the paths of --venv and --container contain the ids of these
+// jobs. Error: neither --venv nor --container is given, there is no record, or a setup failed or
+// was cancelled.
 Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

@@ -8,7 +8,7 @@
 
 namespace toprun::jobs {
 
-// The reasons why a pending job waits, according to the engine.
+// The reasons why a pending job waits, according to the engine (Slurm).
 struct Waiting {
   std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
                                        // jobs ahead of it
@@ -25,12 +25,12 @@ struct Waiting {
 
 // Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
 // Queue::starts(), `all` contains the jobs of all users, and `now` is the time from which "in 5
-// min" counts. If the job can never start, queries the engine about its predecessors; otherwise
-// makes no query.
+// min" counts. If the job can never start, queries the engine about the jobs on which it depends;
+// otherwise makes no query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
-// Whether waiting() needs `all`, because the job waits for other jobs.
+// Whether waiting() needs `all`, because the job waits for other jobs or for their nodes.
 bool needs_others(const engines::Job& job);
 
 // Like waiting() above, but queries the engine. If a query to the engine fails, the result lacks

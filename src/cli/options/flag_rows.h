@@ -4,7 +4,7 @@
 
 #include "cli/options/flags.h"
 
-// The parts of the table in flags.h, and the fields that their rows share.
+// The parts of the option table in flags.h, and the fields that several rows share.
 namespace toprun::options {
 
 // Commands that launch ranks: `run`, `bench` (its ranks are toprun processes), and `submit`, which
@@ -20,7 +20,7 @@ inline constexpr Commands ranks = launches | of(Command::shell);
 inline constexpr Commands nodes = of(Command::submit, Command::shell);
 inline constexpr Commands batch = of(Command::submit, Command::setup);
 inline constexpr Commands allocations = nodes | batch;
-// All commands that start or submit something.
+// All commands that launch ranks or submit a job.
 inline constexpr Commands starting = launches | allocations;
 inline constexpr Commands orders = of(Command::topo_order, Command::topo_draw);
 inline constexpr Commands costs = orders | of(Command::topo_score);

@@ -285,8 +285,8 @@ std::vector<std::string_view> choices(const Flag& flag);
 // Returns the words of a placeholder that is a list with commas: "tcp,gloo". Empty: another form.
 std::vector<std::string_view> list_choices(std::string_view form);
 
-// Returns torchrun's flags that begin with the text. If several flags begin with it, the text is
-// ambiguous.
+// Returns torchrun's flags that begin with the text. If the result has several flags, `text` is an
+// ambiguous abbreviation.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
 // Returns a warning for each doubtful TOPRUN_* variable. A variable is doubtful if its name is

@@ -22,7 +22,8 @@ struct Argument {
 
   // Whether the value is from the command line.
   bool is_typed() const { return source.starts_with('-'); }
-  // Returns the value as written: "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
+  // Returns the value and its source, as the user wrote them: "--nnodes 0", "PET_NNODES=0" or
+  // "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
 
