@@ -19,7 +19,7 @@ Result<std::string> drawn(const bench::Report& report);
 Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
 // Draws an SVG heat map of the bandwidth from each node to each other node, in the order of ranks.
-// Innermost domains are marked, and findings are framed.
+// The map marks the innermost domains, and each finding has a frame.
 Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured,
                           std::span<const pairs::Finding> findings);
 

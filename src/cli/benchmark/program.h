@@ -15,9 +15,9 @@ namespace toprun::benchmark {
 // system libraries are not in toprun's own program, but in separate programs in the same folder.
 Result<void> check_backends(const std::vector<std::string>& backends);
 
-// Checks that the program for these backends is in the folder of this toprun. Error: exit_usage.
-// Call check_program() only on rank 0's host, because the other hosts get the program from that
-// host.
+// Checks that the program for these backends is in the same folder as toprun's own program. Error:
+// exit_usage. Call check_program() only on rank 0's host, because the other hosts get the program
+// from that host.
 Result<void> check_program(const std::vector<std::string>& backends);
 
 // Returns the default backend of a job: NCCL or RCCL if rank 0's host has one GPU per rank and has

@@ -25,7 +25,7 @@ class OptionReader {
 
   Result<void> done() const { return result_; }
 
-  // Calls `read` with the option's value and stores its result in `target`.
+  // Calls `read` with the option's value, and stores the result of `read` in `target`.
   template <class T, class Read>
   OptionReader& take(options::FlagId id, T& target, Read read) {
     const auto argument = call_.argument(id);
@@ -84,7 +84,7 @@ struct BenchRequest {
 
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
-// Returns a warning if the call has size options that the collective ignores, otherwise nothing.
+// Returns a warning if the user set size options that the collective ignores; otherwise nullopt.
 std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
 // Parses the options of `toprun bench`, before any rank is started. Error (exit_usage): an invalid
 // value.

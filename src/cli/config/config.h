@@ -43,10 +43,11 @@ std::vector<options::ParsedOption> options_of(const Config& config,
                                               const options::Split& split, options::Command command,
                                               const Environment& environment);
 
-// Whether toprun reads configuration files for this command line. False under torchrun's name, with
-// --no-config, for an agent, and for the process on a job's node that becomes the shell of `toprun
-// shell`. The agent and the shell's process get the files' options on their command lines. Error
-// (exit 2): --no-config together with --profile or --config-file.
+// Whether toprun reads configuration files for this command line. False if toprun is called as
+// torchrun, with --no-config, for an agent, and for the process on a job's node that becomes the
+// shell of `toprun shell`. The agent and the shell's process have received the files' options from
+// the toprun that started them. Error (exit 2): --no-config together with --profile or
+// --config-file.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that configuration files set for it.

@@ -51,9 +51,10 @@ struct ConfigPlace {
   std::string home;    // the folder for paths that begin with ~/; may be empty
 };
 
-// Parses a file. Pure. Checks names, types and paths. Values are checked later, like values from a
-// command line. Error (exit 2, file:line:column): invalid TOML. ConfigFile::errors contains keys
-// that are not options or not allowed in a file, and values of the wrong type.
+// Parses a file. Pure. Checks names, types and paths. parse_config() does not check values; they
+// are checked later, like values from a command line. Error (exit 2, file:line:column): invalid
+// TOML. ConfigFile::errors contains keys that are not options or not allowed in a file, and values
+// of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
 // Returns one line for each variable of `env` whose name or value shows a secret, if the file's

@@ -51,7 +51,7 @@ enum class Fate {
 };
 Fate fate_of(const std::vector<KnownJob>& known);
 
-// Whether a job that depends on this job has to wait, may start, or can never start.
+// Whether a job that depends on another has to wait, may start, or can never start.
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
