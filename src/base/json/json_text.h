@@ -21,12 +21,12 @@
 namespace toprun {
 
 // Writes JSON as text, without building a document tree: for a job of 10,000 nodes, building the
-// tree would take longer than computing the order of the nodes. Outside of list(), the caller
-// writes brackets and commas.
+// tree would take longer than computing the order of the nodes. list() writes the brackets and
+// commas of a list. All other brackets and commas are written by the caller.
 class JsonWriter {
  public:
-  // Writes a string. Bytes that are not UTF-8 become U+FFFD, because names in files may contain any
-  // bytes.
+  // Writes a string. Writes U+FFFD for bytes that are not UTF-8, because a name that comes from a
+  // file may contain any bytes.
   JsonWriter& text(std::string_view text);
   JsonWriter& optional(const std::optional<std::string>& value) {
     return value ? text(*value) : raw("null");
@@ -36,7 +36,8 @@ class JsonWriter {
     out_ += json;
     return *this;
   }
-  // Writes a list. `write` is called for each element and writes this element.
+  // Writes a list. Calls `write` for each element of `range`; `write` has to append this element's
+  // JSON.
   template <class Range, class Write>
   JsonWriter& list(const Range& range, Write write, std::string_view separator = ", ") {
     out_ += '[';
@@ -66,25 +67,25 @@ nlohmann::json json_in(std::string_view text);
 std::string json_text(const nlohmann::json& value, int indent = on_one_line);
 std::string json_text(const nlohmann::ordered_json& value, int indent = on_one_line);
 
-// Limits for a JSON text, checked before any value is built. A value takes 16 bytes of memory. A
-// list or object takes about 70 bytes, even if its text is only two bytes long, as in "[]". Without
-// `limits`, json_in() uses these default limits.
+// Limits for a JSON text. json_in() checks them before it builds any value. A value takes 16 bytes
+// of memory. A list or object takes about 70 bytes, even if its text is only two bytes long, as in
+// "[]". Without `limits`, json_in() uses these default limits.
 struct JsonLimits {
   static constexpr std::size_t any = std::size_t{1} << 40;
 
   int depth = 256;
-  // The limit for the number of lists and objects. The limit rises by one for each 32 bytes of
-  // text.
+  // The maximum number of lists and objects; rises by one per 32 bytes of text.
   std::size_t lists = std::size_t{1} << 18;
-  // The limit for the number of values. The limit rises by one for each 16 bytes of text.
+  // The maximum number of values; rises by one per 16 bytes of text.
   std::size_t values = any;
 };
 
-// Like json_in(text). If the text exceeds the limits, is_discarded() is true too.
+// Like json_in(text). If the text exceeds a limit, is_discarded() is true for the result, as for a
+// text that is not JSON.
 nlohmann::json json_in(std::string_view text, const JsonLimits& limits);
 
-// The following functions read JSON from files and programs. A value that is missing or has another
-// type counts as empty.
+// The following functions read JSON from files and programs. If a value is missing or has another
+// type, they return an empty value and no error.
 
 // Returns the member, or a JSON null if `object` has no such member or is not an object.
 const nlohmann::json& member(const nlohmann::json& object, std::string_view key);
@@ -92,14 +93,14 @@ const nlohmann::json& member(const nlohmann::json& object, std::string_view key)
 std::string text_at(const nlohmann::json& object, std::string_view key);
 // Returns the strings in a list.
 std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key);
-// Returns the member if it is a whole number from 0 to `most`.
+// Returns the member if it is a whole number from 0 to `most`; otherwise nullopt.
 std::optional<std::int64_t> number_at(const nlohmann::json& object, std::string_view key,
                                       std::int64_t most);
-// Returns the member if it is a whole number from 0 to a hundred million. So the sum of two such
-// numbers is an int too.
+// Like number_at(), for numbers from 0 to a hundred million. The limit ensures that the sum of two
+// such numbers fits into an int.
 std::optional<int> int_at(const nlohmann::json& object, std::string_view key);
 
-// Every or_null() returns a JSON null for a value that is unset or empty.
+// Each or_null() returns a JSON null if the value is unset or empty.
 template <class T>
 nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);

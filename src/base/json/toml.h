@@ -34,8 +34,8 @@ inline constexpr int most_key_parts = 256;
 // the opening quote.
 toml::table parse_toml(std::string_view text, std::string_view label);
 
-// Converts the library's description of a parse error to toprun's words. An unknown description is
-// returned without the prefix "Error while parsing …: ".
+// Returns toprun's own words for a parse error that toml++ describes as `description`. If toprun
+// has no words for it, returns `description` without the prefix "Error while parsing …: ".
 std::string toml_fault(std::string_view description);
 
 }  // namespace toprun

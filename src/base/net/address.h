@@ -93,11 +93,11 @@ std::expected<Fd, CannotListen> listen_on(int port, Reach reach = Reach::everybo
 int port_of(const Fd& socket);
 
 // Returns a non-blocking TCP socket whose connection has begun or is established. If there is no
-// route, or if the host refuses the connection at once, the result is empty and errno has the
-// reason.
+// route, or if the host refuses the connection at once, returns an Fd that is not open, and errno
+// contains the reason.
 Fd begin_to_connect(const Address& address, int port);
-// Returns why the connection failed, as an errno value, once the socket has become writable. 0: the
-// connection is established.
+// Returns the errno value of a connection that failed; 0: the connection is established. Call this
+// when the socket from begin_to_connect() has become writable.
 int connection_error(const Fd& socket);
 
 // Whether a host answers at one of these addresses within `limit`. An answer is an accepted or

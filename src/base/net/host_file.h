@@ -15,7 +15,7 @@ inline constexpr std::size_t max_named_hosts = 4096;  // each host needs three d
                                                       // launcher
 inline constexpr int max_host_slots = 100'000;
 
-// A host that the user named, and the login for it.
+// A host that the user named, and its destination for ssh.
 struct NamedHost {
   std::string name;
   std::string login;  // "user@name", or the same as `name`
@@ -37,10 +37,10 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
 
 // Parses --hostfile, line by line. A line has one of these forms: Open MPI's "host slots=N
 // max_slots=M" (mpirun(1)), DeepSpeed's "host slots=N", "host:N", "host N", or only a host. Each
-// form may contain host lists and user@; "#" begins a comment. Other words are ignored, and the
-// result contains a note about them. If a file consists only of hosts and a host is repeated, each
-// line stands for one process (PBS_NODEFILE, LSB_DJOB_HOSTFILE). A file in Open MPI's rankfile
-// format is an error, and the message names this format. Errors name file:line.
+// form may contain host lists and user@; "#" begins a comment. Other words in a line are ignored,
+// and NamedHosts::notes contains a line about each of them. If all lines contain only a host and a
+// host is repeated, each line stands for one process (PBS_NODEFILE, LSB_DJOB_HOSTFILE). A file in
+// Open MPI's rankfile format is an error, and the message names this format. Errors name file:line.
 Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path);
 
 }  // namespace toprun::hosts

@@ -13,7 +13,7 @@
 
 namespace toprun::hosts {
 
-// The sources in which resolve() looks up names; the defaults are those of this host.
+// The sources that resolve() queries for a name. By default, these are this host's own sources.
 struct Resolver {
   std::string dns_servers;  // "10.0.0.1,[::1]:5300"; empty: from /etc/resolv.conf
   // The program that queries NSS (LDAP, sssd, myhostname). A name without a slash is looked up in
@@ -24,7 +24,7 @@ struct Resolver {
 // Returns the addresses of a name or literal, IPv4 first, without duplicates. Asks c-ares first
 // (hosts file and DNS), then `getent ahosts` if that program exists. Gives up after `timeout`. If
 // getent exists, c-ares gets at most half of `timeout`. This function blocks; any thread may call
-// this function. The error contains the name and the resolvers' reasons.
+// this function. The error contains the name, and why c-ares and getent found no address.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
 

@@ -15,8 +15,8 @@ namespace toprun {
 // pipe. On another error, prints the reason on stderr and returns 1.
 int print(std::string_view text);
 
-// Like print(), but prints the bytes unchanged. Use it for output that programs read, and for the
-// output of ranks.
+// Like print(), but prints the bytes unchanged. Use print_bytes() for output that programs read,
+// and for the output of ranks.
 int print_bytes(std::string_view bytes);
 
 // Prints the error as one line on stderr and returns its exit code.
@@ -29,24 +29,25 @@ void say_also_to(int fd);
 
 // Whether the last line on stderr has no line end yet, like a rank's progress bar. If so, toprun
 // begins its next message on a new line. The copy that say_also_to() writes has its own flag,
-// unfinished_in_copy(). All other code that writes to stderr or to the copy must set the flag of
-// that output. Any thread may set the flag.
+// unfinished_in_copy(). Other code that writes to stderr or to the copy must update the flag of the
+// output to which it writes. Any thread may set the flag.
 std::atomic<bool>& unfinished_on_stderr();
 std::atomic<bool>& unfinished_in_copy();
 
-// From now on, stores the flag for stderr in `shared`, which has to exist until this process ends.
-// `shared` is memory that this process shares with another process, which continues to write to
-// stderr after this process has died.
+// From now on, stores the flag of unfinished_on_stderr() in `shared`. `shared` has to exist until
+// this process ends. It is memory that this process shares with another process, which continues to
+// write to stderr after this process has died.
 void keep_unfinished_on_stderr(std::atomic<bool>& shared);
 
-// The interface of a writer for toprun's own lines. With a LogSink, the event loop does not block
-// on a terminal or a disk. Any thread may call write() and flush(). The thread that ends the
-// process may call flush() too.
+// The interface of a writer for toprun's own lines. say() and say_block() use it, so that the event
+// loop does not block on a terminal or a disk. Any thread may call write() and flush(). The thread
+// that ends the process may call flush() too.
 class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual void write(int fd, std::string text) = 0;
-  // Waits until all lines are written. Returns false if the wait takes longer than `limit`.
+  // Waits until all lines that write() has received are written. False: this takes longer than
+  // `limit`.
   virtual bool flush(std::chrono::milliseconds limit) = 0;
 };
 
@@ -57,7 +58,8 @@ void set_log_sink(std::shared_ptr<LogSink> sink);
 // When a process ends, it waits at most this long for a terminal or disk that accepts no data.
 inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 
-// Waits until all lines are written. Returns false if the wait takes longer than last_words_limit.
+// Waits until all lines of say() and say_block() are written. False: this takes longer than
+// last_words_limit.
 bool flush_said();
 
 // Prints "toprun: TEXT" on stderr. The line is printed by a single write(2), so that lines of

@@ -21,7 +21,7 @@ class Environment {
 
   bool has(std::string_view name) const { return variables_.contains(name); }
   std::optional<std::string> get(std::string_view name) const;
-  // Returns the value if the variable is set and not empty.
+  // Returns the variable's value; nullopt if the variable is unset or empty.
   std::optional<std::string> non_empty(std::string_view name) const;
   void set(std::string name, std::string value) { variables_[std::move(name)] = std::move(value); }
   void unset(std::string_view name);

@@ -15,7 +15,7 @@ bool write_all(int fd, std::string_view text);
 // The advice for EMFILE: the process has reached its limit of open files.
 inline constexpr const char* more_open_files = "raise the limit on open files (ulimit -n)";
 
-// Raises this process's soft limit on open files to the hard limit and returns it.
+// Raises this process's soft limit on open files to the hard limit. Returns the new soft limit.
 std::size_t raise_open_files();
 
 // Owns one file descriptor and closes it.

@@ -32,8 +32,8 @@ inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 
-// Like read_file(), for a path that another user may have created. Links, devices and pipes are
-// errors, and opening never blocks.
+// Like read_file(), for a path that another user may have created. Error: the path is a link, a
+// device or a pipe. Opening the path never blocks.
 Result<std::string> read_plain_file(const std::filesystem::path& path,
                                     std::size_t limit_bytes = default_file_limit_bytes);
 

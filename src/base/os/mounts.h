@@ -18,8 +18,8 @@ struct Mount {
 // Parses /proc/self/mountinfo (proc_pid_mountinfo(5)); malformed lines are ignored.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
-// Returns the mount that contains an absolute path without links. If several mounts have the same
-// mount point, returns the last of these mounts.
+// Returns the mount that contains `path`, which must be absolute and without links. If several
+// mounts have the same mount point, returns the last of these mounts.
 const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path);
 
 // Whether other hosts see the same files in a file system of this type; unset: unknown.

@@ -28,9 +28,10 @@ std::optional<std::thread> quiet_thread(std::function<void()> body);
 // Runs blocking work (files, DNS, programs) on a few threads, so that the event loop never blocks.
 //
 // `work` runs on one of the pool's threads. `work` must own everything that it uses, because `work`
-// may still hang in the kernel after the pool and the run have ended. The pool delivers the answer
-// on the io_context's thread, the only thread that may call the pool. An exception in `work` ends
-// the process. If the system cannot start a thread, `work` runs on the io_context's thread.
+// may still hang in the kernel after the pool and the run have ended. The pool passes the result of
+// `work` to `done` on the io_context's thread, the only thread that may call the pool. An exception
+// in `work` ends the process. If the system cannot start a thread, `work` runs on the io_context's
+// thread.
 //
 // The states of `work`:
 //   queued --a thread is free--> working --`work` returns--> answered
@@ -44,7 +45,8 @@ class Pool {
   };
   template <class T>
   using Answer = std::expected<T, NoAnswer>;
-  // Returns "no answer after 20 s", or a text that says that other work hangs.
+  // Returns a message. For `late`, it is "no answer after 20 s"; for `not_begun`, it says that
+  // other work in the pool hangs.
   static std::string words_for(NoAnswer why, std::chrono::milliseconds limit);
 
   struct Limits {

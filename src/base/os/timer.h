@@ -19,8 +19,8 @@
 
 namespace toprun {
 
-// A completion token with which an awaited operation does not throw: it returns its error, followed
-// by its results.
+// A completion token with which an awaited Asio operation does not throw. Instead, the operation
+// returns its error code, followed by its results.
 inline constexpr auto use_nothrow_awaitable = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 // Replaces the machine's clock and threads in a simulation. So a simulation never waits, and every
@@ -40,8 +40,8 @@ class StandIn {
   static void put(StandIn* stand_in);
 };
 
-// The machine's steady clock, or the clock of the StandIn. All code that drives a run uses
-// SteadyClock for timeouts.
+// The machine's steady clock or, in a simulation, the clock of the StandIn. All code that drives a
+// run uses SteadyClock for timeouts.
 struct SteadyClock {
   static SteadyTime now();
 };

@@ -29,10 +29,10 @@ std::string new_temporary_folder(const Environment& environment, const std::stri
 // the file or its folder is a link. If the result is not open, errno contains the reason.
 Fd open_without_links(const std::string& path);
 
-// Checks whether another user could have planted a file. The check is required for every file that
-// determines what toprun runs or trusts, if other users might be able to write to the file's
-// folder. Files that need the check are configurations, secrets, pulled images, logs and reports.
-// Programs that the user names on the command line are not checked.
+// These functions check whether another user could have planted a file. The check is required for
+// every file that determines what toprun runs or trusts, if other users might be able to write to
+// the file's folder. Files that need the check are configurations, secrets, pulled images, logs and
+// reports. Programs that the user names on the command line are not checked.
 
 // Returns the reason not to trust a file or folder with this status: its owner is neither `me` nor
 // root, or every user may write to it. Returns "" if the file or folder may be trusted. The group
@@ -47,9 +47,10 @@ std::string distrust_secret(const struct stat& status, uid_t me);
 // belongs to another user, who could redirect reads or writes.
 Result<std::filesystem::path> follow_own_links(const std::filesystem::path& path, uid_t me);
 
-// Checks that no other user can replace `path`, which is below `base`. All components below `base`
-// have to be trusted. `base` and the folders above it must not let a user rename the entries of
-// other users. Missing components are accepted. The error names the component and the reason.
+// Checks that no other user can replace `path`, which is below `base`. distrust() must find no
+// reason for any component of `path` below `base`. `base` and the folders above it must not let a
+// user rename the entries of other users. Missing components are accepted. The error names the
+// component and the reason.
 Result<void> check_ours(const std::filesystem::path& base, const std::filesystem::path& path,
                         uid_t me);
 

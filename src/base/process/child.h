@@ -23,7 +23,8 @@ struct Start {
   int in = -1;  // -1: inherited
   int out = -1;
   int err = -1;
-  // Which signals get their default action. With all_default, all signals are also unblocked.
+  // The signals that get their default action in the program: none (as_ours), terminal_signals(),
+  // or all. With all_default, all signals are also unblocked.
   enum class Signals { as_ours, terminals_default, all_default } signals = Signals::as_ours;
   bool own_group = false;
 };
@@ -37,9 +38,9 @@ std::initializer_list<int> terminal_signals();
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
-// While this object exists, every command that start() starts also inherits the descriptor `fd`.
-// The descriptor is a lock that is held until the last command ends, even if this process is
-// killed. At most one such object is allowed at a time.
+// While this object exists, every command that start() starts also inherits the descriptor `fd`. If
+// the descriptor holds a file lock, the lock is held until the last of these commands ends, even if
+// this process is killed. At most one such object is allowed at a time.
 class KeptByCommands {
  public:
   explicit KeptByCommands(int fd);
@@ -49,21 +50,21 @@ class KeptByCommands {
 };
 
 // Calls fork(2) for a child that does not call exec. All signals stay blocked in the child, because
-// a signal handler of ours would write to a pipe that the child shares with this process.
+// one of toprun's signal handlers would write to a pipe that the child shares with this process.
 pid_t fork_with_signals_blocked();
 
-// Waits for the command's end and returns its status in the form of waitpid(2).
+// Waits until a command from start() ends. Returns its status in the form of waitpid(2).
 int await_end(pid_t pid);
 
 // Sends the signal to the command's process group. Does nothing after the command was reaped,
 // because another process may have the same id by then.
 void signal_command(pid_t pid, int signal);
 
-// Returns the commands that have not ended yet.
+// Returns the process ids of all commands from start() that have not ended yet.
 std::vector<pid_t> running_commands();
 
-// How long to wait for a call of start() that is nearly done: its child has called exec, but its
-// thread has not run again yet.
+// StartsPaused waits at most this long for calls of start() on other threads. Such a call is often
+// nearly done: its child has called exec, but the thread has not run again yet.
 inline constexpr std::chrono::milliseconds start_limit{500};
 
 // While this object exists, no new command starts. StartsPaused is for code that has to distinguish
@@ -75,8 +76,8 @@ class StartsPaused {
   StartsPaused(const StartsPaused&) = delete;
   StartsPaused& operator=(const StartsPaused&) = delete;
 
-  // Returns the commands that have not ended, and the children that have not called exec yet. This
-  // includes a child whose exec hangs, for example on a network file system.
+  // Returns the process ids of all commands that have not ended. Also returns start()'s children
+  // that have not called exec yet, for example because exec hangs on a network file system.
   std::vector<pid_t> commands() const;
 
  private:
@@ -106,11 +107,11 @@ bool signal_group(pid_t leader, int signal);
 struct Pipe {
   Fd read, write;
 };
-// Creates a pipe. `more`: flags in addition to O_CLOEXEC.
+// Creates a pipe. `more`: flags for pipe2(2) in addition to O_CLOEXEC.
 Result<Pipe> make_pipe(int more = 0);
 
-// Reads until the end of the stream and passes each line without its line end to `on_line`. A line
-// longer than `most_bytes` is passed in parts.
+// Reads from `fd` until the end of the stream. Passes each line, without its line end, to
+// `on_line`. A line longer than `most_bytes` is passed in parts.
 void read_lines(int fd, std::size_t most_bytes,
                 const std::function<void(std::string_view line)>& on_line);
 

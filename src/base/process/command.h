@@ -25,7 +25,7 @@ std::string build_id();
 // file, or if `head` does not contain the note. (Format: elf(5).)
 std::string build_id_in(std::string_view head);
 
-// The search path if PATH is unset or empty.
+// The folders that find_program() searches if PATH is unset or empty.
 inline constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 std::string search_path(const Environment& environment);
 
@@ -42,9 +42,9 @@ std::optional<std::string> find_program(const std::string& name, const Environme
 // Returns the kind of this machine, as `uname -m` prints it: "x86_64".
 std::string this_machine();
 
-// The path that starts the program of this process again.
+// The path to execute in order to start this process's own program again.
 inline constexpr const char* own_program = "/proc/self/exe";
-// Returns the file to which own_program leads. Error: /proc is not mounted.
+// Returns the path of the file that own_program links to. Error: /proc is not mounted.
 Result<std::filesystem::path> own_path();
 
 inline constexpr std::size_t max_output_bytes = 64u << 20;
@@ -70,9 +70,9 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
 
 inline constexpr std::size_t max_reported_bytes = 64u << 10;  // how much of each stream is kept
 
-// Like run(), for a command whose output matters only if the command fails. So only the beginning
-// of each stream is kept. The function does not wait for background processes of the command, even
-// if they keep its output open.
+// Like run(), for a command whose output matters only if the command fails. So tell() keeps only
+// the beginning of the command's stdout and of its stderr. The function does not wait for
+// background processes of the command, even if they keep its output open.
 Result<Finished> tell(const std::vector<std::string>& argv, const Environment& environment,
                       std::chrono::milliseconds timeout, std::string_view input);
 
@@ -80,10 +80,10 @@ Result<Finished> tell(const std::vector<std::string>& argv, const Environment& e
 // the writer.
 Result<Fd> memory_file(std::string_view text, const char* name = "text");
 
-// Runs a command to its end without a time limit, in this process group, with an empty stdin. The
-// command's stdout and stderr are the same pipe. Each line is passed to `on_line` at once, without
-// its line end. A line longer than 64 KiB is passed in parts. Returns the exit code, or 128+n if
-// signal n ended the command. Error: the program does not exist.
+// Runs a command to its end without a time limit. The command runs in the caller's process group,
+// with an empty stdin. The command's stdout and stderr are the same pipe. Each line is passed to
+// `on_line` at once, without its line end. A line longer than 64 KiB is passed in parts. Returns
+// the exit code, or 128+n if signal n ended the command. Error: the program does not exist.
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line);
 

@@ -21,9 +21,9 @@ struct DiskAnswer {
   std::string trouble;  // why `space` is unset, in words
 };
 
-// Queries the space at each path (statvfs(3)). All queries run in parallel, each in its own
-// process, so an unreachable network file system costs at most `timeout`. Call disk_space() only
-// while this process has only one thread.
+// Queries the size and the free space of the file system at each path (statvfs(3)). All queries run
+// in parallel, each in its own process, so an unreachable network file system costs at most
+// `timeout`. Call disk_space() only while this process has only one thread.
 std::vector<DiskAnswer> disk_space(const std::vector<std::string>& paths,
                                    std::chrono::milliseconds timeout);
 

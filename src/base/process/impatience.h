@@ -8,11 +8,11 @@
 
 namespace toprun::process {
 
-// Signals within impatient_after count as one request to end the job. One request often arrives
-// twice at an agent, within milliseconds. For example, `timeout`, pkill and systemd signal both the
-// agent and the keeper, its parent process. When a terminal closes, the kernel sends SIGHUP in
-// addition to the shell's SIGHUP. A user who sees that the job continues and asks again needs more
-// time than this.
+// Signals that reach an agent within impatient_after count as one request to end the job. One
+// request often causes two signals within milliseconds. For example, `timeout`, pkill and systemd
+// signal both the agent and the keeper, its parent process. When a terminal closes, the kernel
+// sends SIGHUP in addition to the shell's SIGHUP. A user who sees that the job continues and sends
+// a second request needs more time than impatient_after.
 inline constexpr std::chrono::milliseconds impatient_after{1'000};
 
 // Classifies the signals that tell an agent to end the job: the first signal, further deliveries of
@@ -31,7 +31,7 @@ class Impatience {
     if (counted_ && now - *counted_ < impatient_after) return Signal::delivery;
     return std::exchange(counted_, now) ? Signal::repeat : Signal::first;
   }
-  // True for the first signal and for an impatient repeat; false if the same request arrives again.
+  // Whether the agent has to act on the signal. False: another delivery of the same request.
   bool is_wish(SteadyTime now) { return arrived(now) != Signal::delivery; }
 
  private:

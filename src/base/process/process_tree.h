@@ -25,9 +25,9 @@ bool is_copy(pid_t pid, pid_t parent);
 // Returns the children of all of a process's threads, zombies included.
 std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
 
-// Returns every process below `root`, nearest first, zombies included, without `root` itself. If a
-// process forks meanwhile, the function may miss the new process. To kill all processes, repeat the
-// call until the kernel reports no children.
+// Returns the children of `root`, then the children's children, and so on, zombies included. If a
+// process forks during the call, the result may lack the new process. To kill all descendants,
+// repeat the call until the kernel reports no children of `root`.
 std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
 // Like descendants(), without the processes `left_out` and their descendants.
 std::vector<pid_t> descendants_without(pid_t root, std::span<const pid_t> left_out,

@@ -17,7 +17,8 @@ inline constexpr int exit_usage = 2;    // the command line, or a file named in 
 inline constexpr int exit_preempted =
     75;  // the engine took the nodes away; the job may be restarted
 
-// The kinds of errors that callers distinguish. Callers only pass on errors of kind `other`.
+// The kinds of errors that callers distinguish. For `other`, callers do nothing special: they only
+// pass the error on.
 enum class ErrorKind : std::uint8_t {
   other,
   out_of_reach,  // this host is not set up for the service that was asked

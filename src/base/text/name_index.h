@@ -11,9 +11,9 @@
 namespace toprun {
 
 // An index of the names in a list that the caller owns: an open hash table of positions, at most
-// half full. A std::unordered_map would be slower: for lists of 100,000 names, managing its nodes
-// would take longer than the rest of the work. `name_at(i)` returns the list's name at position i;
-// all positions are below 2³²−1.
+// half full. A std::unordered_map would be slower, because it allocates a node per name: for lists
+// of 100,000 names, that would take longer than the rest of the work. `name_at(i)` returns the
+// list's name at position i; all positions are below 2³²−1.
 class NameIndex {
  public:
   void expect(std::size_t names) {
@@ -28,8 +28,8 @@ class NameIndex {
     return slot.position == 0 ? std::nullopt : std::optional<std::size_t>(slot.position - 1);
   }
 
-  // Records the name's `position`. If the name is already in the index, returns its first position
-  // and false.
+  // Records the name's `position`. Returns `position` and true. If the name is already in the
+  // index, returns its first position and false.
   template <class NameAt>
   std::pair<std::size_t, bool> add(std::string_view name, std::size_t position,
                                    const NameAt& name_at) {

@@ -12,8 +12,9 @@
 
 namespace toprun {
 
-// A text from another host, user or program. Only formatting can insert an Outside into toprun's
-// own texts. Formatting calls printable(), so the result is one line without terminal sequences.
+// A text from another host, user or program. An Outside can be inserted into toprun's own texts
+// only by fmt::format(). The formatter calls printable(), so the inserted text is one line without
+// terminal sequences.
 class Outside {
  public:
   Outside() = default;

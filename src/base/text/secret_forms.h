@@ -13,9 +13,9 @@ struct TextPart {
   bool operator==(const TextPart&) const = default;
 };
 
-// Finds secrets in a text by their form, in order and without overlaps. Pure. The forms are those
-// in issuers' documentation and in RFC 3986 (user information), RFC 7468 (private keys), RFC 7519
-// (JWT) and RFC 6750 (Bearer).
+// Returns the parts of a text that look like secrets, in order and without overlaps. Pure. The
+// forms are those in issuers' documentation and in RFC 3986 (user information), RFC 7468 (private
+// keys), RFC 7519 (JWT) and RFC 6750 (Bearer).
 std::vector<TextPart> secret_forms_in(std::string_view text);
 
 // Whether the text contains a long run of random letters and digits: base64, hexadecimal and the

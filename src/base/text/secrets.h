@@ -8,8 +8,8 @@
 
 namespace toprun {
 
-// Only these functions decide what a secret is. All code that writes a manifest, a job script, a
-// command line, a message or a report uses these functions.
+// Only the functions in this header decide which texts are secrets. All code that writes a
+// manifest, a job script, a command line, a message or a report uses these functions.
 
 // The text that replaces a secret.
 inline constexpr std::string_view hidden_secret = "<secret>";

@@ -13,7 +13,7 @@ class DisjointSets {
   explicit DisjointSets(std::size_t count) : parent_(count) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
-  // Returns the lowest number in the set.
+  // Returns the lowest number in the set that contains `i`.
   std::size_t find(std::size_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;

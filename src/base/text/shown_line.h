@@ -7,10 +7,10 @@
 
 namespace toprun {
 
-// Returns the last line in a program's output; blank lines do not count. This line usually explains
-// the program's failure. With `count`, returns the last `count` such lines, joined by " | ".
-// Colours and terminal sequences are removed. A line that begins with a colon counts as a part of
-// the line before it. Empty if the program wrote nothing.
+// Returns the last line in a program's output; blank lines do not count. This line usually says why
+// the program failed. With `count`, returns the last `count` such lines, joined by " | ". Colours
+// and terminal sequences are removed. A line that begins with a colon counts as a part of the line
+// before it. Empty if the program wrote nothing.
 std::string last_words(std::string_view written, std::size_t count = 1);
 
 // Extracts the error message for people from the stderr of a program that failed: at most `most`

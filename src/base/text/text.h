@@ -22,14 +22,14 @@ std::string counted(Count count, std::string_view noun) {
 // with the number of values that are left out: "9 more".
 std::string ranges_text(std::span<const int> numbers, std::size_t most = std::string::npos);
 // The inverse of ranges_text(): returns the first `most` numbers of a text such as "0-2,4". Parts
-// that are not ranges of numbers are left out.
+// of the text that are not ranges of numbers are ignored.
 std::vector<int> numbers_of_ranges(std::string_view text, std::size_t most);
 
 // Formats bytes in a binary unit. The number has three significant digits, unless it is whole: "512
 // B", "1 KiB", "1.50 MiB", "12.3 GiB".
 std::string bytes_text(double bytes);
 
-// One character of a text with arbitrary bytes.
+// One character of a text whose bytes need not be valid UTF-8.
 struct Character {
   std::string_view bytes;  // a single byte if this byte is not valid UTF-8
   char32_t code = 0;
@@ -48,8 +48,8 @@ bool is_harmless(const Character& character);
 std::string printable_lines(std::string_view text);
 
 std::string_view trim(std::string_view text);
-// Returns the first line that is not blank, trimmed. Use first_line() for errors of several lines
-// if there is room for only one line.
+// Returns the first line that is not blank, trimmed. Use first_line() to show an error of several
+// lines where only one line fits.
 std::string_view first_line(std::string_view text);
 // Returns the pieces between separators, empty ones included; an empty text is one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);

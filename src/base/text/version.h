@@ -5,7 +5,7 @@
 
 namespace toprun {
 
-// The version in the build file, as in "0.1.0".
+// toprun's version, as in "0.1.0", from the build file.
 extern const std::string_view version;
 
 // Something that agents of this version do for a job, but that agents of an earlier version cannot

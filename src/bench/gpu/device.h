@@ -17,8 +17,9 @@ namespace toprun::gpu {
 // NCCL's threads run code in it.
 class Library {
  public:
-  // Opens the file in the first of `folders` that contains it. If no folder does, the dynamic
-  // linker searches for it. Error: not found (with the searched folders), or the linker's message.
+  // Opens the file in the first of `folders` that contains it. If no folder contains the file, the
+  // dynamic linker searches its usual folders. Error: not found (with the searched folders), or the
+  // linker's message.
   static Result<Library> open(std::string_view file, const std::vector<std::string>& folders);
 
   const std::string& path() const { return path_; }
@@ -53,7 +54,7 @@ std::vector<std::string> folders_of(const Environment& environment, std::string_
 
 enum class Vendor { nvidia, amd };
 
-// The functions that are needed from the GPU driver. They are functions of CUDA's driver API, or
+// The functions of the GPU driver that toprun calls. They are functions of CUDA's driver API, or
 // HIP's functions with the same arguments.
 struct Driver;
 
@@ -73,7 +74,7 @@ class Device {
   int number() const { return number_; }
   Result<std::uint64_t> free_bytes() const;
   // Prepares the calling thread to use the device. Every thread except the one that opened the
-  // device has to call this first.
+  // device has to call use_here() before the device's other functions.
   Result<void> use_here() const;
 
  private:
@@ -120,8 +121,8 @@ class Stream {
   ~Stream();
 
   void* get() const { return stream_; }
-  // Sets the mark `index` (0, 1 …) of this stream. If a mark is set again, its earlier time is
-  // lost.
+  // Adds the mark `index` (0, 1 …) at the end of the queue. If the stream already has this mark,
+  // its earlier time is lost.
   Result<void> mark(std::size_t index);
   // Whether all work before the mark has finished.
   Result<bool> reached(std::size_t index) const;

@@ -15,16 +15,17 @@
 
 namespace toprun::measure {
 
-// The buffers of one rank for one size, and the operations on them. In place means that the same
-// buffer is used for sending and receiving.
+// The buffers of one rank for one size, and the operations on them. `in_place`: the same buffer is
+// used for sending and receiving.
 class Work {
  public:
   virtual ~Work() = default;
   // Writes the test data that this rank has to send (Check in pattern.h).
   virtual Result<void> fill(bool in_place) = 0;
   // Runs iterations directly after one another and returns the time of each iteration in
-  // microseconds. An iteration is one operation. If `aggregated` is above 1, a GPU's library
-  // receives that many operations together as one iteration, whose time is divided by their number.
+  // microseconds. An iteration is one operation. If `aggregated` is above 1, one iteration consists
+  // of that many operations, which a GPU's library receives together. The iteration's time is then
+  // divided by `aggregated`.
   virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
                                           std::size_t aggregated) = 0;
   // Returns the number of wrong elements after fill() and one iteration.

@@ -20,7 +20,7 @@ struct Tried {
   std::string why;
 };
 
-// The command that a rank runs for each group to which it belongs. The command is a separate
+// The command that a rank runs whenever a group with its node is tested. The command is a separate
 // process, because a library that hangs cannot be stopped from within.
 struct TrialCommand {
   std::vector<std::string> argv;
@@ -31,8 +31,8 @@ struct TrialCommand {
 
 // Finds the nodes that make the command hang or fail, by tests of groups (pairs/bisection.h). All
 // ranks call bisect() together. On rank 0, bisect() calls `tell` after each test and returns the
-// bad nodes; on other ranks, it returns an empty result. If a rank does not answer, each group that
-// contains it counts as hung. Error: rank 0 or the store is gone.
+// bad nodes; on other ranks, it returns an empty result. If a rank does not report its results,
+// each group that contains this rank counts as hung. Error: rank 0 or the store is gone.
 Result<pairs::Bisection::Found> bisect(Group& group, const TrialCommand& command,
                                        const std::function<void(const Tried&)>& tell);
 

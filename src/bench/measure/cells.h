@@ -43,19 +43,19 @@ struct Cell {
 
 struct Compared {
   std::vector<Cell> cells;
-  // One remark for each requested order that is the same as another order, such as "order worst is
-  // left out: it is the same as order hostname". Another remark says if "topology" was requested,
-  // but the job has another order.
+  // Remarks on requested orders that are not measured. One reason is that two orders are the same:
+  // "order worst is left out: it is the same as order hostname". If "topology" was requested but
+  // the job has another order, another remark says so.
   std::vector<std::string> dropped;
 };
 
-// Combines every backend with every order of every set of ranks in the request. A set contains the
-// first nodes or ranks in the network's order, so rank 0 is in every set. If two combinations have
-// the same ranks in the same order, only one is measured for each backend and fabric. On one node,
-// only the first fabric of the request is measured. `job_order`: the order in which the launch put
-// the nodes, such as "name"; empty: unknown. This order is measured if --orders is not given, and
-// instead of "topology". Error (exit_usage): the request names more nodes or ranks than the job
-// has.
+// Returns the configurations to measure: every backend with every order of every set of ranks. A
+// set contains the first nodes or ranks in the network's order, so rank 0 is in every set. If two
+// combinations have the same ranks in the same order, only one is measured for each backend and
+// fabric. On one node, only the first fabric of the request is measured. `job_order`: the order in
+// which the launch put the nodes, such as "name"; empty: unknown. `job_order` is measured if
+// --orders is not given. If --orders contains "topology", `job_order` is measured instead of it.
+// Error (exit_usage): the request names more nodes or ranks than the job has.
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,
                           std::string_view job_order);
 
@@ -71,13 +71,14 @@ class CellMesh {
   // Connects this rank to its peers in the collective, which must all call connect() too.
   // `stripes`: the number of connections to each peer.
   Result<void> connect(bench::Collective collective, std::size_t stripes);
-  // Returns the lanes of plan() (schedule.h), which use the sockets that connect() opened.
+  // Returns the lanes (streams of data, lane.h) from plan() in schedule.h. The lanes use the
+  // sockets that connect() opened.
   std::vector<Lane> lanes(bench::Collective collective, const Buffers& buffers,
                           std::size_t stripes) const;
-  // Replaces each of `values` by the result of `op` over all ranks of the cell.
+  // Replaces each of `values` by the result of `op` over the cell's ranks.
   Result<void> combine_over_all(std::vector<double>& values, Op op,
                                 std::chrono::milliseconds limit) const;
-  // Waits until all ranks of the cell have called barrier().
+  // Waits until all ranks of the cell (configuration) have called barrier().
   Result<void> barrier(std::chrono::milliseconds limit) const;
 
  private:
@@ -95,9 +96,10 @@ struct Rates {
   double tcp_share = 1;          // the share of the rate that TCP can use for its payload
 };
 
-// Returns the share of Ethernet frames that is TCP's payload: the rest are the headers of Ethernet,
-// IP and TCP (with time stamps). Like this function, a traffic shaper counts the headers of
-// Ethernet frames, but no preambles or gaps. On a cable, preambles and gaps would take another
+// Returns the share of the bytes in Ethernet frames that is TCP's payload. The other bytes are the
+// headers of Ethernet, IP and TCP (with time stamps). Like this function, a traffic shaper counts
+// the headers of Ethernet frames, but no preambles or gaps. On a cable, preambles and gaps would
+// take another
 // 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
@@ -110,7 +112,7 @@ struct Limit {
 
 // Computes the limit from the bytes that the collective moves between each two ranks. For NCCL and
 // RCCL, nothing is subtracted from the link's rate for headers, as in nccl-tests. Unset if no rate
-// is known, or no bytes leave a node.
+// is known, or the collective sends no bytes between nodes.
 std::optional<Limit> limit_of(bench::Collective collective, const Cell& cell,
                               std::span<const Peer> peers, std::size_t root, const Rates& rates);
 

@@ -7,7 +7,7 @@
 namespace toprun::measure {
 
 // The element types that the -d option of nccl-tests accepts.
-// In the order of NCCL's ncclDataType_t: a type's number is the same there.
+// Each enumerator has the same number as in NCCL's ncclDataType_t.
 enum class Type { int8, uint8, int32, uint32, int64, uint64, half, float32, float64, bfloat16 };
 
 struct TypeFacts {
@@ -36,10 +36,11 @@ using Combine = void (*)(const std::byte* a, const std::byte* b, std::byte* out,
 // Returns the function that combines elements of this type by `op`.
 Combine combine_of(Type type, Op op);
 
-// Divides each element by `divisor`. Integers are divided as in C++.
+// Divides each element by `divisor`. The quotient of integers is rounded towards zero, as in C++.
 void divide(Type type, std::span<std::byte> data, std::size_t divisor);
 
-// Read and write element i as a number. The result is exact for small numbers, such as test data.
+// Read and write element i as a number. Both functions are exact for small numbers, such as the
+// test data.
 double load(Type type, const std::byte* data, std::size_t i);
 void store(Type type, std::byte* data, std::size_t i, double value);
 

@@ -25,8 +25,9 @@ struct Self {
                           // may be empty
 };
 
-// Reads this process's data from torchrun's variables. Error (exit_usage): a variable is missing or
-// is not a number. This means that no launcher has started this process.
+// Fills a Self from the environment variables that torchrun sets for a rank. Error (exit_usage): a
+// variable is missing or is not a number. Such an error means that no launcher has started this
+// process.
 Result<Self> self_from(const Environment& environment);
 
 // The job's ranks, and the connections from this rank to the other ranks.

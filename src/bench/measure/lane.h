@@ -21,7 +21,8 @@ struct Outgoing {
 
 struct Incoming {
   std::byte* target = nullptr;
-  // The elements with which the received elements are combined; null: they are only copied.
+  // The elements with which transfer() combines the received elements. Null: transfer() only copies
+  // the received elements.
   const std::byte* operand = nullptr;
   std::size_t bytes = 0;
 };
@@ -29,7 +30,7 @@ struct Incoming {
 // Two streams of bytes during a collective: a rank sends one stream over `out_socket`, and receives
 // the other over `in_socket`. Byte `head` + k of the outgoing stream may be sent as soon as byte k
 // of the incoming stream has been received and processed. So a rank in a ring passes on the first
-// bytes of a part before the rest of the part has arrived.
+// bytes of a block of data before the rest of the block has arrived.
 struct Lane {
   static constexpr std::size_t no_wait = std::numeric_limits<std::size_t>::max();
 
@@ -42,8 +43,8 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
-// The times when transfer() had received the first `mark_bytes` bytes, and all bytes, of all lanes
-// together.
+// When transfer() had received the first `mark_bytes` bytes, and when it had received all bytes.
+// The bytes of all lanes are counted together.
 struct Arrival {
   std::size_t mark_bytes = 0;
   std::optional<SteadyTime> mark;  // when `mark_bytes` had arrived

@@ -30,8 +30,8 @@ class Memory {
 };
 
 // Checks that `processes` processes of this host can use `bytes` each. Error (exit_usage): the host
-// has less available memory than that (MemAvailable, proc(5)). Without this check, the kernel would
-// kill a process during the measurement.
+// has less available memory than these processes need together (MemAvailable, proc(5)). Without
+// this check, the kernel would kill a process during the measurement.
 Result<void> check_memory(std::uint64_t bytes, std::size_t processes);
 
 // One rank's buffers in host memory, with the same layout as in nccl-tests.
@@ -54,7 +54,7 @@ class HostBuffers {
   Buffers inside_;
 };
 
-// The work of a backend whose buffers are in host memory. Each function returns when its operation
+// The work of a backend whose buffers are in host memory. Each function blocks until its operation
 // is complete.
 class HostWork : public Work {
  public:
@@ -67,7 +67,7 @@ class HostWork : public Work {
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:
-  // Runs one iteration. For Op::avg, once() only computes the sum; HostWork then divides it.
+  // Runs one iteration. For Op::avg, once() only computes the sum; HostWork then divides the sum.
   virtual Result<void> once(bool in_place) = 0;
 
   const Request& request_;

@@ -28,7 +28,7 @@ struct Peer {
 
 // The TCP connections of one rank to other ranks, made when they are first needed. Of two ranks,
 // the higher rank connects to the lower rank. Each connection begins with a greeting that contains
-// the rank and the job's token. A connection with another greeting is closed.
+// the rank and the job's token. If a peer sends another greeting, its connection is closed.
 class Mesh {
  public:
   // Listens on a port. `token`: a text that only the ranks of the job know.

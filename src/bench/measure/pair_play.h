@@ -28,9 +28,9 @@ struct PairLoad {
   bool is_probe() const { return times == 0; }
 };
 
-// Returns the data to send in the first probe of a pair's speed. Each further probe is larger,
-// until a probe takes long enough to show the pair's speed. So even a slow pair is measured in
-// about a second, and a slow rank is not mistaken for a rank that hangs.
+// Returns the data to send in the first probe: a short transfer that estimates a pair's speed. Each
+// further probe is larger, until a probe takes long enough to show the pair's speed. So even a slow
+// pair is measured in about a second, and a slow rank is not mistaken for a rank that hangs.
 PairLoad first_load(const PairTerms& terms);
 // Returns the data to send after a probe: in a larger probe, or in the measurement itself.
 // `took_us`: the time of the probe's slower direction. `lasts`: the approximate minimum duration of
@@ -38,7 +38,7 @@ PairLoad first_load(const PairTerms& terms);
 PairLoad next_load(const PairTerms& terms, const PairLoad& probe, double took_us,
                    std::chrono::milliseconds lasts);
 
-// When the data in one direction of a measurement arrived.
+// The times at which the data of one direction arrived in a measurement.
 struct PairArrival {
   double all_us = 0;   // from before the partner could send until all transfers had arrived
   double late_us = 0;  // the arrival of the transfers that follow `skipped`
@@ -47,12 +47,13 @@ struct PairArrival {
 // Returns how many transfers at the beginning of a measurement do not count in its result. The
 // partner may begin late.
 std::size_t skipped_of(const PairLoad& load);
-// Returns the time of one transfer. A small load fits into the sockets' buffers, so its receiver
-// may read several transfers at once, faster than the network delivered them. So for a small load,
-// the result is at least the mean time of all its transfers.
+// Returns the time of one transfer in microseconds, according to the times in `arrival`. A small
+// load fits into the sockets' buffers, so its receiver may read several transfers at once, faster
+// than the network delivered them. So for a small load, the result is at least the mean time of all
+// its transfers.
 double transfer_us(const PairLoad& load, const PairArrival& arrival);
 
-// Measures pairs of ranks in rounds, together with the other ranks. A sequence of rounds is a pass.
+// Measures pairs of ranks in rounds, together with the other ranks. A pass is a sequence of rounds.
 // A PairPlay measures ranks, so the numbers in its pairs are ranks, not nodes. Rank 0 gets a
 // round's results; on other ranks they are empty. States of a rank:
 //
@@ -68,21 +69,22 @@ class PairPlay {
   // Measures the pairs of one round. All ranks call play() with the same round. Each pair is
   // measured for about `lasts`, so that another process that briefly uses the host matters little.
   // The last round of a pass also waits for late ranks. `is_last`: this is the last round of the
-  // pass. A round also becomes the last if the time of end_passes_at() is reached in it. Error:
-  // rank 0 or the store is gone.
+  // pass. The round in which rank 0's clock reaches the time from end_passes_at() is the last round
+  // too. Error: rank 0 or the store is gone.
   Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
                                             std::chrono::milliseconds lasts, bool is_last);
   // From now on, each pair's directions are also measured one after the other (Measured::alone_ab).
-  // All ranks call this between the same rounds.
+  // All ranks have to call measure_each_direction() between the same two rounds.
   void measure_each_direction() { each_direction_ = true; }
   // Whether the latest play() was the last round of the pass; valid on all ranks.
   bool is_over() const { return is_over_; }
   // Ends the pass, on all ranks, with the round in which rank 0's clock reaches `until`.
   void end_passes_at(std::chrono::steady_clock::time_point until) { until_ = until; }
-  // Returns a pass's results. A pair that was not measured because of a lost rank counts as hung.
-  // Rank 0 calls this after the last round of a pass.
+  // Returns a pass's results. In them, a pair that was not measured because one of its ranks is
+  // lost counts as hung. Rank 0 calls without_gaps() after the last round of a pass.
   std::vector<pairs::Measured> without_gaps(std::vector<pairs::Measured> pass) const;
-  // Sends rank 0's rounds to all other ranks, and returns them. All ranks call agree().
+  // On rank 0, sends `rounds` to all other ranks. Returns rank 0's rounds on every rank. All ranks
+  // call agree().
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 
  private:
@@ -104,8 +106,8 @@ class PairPlay {
   bool is_missed(const pairs::Pair& pair) const;
   pairs::Measured left_out(const pairs::Pair& pair) const;
   std::string key(std::string_view name, std::size_t rank) const;
-  // The time limit for a round. It is three times the limit for one step, because the ranks of a
-  // pair connect, and then wait for each other in every step.
+  // The time limit for a round. It is three times the limit for one step (PairTerms::limit),
+  // because the ranks of a pair connect, and then wait for each other in every step.
   std::chrono::milliseconds round_limit() const { return 3 * terms_.limit; }
 
   Group& group_;

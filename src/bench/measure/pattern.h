@@ -28,8 +28,8 @@ class Repeating {
 };
 
 // Test data for which the correct result is known. For reductions, the numbers are small, and only
-// a few differ from the operation's neutral element (0 for a sum). So the result is exact for every
-// type and any number of ranks.
+// a few differ from the operation's neutral element (0 for a sum). So the result of a reduction is
+// exact for every type and any number of ranks.
 class Check {
  public:
   Check(bench::Collective collective, Type type, Op op, const RingPosition& ring);

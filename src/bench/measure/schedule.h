@@ -8,8 +8,8 @@
 
 namespace toprun::measure {
 
-// This rank's position in the ring of ranks that run a collective. The functions below use
-// positions instead of ranks. `root` is a position too.
+// This rank's position in the ring of ranks that run a collective. The functions below identify
+// ranks by their positions in the ring. `root` is a position too.
 struct RingPosition {
   std::size_t position = 0;
   std::size_t size = 1;  // number of positions
@@ -42,7 +42,7 @@ struct InPlace {
 };
 InPlace in_place(bench::Collective collective, std::size_t part, const RingPosition& ring);
 
-// A lane and the positions to which it sends and from which it receives. The value
+// A lane (lane.h), and the positions to which it sends and from which it receives. The value
 // RingPosition::size means that the lane does not send, or does not receive.
 struct Planned {
   std::size_t to = 0;
@@ -51,14 +51,15 @@ struct Planned {
   Lane lane;
 };
 
-// Returns the transfers that this position sends and receives. The data between two positions is
-// divided among `stripes` connections, and each connection carries a range of the elements.
+// Returns the lanes (lane.h) on which this position sends and receives data. The data between two
+// positions is divided among `stripes` connections, and each connection carries a range of the
+// elements.
 std::vector<Planned> plan(bench::Collective collective, const RingPosition& ring,
                           const Buffers& buffers, std::size_t stripes);
 // Copies the part of a rank's own data that the rank keeps.
 void keep_own(bench::Collective collective, const RingPosition& ring, const Buffers& buffers);
 
-// Returns the positions with which this position exchanges data.
+// Returns the positions in the ring with which this position exchanges data.
 std::vector<std::size_t> peers(bench::Collective collective, const RingPosition& ring);
 
 }  // namespace toprun::measure

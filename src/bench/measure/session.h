@@ -33,8 +33,8 @@ class ProgressLines {
   explicit ProgressLines(Time began) : last_(began) {}
 
   // Returns the line to print at the time `now`: "64 MiB, about 40 s left". nullopt if it is too
-  // early for the next line, or the measurement is complete. Estimates the remaining time from the
-  // progress since the last line.
+  // early for the next line, or the measurement is complete. The remaining time is estimated from
+  // the progress since the previous line.
   std::optional<std::string> at(const Progress& progress, Time now);
 
  private:
@@ -42,18 +42,19 @@ class ProgressLines {
   double done_ = 0;
 };
 
-// The results of one Cell (cells.h) for one size. The cells take turns, so that the i-th turns of
-// two cells can be compared even if the network's load changes slowly. `turns` contains, for each
-// turn, the times of the out-of-place iterations in microseconds. An iteration's time is that of
-// the slowest rank, unless Request::average selects another value.
+// The results of one Cell (cells.h) for one size. The cells take turns: in each turn, a cell runs
+// some iterations. So the i-th turns of two cells follow each other closely, and can be compared
+// even if the network's load changes slowly. `turns` contains, for each turn, the times of the
+// out-of-place iterations in microseconds. An iteration's time is that of the slowest rank, unless
+// Request::average selects another value.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;
   std::vector<std::vector<double>> turns;
 };
 
-// Functions that measure() calls on rank 0. measure() calls `row` for each measured row, and
-// `progress` after every turn. On other ranks, the functions are empty.
+// Functions that measure() calls on rank 0. It calls `row` when a row of the table is complete, and
+// `progress` after a cell has run some iterations. On other ranks, the functions are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};

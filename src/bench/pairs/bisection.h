@@ -50,7 +50,7 @@ class Bisection {
 
   Stage stage() const { return stage_; }
   std::size_t steps() const { return steps_; }
-  // Valid after the end of the search.
+  // Returns what the search has found. Valid only after its end, when next() returns nullopt.
   const Found& found() const { return found_; }
 
  private:
@@ -65,7 +65,8 @@ class Bisection {
   std::size_t count_;
   Stage stage_;
   std::size_t steps_ = 0;
-  // In the current bisection: the first `passing_` nodes pass, and the first `failing_` nodes fail.
+  // In the current bisection, a group of the first `passing_` nodes passed. A group of the first
+  // `failing_` nodes failed.
   std::size_t passing_ = 0;
   std::size_t failing_ = 0;
   std::size_t last_ = 0;     // the result of "last node"

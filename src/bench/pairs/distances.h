@@ -17,12 +17,12 @@ struct SpeedGroup {
   double outside = 0;              // median of pairs with other nodes, Gbit/s
 };
 
-// Finds the groups in the results. Returns at least two groups. Returns none if all pairs are about
+// Finds the groups in the results. Returns at least two groups, or none if all pairs are about
 // equally fast, apart from the pairs of single slow nodes.
 std::vector<SpeedGroup> speed_groups(std::size_t nodes, std::span<const Measured> measured);
 
-// Returns each node's place, for Cluster::places. A node's place is its group, which has the name
-// of the group's first node. A node without a group has an unknown place.
+// Returns each node's place in the network, for Cluster::places. A node's place is its group of
+// fast pairs, named after the group's first node. A node without a group has an unknown place.
 std::vector<DomainPath> places_of(const Cluster& cluster, std::span<const SpeedGroup> groups);
 
 // The numbered network domains (racks, pods) of a cluster. Two racks with the name r1 in different
@@ -52,7 +52,7 @@ class Domains {
   std::vector<std::vector<std::size_t>> of_;
 };
 
-// The results of pairs with the same distance.
+// The results of all pairs at one distance, such as "inside a rack".
 struct Distance {
   std::string name;                // "inside a rack", "between racks"
   std::size_t pairs = 0;           // pairs with a result
@@ -64,7 +64,7 @@ struct Distance {
   double most = 0;
 };
 
-// Groups the results by distance, sorted from near to far. If no places are known, all pairs
+// Groups the results by distance, sorted from near to far. If Cluster::places is empty, all pairs
 // between hosts form one distance, "all pairs". Pairs of ranks on one host are a separate distance.
 std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured> measured);
 
@@ -72,8 +72,8 @@ std::vector<Distance> distances(const Cluster& cluster, std::span<const Measured
 //   inside a rack  3.1 to 14 Gbps, median 9.8 (2 pairs)
 //   between racks  0.038 to 0.042 Gbps, median 0.04 (4 pairs, 2 at a time)
 // If there are only two racks and the network between them is slower than inside them, another line
-// says that the cause cannot be determined. `is_found`: the cause is known, so the line about the
-// cause is left out.
+// says that the cause cannot be determined. `is_found`: the cause of a slow network is known, so
+// the line that says it cannot be determined is left out.
 std::vector<std::string> distance_lines(std::span<const Distance> distances, bool is_found);
 
 // Formats a rate or a time with two significant digits: "98", "3.1", "0.038".

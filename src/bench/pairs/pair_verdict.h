@@ -18,8 +18,8 @@ struct Thresholds {
   // standard deviations of the healthy pairs' noise.
   double least_shortfall = 0.3;
   double deviations = 3;
-  // A node or uplink is bad if this share of its pairs is slow. If only half of a node's pairs are
-  // slow, perhaps the other nodes of these pairs are at fault.
+  // A node or uplink is bad if at least this share of pairs is slow. If only half of a node's pairs
+  // are slow, the fault may be in the other nodes of these pairs.
   double most = 0.6;
   // A link between two nodes has only one pair. Among n healthy pairs, the slowest is expected √(2
   // ln n) standard deviations below the mean. A link is slow if it is this number of deviations
@@ -30,7 +30,7 @@ struct Thresholds {
   double doubted_shortfall = 0.2;
 };
 
-// The maximum number of pairs in Verdict::doubted: the slowest of the doubtful pairs.
+// Verdict::doubted contains at most this many pairs: the slowest of the doubtful pairs.
 inline constexpr std::size_t most_doubted_pairs = 4;
 
 enum class Kind {
@@ -70,8 +70,8 @@ struct Verdict {
   std::vector<Finding> findings;  // by kind; within a kind, the finding with the most slow pairs is
                                   // first
   // Doubtful pairs that are within the noise, and whose nodes are in no finding; the slowest first.
-  // A second pass (second_look.h) decides on doubtful pairs, because an uplink that several pairs
-  // share can hide a slow link.
+  // Doubtful pairs are measured again in a second pass (second_look.h), because an uplink that
+  // several pairs share can hide a slow link.
   std::vector<Finding> doubted;
   std::vector<std::size_t> not_compared;  // nodes without a pair that could be compared
   double noise = 0;  // standard deviation of healthy pairs, as a share of the usual pace
@@ -82,8 +82,8 @@ struct Verdict {
 // does not count against the pair's other node. If a bad uplink makes a pair slow, this pair does
 // not count against its two nodes. Pairs within a leaf domain are judged first, because between
 // leaves, a full uplink can hide a slow node. If a leaf has only two nodes, or nearly all pairs are
-// slow, the second pass (second_look.h) decides. Pairs in the state not_measured are treated like
-// missing pairs.
+// slow, the second pass (second_look.h) decides which nodes are slow. Pairs in the state
+// not_measured are treated like missing pairs.
 //
 // Errors: a pair has unknown or equal nodes, a measured value is not a positive number, or the
 // number of Cluster::places differs from the number of nodes.
@@ -99,9 +99,11 @@ std::string finding_line(const Cluster& cluster, Figure figure, const Finding& f
 // must repair the link.
 std::vector<std::string> excluded(const Cluster& cluster, std::span<const Finding> findings);
 
-// Returns whether the hosts from excluded() can be excluded. Several bad hosts can be excluded only
-// if places are known. Otherwise, the hosts may only share a slow uplink, or one host may slow down
-// the others' pairs. A single bad host is slow for all others, whatever the cause.
+// Whether the hosts from excluded() are certainly bad, so that they can be excluded. Several bad
+// hosts can be excluded only if the nodes' places in the network are known (Cluster::places).
+// Otherwise, the hosts may only share a slow uplink, or one host may slow down the others' pairs. A
+// single bad host can always be excluded, because it is slow for all other hosts, whatever the
+// cause.
 bool is_certain(const Cluster& cluster, std::span<const std::string> bad_hosts);
 
 }  // namespace toprun::pairs

@@ -50,12 +50,12 @@ class Tally {
 
   std::size_t levels() const { return levels_; }  // numbers of shared domains are 0 … levels − 1
   std::size_t nodes() const { return pairs_of_.size(); }
-  // Returns the count for the node's pairs whose nodes share `shared` domains. `way`: the direction
-  // in which the node sends (Way::out) or receives (Way::in).
+  // Returns the count for those of the node's pairs whose two nodes share `shared` domains. `way`:
+  // the direction in which the node sends (Way::out) or receives (Way::in).
   const Count& of(std::size_t node, Way way, std::size_t shared) const;
   Count of_all_levels(std::size_t node, Way way) const;
 
-  // Whether there are values to compare this value with, and no finding explains it yet.
+  // Whether no finding explains this value yet, and comparable values exist.
   bool open(std::size_t figure) const { return open_[figure] != 0; }
   bool slow(std::size_t figure) const;
   void explain(std::size_t figure);

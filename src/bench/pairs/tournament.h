@@ -22,8 +22,8 @@ Pair pair_of(std::size_t a, std::size_t b);
 // Pairs that are measured at the same time. Each node is in at most one pair.
 using Round = std::vector<Pair>;
 
-// A node's place: the names of its domains, outermost first, such as {"pod1", "rack3"}. Empty: the
-// place is unknown.
+// A node's place in the network: the names of its domains, outermost first, such as {"pod1",
+// "rack3"}. Empty: the place is unknown.
 using DomainPath = std::vector<std::string>;
 
 inline constexpr std::size_t every_round = std::numeric_limits<std::size_t>::max();
@@ -43,11 +43,12 @@ struct Batch {
 };
 
 // Divides all pairs into batches: first pairs in the same leaf, then pairs in the same pod, and so
-// on outwards. Empty batches are omitted. In a round of pairs across domains, all partners of a
-// domain's nodes are in one other domain. So domains of the same size load their uplinks equally.
-// Every two nodes form a pair exactly once, unless a batch has more than `most_rounds` rounds. A
-// domain is identified by its path: rack r1 in pod p1 is not rack r1 in pod p2. If a node's path is
-// shorter than other paths, the node forms a separate domain inside the last domain of its path.
+// on outwards. Empty batches are omitted. In a round of pairs between domains, all nodes of a
+// domain have their partners in the same other domain. So domains of the same size load their
+// uplinks equally. Every two nodes form a pair exactly once, unless a batch has more than
+// `most_rounds` rounds. A domain is identified by its path: rack r1 in pod p1 is not rack r1 in pod
+// p2. If a node's path is shorter than other paths, the node forms a separate domain inside the
+// last domain of its path.
 std::vector<Batch> batches(std::span<const DomainPath> places,
                            std::size_t most_rounds = every_round);
 
@@ -73,14 +74,14 @@ struct Measured {
   std::size_t a = 0;
   std::size_t b = 0;
   std::size_t round = 0;  // pairs with the same round number were measured at the same time
-  // Greater than 0 if the state is `measured`.
+  // Always above 0 if the state is `measured`.
   double gbps_ab = 0;
   double gbps_ba = 0;
   double latency_us = 0;  // one value for both directions; used only if latencies are judged
   State state = State::measured;
   // The rate of each direction while the other direction is idle; 0: not measured. If both
-  // directions are used at once, a slow direction slows down the other one: the other's
-  // acknowledgements wait in its queue.
+  // directions are used at once, a slow direction also slows down the fast direction, because the
+  // fast direction's acknowledgements wait in the slow direction's queue.
   double alone_ab = 0;
   double alone_ba = 0;
 };

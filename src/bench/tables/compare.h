@@ -25,7 +25,7 @@ constexpr double share_between_runs = 0.75;
 
 // The results in two reports for one size of one series. Out-of-place results are compared if both
 // reports have them, otherwise in-place results. If one report has only out-of-place results and
-// the other only in-place results, these are compared with each other.
+// the other only in-place results, the two are compared with each other.
 struct Compared {
   Series series;  // the series from the first report, without rows
   Row row;        // the row from the first report, without measured values
@@ -45,28 +45,28 @@ struct Comparison {
 };
 
 // Compares two reports series by series. Two series match if they have the same collective,
-// backend, ranks, nodes, order and source. An unknown value matches any value. A series that is
-// equal in all values, including the fabric, is preferred. Each series is matched at most once.
-// Each row is matched at most once too, with the next unmatched row that has the same size, type,
-// operation and root.
+// backend, ranks, nodes, order and source. An unknown value matches any value. If several series
+// match, the series that is equal in all values, including the fabric, is preferred. Each series is
+// matched at most once. Each row is matched at most once too, with the next unmatched row that has
+// the same size, type, operation and root.
 Comparison compare(const Report& before, const Report& after);
 
 // Returns one line per matched row (busbw in GB/s), and then the rows that only one report
-// contains. With `fail_below`, the column "change" says whether the ratio is below `fail_below`,
-// the rule of gate().
+// contains. With `fail_below`, the column "change" says whether gate() would reject the row,
+// because its ratio is below `fail_below`.
 std::string comparison_text(const Comparison& comparison,
                             std::optional<double> fail_below = std::nullopt);
 
-// Returns a remark on rows that could not be judged, because their spread is unknown. nullopt if
-// there are no such rows.
+// Returns a remark on rows that could not be judged. The reason is that the spread of their times
+// is unknown. nullopt if there are no such rows.
 std::optional<std::string> what_could_not_be_judged(const Comparison& comparison);
 
 // If a row counts as slower, explains the limit share_between_runs and names the slowest row. Else,
 // if a row's change is small, only explains the limit; otherwise returns nullopt.
 std::optional<std::string> what_counts(const Comparison& comparison);
 
-// The result that a report must reach (--expect-busbw, --fail-below). A script can stop if a report
-// does not reach it.
+// The result that a report must reach (--expect-busbw, --fail-below). toprun's exit code tells
+// scripts whether the report reaches it.
 struct Expectation {
   // The expected busbw in GB/s for the largest size of each series; above 0. Unset: use the lower
   // end of the usual range for the series' GPUs (figures.h).
@@ -78,20 +78,22 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Decides whether the later report is fast enough. Passes if each row reaches at least the share
-// `fail_below` of its earlier speed. Fails if no row has a ratio.
+// Decides whether the later report is fast enough. The report passes if each row reaches at least
+// the share `fail_below` of its earlier speed. The report fails if no row has a ratio, because
+// nothing could be compared.
 Verdict gate(const Comparison& comparison, double fail_below);
 
-// Decides whether a report reaches the expectation. Fails if a series is below the expected busbw,
-// or if the report has no measured values, has errors or has wrong elements. Also fails if the user
-// gave no expected busbw and no usual range is known for the GPUs. Skips barriers, which have no
-// busbw. The verdict's sentence describes the series furthest below the expected busbw.
+// Decides whether a report reaches the expectation. The report fails if a series is below the
+// expected busbw, or if the report has no measured values, has errors or has wrong elements. Also
+// fails if the user gave no expected busbw and no usual range is known for the GPUs. Skips
+// barriers, which have no busbw. The verdict's sentence describes the series furthest below the
+// expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
-// Return a human-readable table's heading and a row, for series that were measured in turns. The
-// rows are grouped by size. The first series of each size is the baseline for the other series.
-// "limit" is busbw as a share of the links' limit. "ratio" is the series' time divided by the
-// baseline's time, with the 95 % interval.
+// These functions return a human-readable table's heading and one row. The table compares series
+// that were measured in turns. The rows are grouped by size. The first series of each size is the
+// baseline for the other series. "limit" is busbw as a share of the links' limit. "ratio" is the
+// series' time divided by the baseline's time, with the 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

@@ -11,8 +11,8 @@
 
 namespace toprun::bench {
 
-// Published results for an all_reduce between GPUs of one kind, for comparison. Measured results
-// can be better.
+// Published all_reduce results for one model of GPU, with which a report is compared. Measured
+// results can be better.
 struct Anchor {
   std::string_view gpu;  // a word of the driver's GPU name: "H100" for "NVIDIA H100 80GB HBM3"
   std::size_t gpus_per_node = 0;
@@ -52,11 +52,12 @@ void set_bandwidths(Side& side, Collective collective, std::uint64_t bytes, std:
 // ring. 0 for one node or a barrier.
 double wire_floor(Collective collective, double algbw, std::size_t nodes, std::size_t ranks);
 
-// Returns the wire floor as a share of the line rate. Unset for one node or an unknown line rate.
+// Returns wire_floor() as a share of the network's line rate. Unset for one node or an unknown line
+// rate.
 std::optional<double> wire_share(const Series& series, const Side& side);
 
-// Returns the side of a row to report: out of place if it was measured, otherwise in place; null if
-// neither was.
+// Returns the row's side to report: the out-of-place result if it was measured, otherwise the
+// in-place result. Null: neither was measured.
 const Side* side_of(const Row& row);
 
 // The result to report for a sweep over sizes: the busbw of the largest size. The mean over all
@@ -66,8 +67,8 @@ inline constexpr double plateau_tolerance = 0.05;
 struct Plateau {
   Row row;
   std::uint64_t from_bytes = 0;
-  // Whether the busbw of the second largest size is within plateau_tolerance too. If not, measure
-  // larger sizes.
+  // Whether the second largest size's busbw is also within plateau_tolerance of the reported busbw.
+  // If not, measure larger sizes.
   bool is_level = false;
 };
 std::optional<Plateau> plateau_of(const Series& series);  // unset: no rows were measured
@@ -77,9 +78,9 @@ inline constexpr double usual_sharding_limit_gbps = 400;
 // The sharding limit applies only to messages of at least this size.
 inline constexpr std::uint64_t smallest_advised = std::uint64_t{256} << 20;
 
-// Returns remarks as whole sentences without a full stop. The remarks explain whether a result that
-// seems impossible is really impossible, and what to do about a slow network. For a series on one
-// node, Series::limit_gbps is the limit of the node's bus.
+// Returns remarks on the results of a series, as whole sentences without a full stop. The remarks
+// explain whether a result that seems impossible is really impossible, and what to do about a slow
+// network. For a series on one node, Series::limit_gbps is the limit of the node's bus.
 std::vector<std::string> remarks(const Series& series,
                                  double sharding_limit_gbps = usual_sharding_limit_gbps);
 

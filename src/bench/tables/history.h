@@ -37,8 +37,8 @@ struct Kind {
   std::string name;
   std::vector<Moment> moments;
 };
-// Groups the reports' measurements by kind, sorted by name. Omits measurements without a time or
-// without busbw.
+// Groups the reports' measurements by kind, sorted by name. The result does not contain
+// measurements without a time or without busbw.
 std::vector<Kind> kinds_of(std::span<const Report> reports);
 
 // Returns a text with one block for each kind, which shows the kind's last `most` measurements.

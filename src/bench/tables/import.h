@@ -32,10 +32,10 @@ struct ImportTerms {
 
 inline constexpr std::size_t max_import_bytes = std::size_t{64} << 20;
 
-// Reads a report in any format. Errors (exit code 2) name the file and the line. Errors are: an
-// unknown format, no rows, a row that does not fit its heading, a table whose collective is
-// unknown, and a file that is too large. Values that the file does not contain stay 0 or unset. The
-// spread of the iterations is mostly unknown (`samples` is 0).
+// Reads a report in any format that format_of() recognises. Errors (exit code 2) name the file and
+// the line. Errors are: an unknown format, no rows, a row that does not fit its heading, a table
+// whose collective is unknown, and a file that is too large. Values that the file does not contain
+// stay 0 or unset. The spread of the iterations is mostly unknown (`samples` is 0).
 Result<Report> import_report(std::string_view text, const ImportTerms& terms);
 
 inline constexpr std::string_view decimal_digits = "0123456789";
@@ -60,8 +60,8 @@ std::string_view without_closing(std::string_view line);
 
 // Identifies the writer of a line by the prefix that a launcher printed: "10.3.35.83: " from pdsh,
 // "[1,0]<stdout>:" from mpirun, "[pod/x/y] 2026-05-16T16:39:51.2Z " from kubectl. Removes times and
-// blanks from the prefix, because they differ between lines of one writer. Empty if nothing else is
-// in the prefix.
+// blanks from the prefix, because they differ between lines of one writer. Empty if the prefix
+// contains nothing but times and blanks.
 std::string writer_of(std::string_view prefix);
 
 // Passes each line's number, and its text as a terminal shows it, to reader.read(). Returns

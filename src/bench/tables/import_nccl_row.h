@@ -21,17 +21,17 @@ struct Printed {
   double error = 0;
 };
 
-// The range of numbers of ranks that fit the bandwidths in a table. The ratio busbw / algbw is
+// The numbers of ranks, as a range, that fit the bandwidths in a table. The ratio busbw / algbw is
 // bus_factor(), which depends only on the number of ranks for most collectives.
 class RankBounds {
  public:
-  // Narrows the range by the bandwidths of one row.
+  // Removes the numbers of ranks that do not fit the bandwidths of one row.
   void narrow(Collective collective, Printed algbw, Printed busbw);
 
-  // Returns the number of ranks if only one is possible; nullopt if several are or none is.
+  // Returns the only possible number of ranks; nullopt if several are possible, or none.
   std::optional<std::size_t> only() const;
-  // Whether the number is possible. If the rows contradict each other, returns true for every
-  // number.
+  // Whether this number of ranks is possible. True for every number if the rows contradict each
+  // other.
   bool allow(std::size_t ranks) const;
   std::size_t least() const;  // 1 or more
 

@@ -15,8 +15,8 @@ namespace toprun::bench {
 inline constexpr std::size_t max_json_bytes = std::size_t{64} << 20;
 inline constexpr int max_json_depth = 16;
 
-// Parses a JSON object. `file` is the name in errors. Errors: the text is not JSON (with line and
-// column), is too large, is nested too deeply, or is not an object.
+// Parses a JSON object. `file` is the file's name for error messages. Errors: the text is not JSON
+// (with line and column), is too large, is nested too deeply, or is not an object.
 Result<nlohmann::json> parse_document(std::string_view text, const std::string& file);
 
 // Reads an object's fields and remembers the first invalid field. So the caller can read all fields
@@ -44,7 +44,7 @@ class JsonFields {
   }
   JsonFields object(const char* key);
 
-  // Read a field; return `otherwise` if it is absent or null.
+  // These functions read a field. They return `otherwise` if the field is absent or null.
   std::string text_or(const char* key, std::string otherwise = {});
   double number_or(const char* key, double otherwise);
   std::uint64_t count_or(const char* key, std::uint64_t otherwise);
@@ -84,8 +84,9 @@ inline constexpr std::string_view report_schema = "toprun.bench/1";
 std::string report_json(const Report& report);
 
 // Reads a report from its JSON. Adjacent results of the same series become one Series again, so a
-// series without rows is lost. `file` is the name in errors. Errors (exit code 2): the text is not
-// JSON, is too large, is nested too deeply or has another schema; or a field is invalid.
+// series without rows is lost. `file` is the file's name for error messages. Errors (exit code 2):
+// the text is not JSON, is too large, is nested too deeply or has another schema; or a field is
+// invalid.
 Result<Report> parse_report(std::string_view text, const std::string& file);
 
 }  // namespace toprun::bench

@@ -10,18 +10,18 @@ namespace toprun::bench {
 // The optional columns of a table.
 struct TableColumns {
   Kinds kinds;
-  // Whether to show the wire floor as a share of the line rate: for several nodes, if the line rate
+  // Whether to show the column of wire_share() (figures.h). True for several nodes if the line rate
   // is known.
   bool wire = false;
   // True: show in-place and out-of-place results. False: show only the side that side_of() returns.
   bool in_place = false;
 };
-// Chooses the optional columns for a complete series (all rows are known).
+// Chooses the optional columns for a series whose rows have all been measured.
 TableColumns columns_of(const Series& series);
 
-// Return the heading and one row of a table, for people to read, that is printed during the
-// measurement. Bandwidths are in GB/s. The column "wrong" contains the number of wrong elements, in
-// place and out of place together, or "-" if the results were not checked.
+// These functions return the heading and one row of a human-readable table. The table is printed
+// during the measurement. Bandwidths are in GB/s. The column "wrong" contains the number of wrong
+// elements, in place and out of place together, or "-" if the results were not checked.
 std::string live_heading(const Series& series, const TableColumns& columns = {});
 std::string live_row(const Series& series, const Row& row, const TableColumns& columns = {});
 

@@ -118,13 +118,14 @@ struct Report {
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
-  // Remarks on skipped parts of a foreign file, as whole sentences without a full stop.
+  // Remarks on parts of another program's file that were skipped. They are whole sentences without
+  // a full stop.
   std::vector<std::string> notes;
 };
 
 // The kind of a row is its type, operation and root. Collective and size are not part of the kind.
 
-// The parts of the kind that a table must show, because its rows differ in them.
+// Which parts of a kind a table must show, because its rows differ in them.
 struct Kinds {
   bool type = false;
   bool redop = false;
@@ -132,7 +133,7 @@ struct Kinds {
 };
 Kinds kinds_in(std::span<const Series> series);
 
-// Whether both rows are of the same kind.
+// Whether both rows are of the same kind (type, operation and root).
 bool is_same_kind(const Row& a, const Row& b);
 // Whether both rows may be of the same kind: unknown values match any value.
 bool may_be_same_kind(Collective collective, const Row& a, const Row& b);
@@ -141,14 +142,14 @@ bool may_be_same_kind(Collective collective, const Row& a, const Row& b);
 // empty.
 std::string kind_text(const Row& row, const Kinds& kinds);
 
-// Return the heading and one row's values for the columns of the kind in a human-readable table.
-// Each column begins with two blanks.
+// These functions return parts of a human-readable table: for the columns that show the rows' kind,
+// the heading and one row's values. Each column begins with two blanks.
 std::string kind_heading(const Kinds& kinds);
 std::string kind_columns(const Row& row, const Kinds& kinds);
 std::string kind_blanks(const Kinds& kinds);  // blanks with the width of kind_heading()
 
-// Splits a series into one series per kind, with the kind's text in `source`. The rows keep their
-// order.
+// Splits a series into one series per kind of row, with kind_text() in `source`. The rows keep
+// their order.
 std::vector<Series> by_kind(const Series& series, const Kinds& kinds);
 
 }  // namespace toprun::bench

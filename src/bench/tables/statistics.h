@@ -41,12 +41,12 @@ struct Ratio {
 // positive and finite.
 std::optional<Ratio> paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// Returns the ratio a.mean_us / b.mean_us of two runs, if only their summaries are known. The
+// Returns the ratio a.mean_us / b.mean_us of two runs whose single iteration times are unknown. The
 // interval is Welch's t interval for the logarithm of the ratio. Unset if a run has fewer than two
 // samples (0: unknown) or no time.
 std::optional<Ratio> unpaired_ratio(const Times& a, const Times& b);
 
-// The means of iterations can be compared if their cv is below this limit.
+// Mean iteration times can be compared if the iterations' cv is below this limit.
 inline constexpr double usual_cv_limit = 0.05;
 bool is_stable(double cv, double limit = usual_cv_limit);
 

@@ -8,15 +8,15 @@
 
 namespace toprun::bench {
 
-// Printed for an unknown type or operation.
+// The text that tables show for an unknown type or operation.
 inline constexpr std::string_view no_name = "-";
 std::string name_or_dash(const std::string& name);
 
-// Return the parts of a table in the format of nccl-tests 2.19. The header, the rows and the two
-// summary lines look exactly as in nccl-tests, so programs that read nccl-tests output can read
-// toprun's. The comment lines above the table contain toprun's name. They contain a device's PCI
-// address only if it is known. Times are means in µs, bandwidths are in GB/s. For an unchecked row,
-// `wrong` is N/A.
+// These functions return the parts of a table in the format of nccl-tests 2.19. The header, the
+// rows and the two summary lines look exactly as in nccl-tests, so programs that read nccl-tests
+// output can read toprun's. The comment lines above the table contain toprun's name. These comment
+// lines contain a device's PCI address only if it is known. Times are means in µs, bandwidths are
+// in GB/s. For an unchecked row, `wrong` is N/A.
 std::string nccl_header(const Report& report, const Series& series);
 std::string nccl_row(const Row& row);  // one line
 std::string nccl_footer(const Series& series);
@@ -35,8 +35,8 @@ std::uint64_t wrong_elements(const Series& series);
 // order, source, type, operation and root in which the series differ. If series differ in nodes or
 // ranks, only the largest size is shown. If all rows have the same size, the size is in the
 // heading. The cell of a combination that was not measured contains "-". If two series belong in
-// the same cell of the table, the later series is shown. 0 nodes or ranks means unknown, and is
-// printed as "-".
+// the same cell of the table, the cell contains the later series. If the number of nodes or ranks
+// is 0 (unknown), the table contains "-".
 std::string markdown(std::span<const Report> reports);
 
 // Returns a CSV table (RFC 4180, LF): a line of column names, then one line per row and placement

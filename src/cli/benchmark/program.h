@@ -28,9 +28,10 @@ Result<void> check_program(const std::vector<std::string>& backends);
 Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,
                                   std::chrono::milliseconds limit);
 
-// Executes the program for these backends in this process. Returns only on failure. The host of at
-// least one rank must have the program. A host that does not have it, for example because ssh
-// copied only toprun there, gets the program through the job's store and runs it from memory.
+// Replaces this process by the program for these backends (execve(2)). Returns only on failure. The
+// host of at least one rank must have the program. A host that does not have it, for example
+// because ssh copied only toprun there, gets the program through the job's store and runs it from
+// memory.
 std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
                                             const std::vector<std::string>& backends,
                                             const measure::Self& self,

@@ -25,7 +25,8 @@ struct OwnLink {
   int mtu = 0;  // MTU of the interface that sockets use; 0: unknown
 };
 
-// Returns the rate and the MTU for this host. Other ranks reach this rank at `address`.
+// Returns the line rate and the MTU of this host's network. `address`: this rank's address, to
+// which other ranks connect.
 OwnLink own_link(const std::vector<std::string>& backends, const std::string& address);
 
 }  // namespace toprun::benchmark

@@ -17,14 +17,15 @@ inline constexpr int most_iterations = 1'000'000;
 inline constexpr int most_connections = 256;
 inline constexpr int longest_stall_s = 86'400;
 
-// Reads options one by one until an option is invalid.
+// Reads options one by one. After an invalid option, it ignores the rest, and done() returns the
+// error.
 class OptionReader {
  public:
   explicit OptionReader(const options::Call& call) : call_(call) {}
 
   Result<void> done() const { return result_; }
 
-  // Calls `read` with the option's value and stores its result in `target`.
+  // Calls `read` with the option's value, and stores the result of `read` in `target`.
   template <class T, class Read>
   OptionReader& take(options::FlagId id, T& target, Read read) {
     const auto argument = call_.argument(id);
@@ -65,7 +66,7 @@ struct Backend {
 inline constexpr std::array known_backends = {
     Backend{"tcp", ""}, Backend{"gloo", "toprun-bench-gloo"}, Backend{"nccl", "toprun-bench", true},
     Backend{"rccl", "toprun-bench", true}};
-// Returns the row for `name` in known_backends. This row must exist.
+// Returns the element of known_backends with this name. This row must exist.
 const Backend& backend_of(std::string_view name);
 bool is_on_gpus(std::string_view backend);
 
@@ -83,9 +84,10 @@ struct BenchRequest {
 
 Result<double> positive(const options::Argument& argument);  // a number above 0
 
-// Returns a warning if the call has size options that the collective ignores, otherwise nothing.
+// Returns a warning if the user set size options that the collective ignores; otherwise nullopt.
 std::optional<std::string> unused_size(const options::Call& call, bench::Collective collective);
-// Parses the options, before anything is started. Error (exit_usage): an invalid value.
+// Parses the options of `toprun bench`, before any rank is started. Error (exit_usage): an invalid
+// value.
 Result<BenchRequest> bench_request(const options::Call& call);
 
 }  // namespace toprun::benchmark

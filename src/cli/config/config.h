@@ -26,8 +26,9 @@ struct SetVariable {
 std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment);
 
-// Returns the profile from --profile, else from its variable, else from default-profile in the file
-// with the highest priority. Pure. Error (exit 2): no file contains the profile.
+// Returns the profile that --profile names. Without --profile, TOPRUN_PROFILE names the profile,
+// else default-profile in the file with the highest priority. Pure. Error (exit 2): no file
+// contains the profile.
 Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const options::Split& split,
                                                     const Environment& environment);
@@ -42,10 +43,11 @@ std::vector<options::ParsedOption> options_of(const Config& config,
                                               const options::Split& split, options::Command command,
                                               const Environment& environment);
 
-// Whether configuration files are read for this command line. False under torchrun's name, with
-// --no-config, for an agent, and for the process on a job's node that becomes the shell of `toprun
-// shell`. The agent and this process have already received the options from the files. Error (exit
-// 2): --no-config together with --profile or --config-file.
+// Whether toprun reads configuration files for this command line. False if toprun is called as
+// torchrun, with --no-config, for an agent, and for the process on a job's node that becomes the
+// shell of `toprun shell`. The agent and the shell's process have received the files' options from
+// the toprun that started them. Error (exit 2): --no-config together with --profile or
+// --config-file.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A command line, together with the options that configuration files set for it.
@@ -55,33 +57,34 @@ struct WithConfig {
 };
 
 // Moves variables that contain secrets into the environment and leaves -e NAME in the options,
-// because other users can read command lines and job scripts. The address of --notify is moved in
-// the same way. Returns the names of all -e variables that contain secrets, including variables
-// that were in the environment before. Pure.
+// because other users can read command lines and job scripts. The address of --notify is moved to
+// the environment too. Returns the names of all -e variables that contain secrets, including
+// variables that were in the environment before. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::ParsedOption>& options,
                                       Environment& environment);
 
 // Returns the command line `words` without secrets, for agents. `typed` is the result of split()
-// for `words`. Replaces -e NAME=VALUE by -e NAME if `hidden`, the options after hide_secrets(), has
-// -e NAME. Pure.
+// for `words`. `hidden` contains the options after hide_secrets(). If `hidden` has -e NAME, the
+// result has -e NAME instead of -e NAME=VALUE. Pure.
 std::vector<std::string> words_without_secrets(std::vector<std::string> words,
                                                const options::Split& typed,
                                                const options::Split& hidden);
 
 // Finds and reads the files. For each configuration file that is ignored, prints the reason on
 // stderr. The files' options are inserted before the options of the command line, so that readers
-// of `split` treat both in the same way. --verbose prints the inserted options. At the end, secrets
-// are hidden in all options. No configuration files are read for a command that has no option
-// --no-config. `config show` reads no files here either, because it shows what the files would set
-// for another command.
+// of `split` treat both in the same way. --verbose prints the inserted options. At the end,
+// hide_secrets() moves secrets out of all options. No configuration files are read for a command
+// that has no option --no-config. with_config() reads no files for `config show` either, because
+// this command shows what the files would set for another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 
-// Returns the value as written in a configuration file, without secrets; "true" for a switch.
+// Returns the option's value in a configuration file's syntax, without secrets; "true" for a
+// switch.
 std::string shown_value(const options::ParsedOption& option);
 
-// Returns the command line with the options from configuration files, because agents and jobs do
-// not read them.
+// Returns the command line including configuration files' options. Agents and jobs do not read
+// these files.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
                                            const options::Split& split);
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t max_config_errors = 20;
 struct ConfigEntry {
   std::string key;  // "nproc-per-node", always with dashes
   // The option's values as on a command line, one for each repetition; an empty value for a switch.
-  // If there are no values, the option is unset, even if tables of lower priority set it.
+  // An empty list unsets the option, even if tables of lower priority set it.
   std::vector<std::string> values;
   int line = 0;
   // Name of the variable in an entry of `env`, which has one entry per variable
@@ -39,8 +39,9 @@ struct ConfigFile {
   int default_profile_line = 0;
   // The file's permission bits; 0: unknown, or a pipe.
   unsigned mode = 0;
-  // Wrong keys, in the order of their lines. If there are more than max_config_errors, one last
-  // error counts the others. If there are errors, only a part of the file's options was read.
+  // Wrong keys, in the order of their lines. If there are more than max_config_errors, the last
+  // element says how many other errors there are. If there are errors, only a part of the file's
+  // options was read.
   std::vector<Error> errors = {};
 };
 
@@ -50,16 +51,18 @@ struct ConfigPlace {
   std::string home;    // the folder for paths that begin with ~/; may be empty
 };
 
-// Parses a file. Pure. Checks names, types and paths. Values are checked later, like values from a
-// command line. Error (exit 2, file:line:column): invalid TOML. ConfigFile::errors contains keys
-// that are not options or not allowed in a file, and values of the wrong type.
+// Parses a file. Pure. Checks names, types and paths. parse_config() does not check values; they
+// are checked later, like values from a command line. Error (exit 2, file:line:column): invalid
+// TOML. ConfigFile::errors contains keys that are not options or not allowed in a file, and values
+// of the wrong type.
 Result<ConfigFile> parse_config(std::string_view text, const ConfigPlace& place);
 
 // Returns one line for each variable of `env` whose name or value shows a secret, if the file's
 // mode lets its group or all users read it. Pure.
 std::vector<std::string> notes_on_open_secrets(const ConfigFile& file);
 
-// Returns "did you mean X?", or a list of all known words.
+// Returns "did you mean X?" if `word` resembles a known word. Else returns a list of all known
+// words.
 std::string nearest_or_all(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace toprun::config

@@ -16,8 +16,8 @@ namespace toprun::jobs {
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
                const Setups& setups = {});
 
-// Waits for the job's end, like follow_job(), but shows no output. `record`: the engine's own
-// number of the job, if known.
+// Waits for the job's end, like follow_job(), but shows no output. `record`: the job's number in
+// the engine (Job::number), if known.
 int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups = {},
                  const std::string& record = {});
 

@@ -16,7 +16,7 @@ namespace toprun::jobs {
 // the path.
 bool is_there(const std::filesystem::path& path);
 
-// Jobs by id, in natural order: one job, or the tasks of an array.
+// The natural order of job ids. JobsById contains one job, or the tasks of an array.
 struct NaturalOrder {
   bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
 };
@@ -31,7 +31,7 @@ struct JobFiles {
   std::string report() const { return folder + "/report.json"; }
 };
 
-// Returns the job's files according to the engine; nullopt if the engine does not report them.
+// Returns the job's files according to the engine (Slurm); nullopt: the engine does not know them.
 std::optional<JobFiles> files_of(const engines::Queue& queue, const engines::Job& job);
 // Returns the folders that may contain files of jobs that the engine has forgotten: the current
 // folder, and the folders of `jobs`.
@@ -63,15 +63,15 @@ struct FoundFiles {
 };
 // Searches the folders in `below`, and one level deeper, for files of jobs with this id. For the id
 // of an array job, the result contains the files of the array's tasks, in natural order. The result
-// contains the array's own folder only if no task has files.
+// contains the files in the array's own folder only if no task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
-// Whether the job's script uses --redirects, so that ranks write to a file per rank instead of
-// HOST.out, and such files exist.
+// Whether the job's ranks write to a file per rank instead of HOST.out. True if the job's script
+// uses --redirects and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
-// Returns the files of jobs with this id whose folders are in the same parent folder as the job
-// folder `folder`.
+// Returns the files of the jobs with this id. Searches the parent folder of `folder`, which is a
+// job's folder.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
 
 // Returns `found`, files of an array's tasks, without the tasks in `known`. nullopt: no task is
@@ -106,7 +106,7 @@ struct LogFile {
   std::string label;  // "n0"; empty: the engine's own file for the whole job
 };
 
-// Returns HOST.out of each host, in natural order.
+// Returns the output file of each host (HOST.out), in natural order.
 std::vector<LogFile> node_files(const JobFiles& files);
 
 // Whether the job ran on several nodes, according to its report.json, or else to the number of
@@ -118,7 +118,7 @@ bool has_several_nodes(const JobFiles& files);
 std::vector<LogFile> with_root_last(std::vector<LogFile> files, std::string_view host);
 
 // Returns the files that exist now: hosts' files in natural order, then the engine's file. Error:
-// no file matches the choice. The error says which option would have created the file.
+// no file matches `choice`. The error says which option would have created such a file.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
 // Like log_files() above, for several jobs, such as the tasks of an array. If a job has no matching
 // files, its list is empty. Error: no job has matching files.

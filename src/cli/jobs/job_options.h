@@ -50,13 +50,13 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
 
 // Returns the value of sbatch's --export for this job: "ALL", "NONE", "ALL,A=1", "A,B".
 std::string exported_variables(const engines::JobRequest& request, const Environment& environment);
-// Whether the job gets all variables of its submission with this value of --export.
+// Whether, with this value of --export, a job gets all variables of the submitting process.
 bool passes_all(std::string_view exported);
 
 // Returns the command line for the run inside the job, made from the words of a submission. Each
 // option and its value are one word. Options from configuration files are included, so that later
-// changes of the files do not change the job. `leave_out` selects options that are left out,
-// because the submission itself has handled them.
+// changes of the files do not change the job. The result lacks the options that `leave_out`
+// selects, because the submission itself has handled them.
 std::vector<std::string> run_words(
     const options::Split& split,
     const std::function<bool(const options::ParsedOption&)>& leave_out);

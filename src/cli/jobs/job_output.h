@@ -12,8 +12,8 @@
 
 namespace toprun::jobs {
 
-// Wakes the caller when a file in the folders is written. If the file system does not report
-// writes, the caller has to poll.
+// Wakes a caller that waits for output when a file in the folders is written. If the file system
+// does not report writes, the caller has to poll.
 class FolderWatch {
  public:
   FolderWatch();
@@ -27,16 +27,16 @@ class FolderWatch {
   std::set<std::string> watched_;
 };
 
-// Shows the growing output files of all tasks of a job. A line that is in both the engine's file
-// and a HOST.out is shown only once.
+// Shows the growing output files of all tasks of a job. A line that is in both the engine's output
+// file and a host's output file (HOST.out) is shown only once.
 class JobOutput {
  public:
   // `forgotten`: tasks of an array that the engine has forgotten; only their files are known.
   JobOutput(const engines::Queue& queue, LogChoice choice, std::vector<FoundFiles> forgotten = {})
       : queue_(queue), choice_(std::move(choice)), forgotten_(std::move(forgotten)) {}
 
-  // Shows new text. Returns false if there was no new text. Error: stdout is closed, or no file
-  // matches the choice.
+  // Shows new text. Returns true if there was new text. Error: stdout is closed, or no file matches
+  // LogChoice.
   Result<bool> show(const JobsById& jobs, FolderWatch& watch);
   // Call show_rests() after the job's end. Shows unfinished lines, and lines of the engine's file
   // that were held back because a host's file might contain them too.
@@ -44,7 +44,7 @@ class JobOutput {
   std::size_t files() const { return tails_.size(); }
   // Whether all files are on file systems where writes are visible immediately.
   bool is_local() const;
-  // Why there is no output yet, according to the last show().
+  // Why the last show() found no output of the job yet.
   const std::optional<Error>& trouble() const { return trouble_; }
   // Set if jobs run, but none has the chosen node or rank, so the chosen output can never appear.
   const std::optional<Error>& refusal() const { return refusal_; }
@@ -66,7 +66,8 @@ class JobOutput {
   std::map<std::string, LogTail> tails_;         // by path
   std::vector<std::string> order_;               // in the order in which the files were found
   std::map<std::string, Remainder> remainders_;  // by job
-  // LogChoice::last_lines limits only the text that was printed before the first show().
+  // When the first show() had read all existing output. LogChoice::last_lines limits only this
+  // output.
   std::optional<SteadyTime> first_look_ended_;
   bool old_remainders_shown_ = false;
   std::optional<Error> trouble_;

@@ -24,11 +24,11 @@ std::optional<TaskNumbers> parse_tasks(std::string_view text);
 std::string tasks_text(const TaskNumbers& tasks);
 // Returns the id of these tasks of an array: "9_3", "9_[3-4]".
 std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
-// Returns the tasks of this record of the engine that the id names. Empty: all of them, or they are
-// unknown.
+// Returns those tasks of `job`, a record of the engine, that `id` names. Empty: all tasks are
+// meant, or the record's tasks are unknown.
 TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id);
-// Removes records without a task that the id names. The engine is asked for a whole array even if
-// the id names some of its tasks ("12_[3-4]").
+// Removes from `jobs` the records that contain none of the tasks in `id`. This is necessary because
+// the engine is asked for a whole array, even if the id names only some of its tasks ("12_[3-4]").
 void leave_only(const engines::JobId& id, std::vector<engines::Job>& jobs);
 // Returns the tasks that are in both lists.
 TaskNumbers common_tasks(const TaskNumbers& one, const TaskNumbers& other);
@@ -39,8 +39,8 @@ TaskNumbers tasks_without(const TaskNumbers& all, const TaskNumbers& others);
 
 inline constexpr std::size_t max_story_bytes = 1u << 20;
 
-// A log (story) of what toprun's verbs did to a job. Slurm forgets such acts, and usually does not
-// record which user did them.
+// A log (story) of what users did to a job by toprun's verbs. Slurm forgets these actions, and
+// usually does not record which user did them.
 struct JobStory {
   struct Act {
     Outside by;  // the user's name
@@ -60,17 +60,19 @@ struct JobStory {
   TaskNumbers cancelled_tasks = {};  // in an array's story: tasks that were cancelled separately
 };
 
-// Whether the act may be later than the begin of this run.
+// Whether the act may have happened after the run began.
 bool is_since(const JobStory::Act& act, WallTime began);
 // Returns the cancellation that ended a run; `began` is the run's start. This is the first
-// cancellation since that time, because a later one ends nothing. Null if there is none.
+// cancellation after `began`, because a later cancellation finds the run already ended. Null if
+// there is none.
 const JobStory::Act* cancel_since(const JobStory& story, WallTime began);
 
 // Returns the name of this process's user, as written in a job's log (story).
 std::string own_name(const Environment& environment);
 
-// Returns a line about a submission for the job's log (story), as JSON with a line end:
-// `submitted`, which must be set, and the fields that are known at the submission. Pure.
+// Returns a line about a submission for the job's log (story). The line is JSON, ends in a line
+// end, and contains `submitted`, which must be set, and the fields that are known at the
+// submission. Pure.
 std::string submission_line(const JobStory& story);
 // Returns a line about a cancellation for the job's log (story). `tasks`: the array's cancelled
 // tasks; empty: all.

@@ -18,18 +18,18 @@ Result<void> enter_directory(const options::Split& split, options::Command comma
 // Makes three paths of the request absolute: the folder, the log directory, and toprun's own path.
 Result<void> make_paths_absolute(engines::JobRequest& request);
 
-// Returns the environment for Slurm's commands, which the job inherits. This environment contains
-// no variables of another job, and no variables (SBATCH_…) whose values are already in lines of the
-// script.
+// Returns the environment in which Slurm's commands run. The job inherits it. This environment
+// contains no variables of another job, and no variables (SBATCH_…) whose values are already in
+// lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {
   engines::SlurmFacts facts;
   std::string script;
 };
-// Queries the cluster, adds its defaults to the request and generates the script. Prints notes on
-// stderr. Error: there is no engine (a dry run does not need one), or the engine cannot satisfy the
-// request.
+// Queries the cluster, adds the cluster's defaults to the request, and generates the job script.
+// Prints notes on stderr. Error: there is no engine (a dry run does not need one), or the engine
+// cannot satisfy the request.
 Result<Prepared> prepare(SubmitOptions& options, engines::Purpose purpose,
                          const Environment& clean);
 

@@ -28,8 +28,8 @@ struct JobSummary {
 };
 
 // Combines the engine's answer, toprun's own log of the job (job_story.h) and the run's
-// report.json. The engine has priority. If no source knows how the job ended, the words say so.
-// Times on the same day as `now` are shown without a date. Pure.
+// report.json. The engine has priority. If no source knows how the job ended, JobSummary::words say
+// so. Times on the same day as `now` are shown without a date. Pure.
 JobSummary summary_of(const KnownJob& known, WallTime now);
 JobSummary summary_of(const KnownJob& known);  // uses the current time
 

@@ -18,9 +18,9 @@ namespace toprun::jobs {
 inline constexpr std::chrono::seconds first_question{2};
 inline constexpr std::chrono::seconds longest_silence{30};  // the longest pause between two queries
 
-// Queries the engine periodically for a job's state. A JobWatch has its own thread, because an
-// answer can take as long as the engine's time-out. The pause between queries grows from
-// first_question to longest_silence; after an answer that differs from the last one, it is
+// Queries the engine (Slurm) periodically for a job's state. A JobWatch has its own thread, because
+// an answer can take as long as the engine's time-out. The pause between queries grows from
+// first_question to longest_silence; after an answer that differs from the last one, the pause is
 // first_question again. If an engine soon forgets jobs that have ended, the pause is at most half
 // of the time after which it forgets them.
 class JobWatch {
@@ -31,15 +31,17 @@ class JobWatch {
 
   // Readable when an answer has arrived.
   int fd() const { return answered_->event.get(); }
-  // Starts a query if one is due, and processes an answer, if any. Returns whether jobs changed.
+  // Processes the engine's answer if it has arrived. Otherwise starts a query if one is due.
+  // Returns whether the answer differs from the last one.
   bool pass(SteadyTime now);
   // When to call pass() next, unless an answer arrives earlier.
   SteadyTime wake_at() const { return next_; }
-  // Makes the next query start soon, for callers that see another sign that the job has ended or
+  // Makes the next query start soon. Call hurry() if something else shows that the job has ended or
   // changed.
   void hurry(SteadyTime now);
 
-  // Jobs by id. For a job that the engine has forgotten, the map contains the last known state.
+  // Jobs by id. For a job that the engine has forgotten, the map contains the state that the engine
+  // last reported.
   const JobsById& jobs() const { return jobs_; }
   // Why a pending job waits, as the engine last answered. nullptr if the job does not wait or the
   // reason is unknown.
@@ -52,7 +54,8 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    // The querying thread writes `jobs` and `waiting`, then `event`. They are read after `event`.
+    // The querying thread sets `jobs` and `waiting`, then signals `event`. Other threads read them
+    // only after that.
     std::optional<Result<std::vector<engines::Job>>> jobs;
     std::map<std::string, Waiting> waiting;
   };

@@ -11,7 +11,7 @@
 
 namespace toprun::jobs {
 
-// Formats jobs for the verbs about jobs, as text and as JSON.
+// Formats jobs, as text and as JSON, for the toprun verbs that show jobs.
 
 // Returns the state's name in JSON: "pending".
 std::string name_of(engines::JobState state);
@@ -32,8 +32,8 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 // Returns "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// Returns the id in a word of a command line. Error (exit 2): the word is not an id. If it is a
-// path, the error says whether the file exists.
+// Parses a word of a command line as a job id. Error (exit 2): the word is not an id. If the word
+// is a path, the error says whether the file exists.
 Result<engines::JobId> job_id_in(const std::string& word);
 
 // Returns the queue of the engine whose ids have this form. Error: `id` is not an id, or the engine
@@ -42,14 +42,15 @@ Result<std::unique_ptr<engines::Queue>> queue_of(const std::string& id,
                                                  const Environment& environment);
 // Returns the job with the id that the user typed, or each task of an array. If `record`
 // (Job::number) is given, the result is only the job with this number. Error: `text` is not an id,
-// or the engine does not find the job. The error says why, and where the user can find the job.
+// or the engine does not find the job. The error says why the job was not found, and where else the
+// user can look for it.
 Result<std::vector<engines::Job>> jobs_of(const engines::Queue& queue, const std::string& text,
                                           const std::string& record = {});
 
-// Returns a table with Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON).
+// Returns a table with squeue's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON).
 // Running and waiting jobs are coloured. The last column, STATUS, contains the elements of
-// `status`; the column is left out if all elements are empty. After an empty line, each reason for
-// waiting is explained. On a terminal, STATUS is cut to fit the width.
+// `status`; the column is left out if all elements are empty. Below the table, after an empty line,
+// each reason for which a job waits is explained. On a terminal, STATUS is cut to fit the width.
 std::string jobs_table(const engines::Queue& queue, const std::vector<engines::Job>& jobs,
                        const std::vector<std::string>& status, const Style& style);
 
@@ -58,7 +59,7 @@ Colour colour_of(engines::JobState state);
 
 nlohmann::json job_json(const engines::Queue& queue, const engines::Job& job);
 
-// How a job ended, and the exit code of the verb that followed the job.
+// How a job ended, and the exit code of the verb that waited for it.
 struct JobEnding {
   int exit_code;
   std::string words;

@@ -17,8 +17,8 @@
 
 namespace toprun::jobs {
 
-// Everything known about a job: the engine's answer, its files, toprun's own log of the job
-// (job_story.h), and the report.json of its run.
+// Everything known about a job: the answer from the engine (Slurm), the job's files, toprun's own
+// log of the job (job_story.h), and the report.json of its run.
 struct KnownJob {
   std::string id;
   std::optional<engines::Job> job;  // unset: only the job's files are known
@@ -34,8 +34,8 @@ struct KnownJob {
   // why the job never started, if other jobs are the reason: "job 3 failed: rank 0 on n0 …"
   std::vector<std::string> failed_predecessors;
   std::optional<JobReport> report;
-  // toprun's line at the end of the engine's file; only if nothing else tells why the job failed,
-  // or how it ended
+  // toprun's line at the end of the engine's file; set only if no other source says how the job
+  // ended or why it failed
   Outside last_line;
   std::optional<setup::Record> setup;  // of a job of `toprun setup`: the record of its own build
   std::string later_setup;             // the later job whose record has replaced this job's record
@@ -46,7 +46,8 @@ struct KnownJob {
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
 // Returns the jobs that the engine knows under this id. If this host belongs to none of the
-// engine's clusters, returns an empty list, as without an engine, and stores the error in `queue`.
+// engine's clusters, stores the error in `queue` and returns an empty list, as if there were no
+// engine.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns the files of an array's tasks that the engine has forgotten while it still knows other
@@ -55,9 +56,9 @@ std::vector<FoundFiles> forgotten_tasks(const engines::Queue& queue, const engin
                                         const std::vector<engines::Job>& jobs);
 
 // Returns all that is known about a job; for an array, one element per task. If the engine has
-// forgotten the job or a task, or there is no engine, the data come from files. For a whole job,
-// these files are in the current folder or in `log_dir`. Empty if the job is unknown. `queue`
-// changes as in find_in().
+// forgotten the job or a task, or there is no engine, the data come from the job's files. If the
+// engine has forgotten the whole job, its files are searched in the current folder and in
+// `log_dir`. Empty if the job is unknown. `queue` changes as in find_in().
 Result<std::vector<KnownJob>> find_known(const engines::JobId& id, FoundQueue& queue,
                                          const std::string& log_dir = {});
 
@@ -79,11 +80,12 @@ std::string name_at(const std::string& word, const Environment& environment);
 // Like name_at(), for verbs that take no report: the id, or the word.
 std::string id_at(const std::string& word, const Environment& environment);
 
-// The ids of jobs of `toprun setup` that another job waits for, each with the path that it builds.
-// If the setup fails, the setup record at this path contains the reason.
+// The ids of jobs of `toprun setup` that another job waits for. Each id is mapped to the path that
+// the setup job builds. If the setup fails, the setup record at this path contains the reason.
 using Setups = std::map<std::string, std::string>;
 
-// Returns what is known about one job of a list. An unreadable report.json counts as missing.
+// Returns what is known about a job that a list of jobs shows. An unreadable report.json counts as
+// missing.
 KnownJob known_job(const engines::Queue& queue, const engines::Job& job, const Setups& setups = {});
 KnownJob forgotten_job(const FoundFiles& found);
 // If the engine does not know this id, returns the jobs with this id according to files in the
@@ -100,10 +102,10 @@ Result<std::string> latest_job_here(const Environment& environment);
 // A job's id and its time of submission; nullopt if the time is unknown.
 using Submission = std::pair<std::string, std::optional<WallTime>>;
 
-// Returns the id of the latest submission; empty if there are no jobs. Two times are compared with
-// the precision of the less precise time. Two jobs without times are compared by number, because
-// Slurm numbers jobs in order of submission. Times have priority over numbers, because a folder can
-// contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
+// Returns the id of the latest submission; empty if there are no jobs. If one of two times has only
+// whole seconds, only whole seconds are compared. Two jobs without times are compared by number,
+// because Slurm numbers jobs in order of submission. Times have priority over numbers, because a
+// folder can contain jobs of two clusters, or of a cluster that restarted its numbering. Pure.
 std::string latest_of(const std::vector<Submission>& jobs);
 
 }  // namespace toprun::jobs

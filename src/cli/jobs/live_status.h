@@ -12,8 +12,8 @@
 
 namespace toprun::jobs {
 
-// A short status of jobs, for lists. The status is read only from the jobs' files, without queries
-// to the jobs' agents or to Slurm.
+// A short status for each job in a list of jobs. The status is read only from the jobs' files,
+// without queries to the jobs' agents or to Slurm.
 
 inline constexpr std::size_t most_looked_at = 1'000;  // limit for the jobs whose files are read
 inline constexpr std::size_t looks_at_once = 8;
@@ -24,11 +24,12 @@ struct LiveStatus {
   Outside line;       // the last line that the job's ranks printed, without secrets; empty: no line
 };
 
-// Whether the job has begun, has a folder and belongs to the user `uid`.
+// Whether live_statuses() reads this job's files: the job has begun, has a folder and belongs to
+// `uid`.
 bool is_looked_at(const engines::Job& job, std::uint32_t uid);
 
-// Returns statuses by Job::id, for the user's jobs that have begun and whose files can be read
-// within look_limit.
+// Returns the statuses of the user's jobs that have begun, by Job::id. Jobs whose files cannot be
+// read within look_limit are left out.
 std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
                                                 const std::vector<engines::Job>& jobs,
                                                 std::uint32_t uid);
@@ -36,19 +37,19 @@ std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
 // Returns "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
 std::string text_of(const LiveStatus& glance);
 
-// Returns the ranks' last line in the most recently written HOST.out, at most
-// meter::longest_last_line long. Empty if the files contain no line of a rank.
+// Returns the ranks' last line in the most recently written HOST.out (a host's output file). It has
+// at most meter::longest_last_line bytes. Empty if the files contain no line of a rank.
 Outside last_line_in(const JobFiles& files);
 // Returns the ranks' last line in `end_of_file`, the end of a HOST.out. Ignores toprun's own lines.
 // The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
-// Returns the last line of the engine's own file if toprun printed it (without toprun's mark), or
-// if it is an error of srun or of the shell that runs the job's script. Empty if the file ends with
-// another line.
+// Returns the engine's own file's last line if it explains the job's end. Such a line is from
+// toprun (without the prefix "toprun: "), from srun, or from the shell that runs the job's script.
+// Empty if the file ends with another line.
 Outside own_line_at_end(const JobFiles& files);
 // Like own_line_at_end(), for the last line of this node's HOST.out. If a node lost the connection
-// to the root agent, its own last line says so; the root's report cannot contain that line.
+// to the root agent, its own last line says so; the root agent's report cannot contain that line.
 Outside own_line_of_node(const JobFiles& files, std::string_view node);
 // Like own_line_at_end() above, for `end_of_file`, the end of the engine's file. Pure.
 Outside own_line_at_end(std::string_view end_of_file);

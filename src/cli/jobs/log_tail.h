@@ -22,8 +22,8 @@ class LogTail {
   // Receives each complete line without its line end. Returns false if the line must not be shown.
   using LineFilter = std::function<bool(std::string_view line)>;
 
-  // Each line is shown with `prefix`. Bytes are returned as they arrive, even if a line is not
-  // complete, when `prefix` is empty, `whole_lines` is false and `filter` is unset.
+  // Each line is shown with `prefix`. If `prefix` is empty, `whole_lines` is false and `filter` is
+  // unset, read_new() returns bytes as they arrive, even if a line is not complete.
   LogTail(std::string path, std::string prefix, bool whole_lines, LineFilter filter = {});
 
   // Appends new text, ready to print, to `text`; at most a few MiB. Returns false if there is no
@@ -47,7 +47,7 @@ class LogTail {
   bool ended_ = true;  // the last byte of the output was a line end
 };
 
-// Holds back all but the last lines of a text that arrives in parts.
+// Shortens a text that arrives in parts to its last lines.
 class LastLines {
  public:
   // nullopt: holds back no text.
@@ -62,18 +62,18 @@ class LastLines {
   std::string held_;
 };
 
-// Finds the lines of the engine's file that are in no HOST.out: lines of the batch script and of
-// the engine's programs. A rank's line is in both files; the line is shown only once, from the
-// host's file. Lines are matched by how often they occur, not by their position, because the engine
-// interleaves the lines of several hosts.
+// Finds the lines of the engine's file that are in no host's file (HOST.out). Such lines are from
+// the batch script and from the engine's programs. A rank's line is in both files; the line is
+// shown only once, from the host's file. Lines are matched by how often they occur, not by their
+// position, because the engine interleaves the lines of several hosts.
 //
-// Memory is limited, even if a job runs for long. If more lines than the limit arrive between a
-// line and its copy in the other file, the line is shown twice.
+// Remainder's use of memory is limited, even if a job runs for long. If more lines than the limit
+// arrive between a line and its copy in the other file, the line is shown twice.
 class Remainder {
  public:
   struct Limits {
-    // limit for different lines of HOST.out that have no copy yet; above the limit, the oldest
-    // lines are dropped
+    // limit for different lines of HOST.out whose copies in the engine's file are not yet found;
+    // above the limit, the oldest lines are forgotten
     std::size_t host_lines = 1'000'000;
     std::size_t waiting_bytes = 16u << 20;  // limit for the engine's lines; above the limit, the
                                             // oldest lines are shown early
@@ -89,12 +89,13 @@ class Remainder {
   // Adds a line of the engine's file that was read at time `now`. `shown`: the text to show for
   // this line.
   void add_engine_line(std::string_view line, std::string shown, SteadyTime now);
-  // Return add_host_line() and add_engine_line() as callbacks for a LogTail. The callbacks must not
-  // be called after this object is destroyed. Lines of the engine's file are shown only by take().
+  // These functions return add_host_line() and add_engine_line() as callbacks for a LogTail. The
+  // callbacks must not be called after this object is destroyed. Lines of the engine's file are
+  // shown only by take().
   std::function<bool(std::string_view)> host_lines();
   std::function<bool(std::string_view)> engine_lines(std::string prefix);
   // Returns the engine's lines, read before `until`, that are in no HOST.out so far. If a returned
-  // line appears in a HOST.out later, it is shown twice.
+  // line is written to a HOST.out later, the user sees the line twice.
   std::string take(SteadyTime until);
 
  private:
@@ -102,9 +103,9 @@ class Remainder {
     std::size_t hash;
     std::string shown;
     SteadyTime read;
-    // Set if Slurm's message follows an unfinished line of a rank on the same line. `begun`: the
-    // hash of the rank's part. `message`: Slurm's part, the only text to show if a HOST.out
-    // contains the rank's part.
+    // Set if the line consists of a rank's unfinished line and Slurm's message. `begun` is the hash
+    // of the rank's part. `message` is Slurm's part; if a HOST.out contains the rank's part, only
+    // `message` is shown.
     std::size_t begun = 0;
     std::string message = {};
   };

@@ -31,13 +31,13 @@ struct Conditions {
   std::vector<After> all;
   bool one_suffices = false;  // separated by "?"
 };
-// Conditions that are not about how a job ends count as `any`; unreadable conditions are left out.
-// Pure.
+// A condition that is not about how a job ends counts as `any`. The result lacks conditions that
+// cannot be parsed. Pure.
 Conditions parse_dependency(std::string_view text);
 
 using FindKnown = std::function<std::vector<KnownJob>(const engines::JobId&)>;
 // Returns why a job with these conditions can never start: "job 3 failed, exit code 3", for each
-// job that did not end as required. Empty: as far as is known, the job may start.
+// job that did not end as required. Empty: no job in the conditions is known to prevent the start.
 std::vector<std::string> never_met(const Conditions& conditions, const FindKnown& find);
 
 // The state of a job, or of all tasks of an array together.
@@ -51,7 +51,7 @@ enum class Fate {
 };
 Fate fate_of(const std::vector<KnownJob>& known);
 
-// What a job's state means for another job that depends on it.
+// Whether a job that depends on another has to wait, may start, or can never start.
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
@@ -75,8 +75,9 @@ struct AwaitedSetup {
 };
 
 // Replaces `setup` in `--after setup` by the jobs that build this command line's --venv and
-// --container. The setup records at these paths contain the jobs' ids. Error: neither option is
-// given, there is no record, or a setup failed or was cancelled.
+// --container. The setup records at the paths of --venv and --container contain the ids of these
+// jobs. Error: neither --venv nor --container is given, there is no record, or a setup failed or
+// was cancelled.
 Result<AwaitedSetup> after_setup(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

@@ -28,7 +28,8 @@ struct EndedJob {
 Result<std::vector<EndedJob>> ended_jobs(const engines::Queue* queue, std::uint32_t uid,
                                          std::size_t most);
 
-// Returns a table with the columns JOBID NAME ENDED CODE HOW. On a terminal, HOW is cut to fit.
+// Returns a table with the columns JOBID NAME ENDED CODE HOW. On a terminal, the column HOW is cut
+// to fit the width.
 std::string recent_table(const std::vector<EndedJob>& jobs, const Style& style);
 nlohmann::json recent_json(const EndedJob& job);
 

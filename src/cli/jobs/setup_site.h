@@ -16,7 +16,8 @@ namespace toprun::jobs {
 // The path at which `toprun setup` builds: the folder of a virtual environment, or the file of a
 // container image. The record of the setup is at this path too (node/plan/setup/setup_record.h).
 
-// What exists at the path. `finished`: `toprun setup` has built exactly what is requested.
+// What exists at the path. `finished`: exactly what is requested, built by `toprun setup`. `free`:
+// `toprun setup` may build there.
 enum class Site { free, finished };
 
 // Checks whether `toprun setup` may build at the path. It may build if nothing exists there, or
@@ -30,7 +31,7 @@ Result<Site> look_at_site(const std::string& built, const std::vector<std::strin
 // queried.
 Result<bool> is_alive(const std::string& job, const Environment& environment);
 
-// Records that this job will build at the path.
+// Writes a setup record which says that this job will build at the path.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
 // A lock that toprun and its child programs hold while they build at the path. The child programs
@@ -47,7 +48,7 @@ class SiteLock {
 
 Result<std::unique_ptr<SiteLock>> lock_site(const std::string& built);
 
-// Returns a record of the beginning of a build: host, time, machine.
+// Returns the setup record of a build that begins now on this host.
 setup::Record begun_record(const Environment& environment);
 
 // Records how the build ended.

@@ -8,7 +8,7 @@
 
 namespace toprun::jobs {
 
-// The reasons why a pending job waits, according to the engine.
+// The reasons why a pending job waits, according to the engine (Slurm).
 struct Waiting {
   std::vector<std::string> reasons;    // phrases: the reason, the jobs on which it depends, the
                                        // jobs ahead of it
@@ -25,16 +25,16 @@ struct Waiting {
 
 // Returns why a job waits; an empty Waiting if it does not wait. `starts` is the result of
 // Queue::starts(), `all` contains the jobs of all users, and `now` is the time from which "in 5
-// min" counts. If the job can never start, queries the engine about its predecessors; otherwise
-// makes no query.
+// min" counts. If the job can never start, queries the engine about the jobs on which it depends;
+// otherwise makes no query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job,
                 const std::vector<engines::Job>& starts, const std::vector<engines::Job>& all,
                 WallTime now);
-// Whether the reason for which the job waits depends on other jobs: waiting() then needs `all`.
+// Whether waiting() needs `all`, because the job waits for other jobs or for their nodes.
 bool needs_others(const engines::Job& job);
 
-// Like waiting() above, but queries the engine. If a query fails, the result lacks what this query
-// would have added.
+// Like waiting() above, but queries the engine. If a query to the engine fails, the result lacks
+// the facts from this query.
 Waiting waiting(const engines::Queue& queue, const engines::Job& job);
 
 // Whether the engine plans the job's start so far ahead that perhaps it has assumed an end of a job

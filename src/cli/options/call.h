@@ -12,9 +12,9 @@ namespace toprun::options {
 
 Argument as_argument(const ParsedOption& option);
 
-// Returns the user's value for a flag: the last value on the command line, else the variable's
-// value, else a file's value. `split` contains a file's value only if neither the command line nor
-// the variable sets the flag (config.h).
+// Returns the user's value for a flag: the last value on the command line, else the environment
+// variable's value, else a configuration file's value. `split` contains a configuration file's
+// value only if neither the command line nor the variable sets the flag (config.h).
 std::optional<Argument> argument_of(const Flag& flag, const Split& split,
                                     const Environment& environment);
 
@@ -23,8 +23,8 @@ std::optional<Argument> argument_of(const Flag& flag, const Split& split,
 std::vector<Argument> all_arguments(const Flag& flag, const Split& split,
                                     const Environment& environment);
 
-// A verb's command line. A Call gives access to the options from the command line, from variables
-// and from files.
+// A verb's command line. A Call gives access to the options from the command line, environment
+// variables and configuration files.
 struct Call {
   Command command;
   Split split;
@@ -42,7 +42,7 @@ struct Call {
   // switch off.
   bool has(FlagId id) const { return argument(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
-  // Returns the value if it is one of the words in the option's placeholder.
+  // Returns the value. Error: the value is not one of the words in the option's placeholder.
   Result<std::string> choice(FlagId id) const;
 
   // Returns the operand at this index; empty if the operand is not given.

@@ -10,7 +10,7 @@
 
 namespace toprun::options {
 
-// A word of a command line that is neither an option nor its value.
+// A word of a command line that is neither an option nor an option's value.
 struct Operand {
   enum class Count { one, at_most_one, some, any, script };  // `some` means at least one
   std::string_view name;                                     // "ID"
@@ -35,7 +35,7 @@ struct CommandLine {
   std::vector<std::string_view> most_used = {};
 };
 
-// Returns one row for each command, in the order of the manual page.
+// Returns one CommandLine for each command, in the order of the manual page.
 std::span<const CommandLine> command_lines();
 const CommandLine& line_of(Command command);
 

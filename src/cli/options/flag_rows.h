@@ -4,7 +4,7 @@
 
 #include "cli/options/flags.h"
 
-// The parts of the table in flags.h, and the fields that their rows share.
+// The parts of the option table in flags.h, and the fields that several rows share.
 namespace toprun::options {
 
 // Commands that launch ranks: `run`, `bench` (its ranks are toprun processes), and `submit`, which
@@ -20,15 +20,15 @@ inline constexpr Commands ranks = launches | of(Command::shell);
 inline constexpr Commands nodes = of(Command::submit, Command::shell);
 inline constexpr Commands batch = of(Command::submit, Command::setup);
 inline constexpr Commands allocations = nodes | batch;
-// All commands that start or submit something.
+// All commands that launch ranks or submit a job.
 inline constexpr Commands starting = launches | allocations;
 inline constexpr Commands orders = of(Command::topo_order, Command::topo_draw);
 inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
-// These rows come first, so that bench's letters from nccl-tests are found before the same letters
-// of other options.
+// The rows of `toprun bench` come first. So its letters from nccl-tests are found before the same
+// letters of other options.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> pod_rows();
@@ -36,8 +36,8 @@ std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();
 std::span<const Flag> verb_rows();
 
-// Each row of the table names its fields. These functions set fields that several rows share. A row
-// without `known_to` is an option of the `usual` commands.
+// Each row of the table names the fields that it sets. These functions set fields that several rows
+// share. A row without `known_to` is an option of the `usual` commands.
 constexpr Flag ours(Flag flag, Commands usual = launches) {
   if (flag.known_to == 0) flag.known_to = usual;
   return flag;

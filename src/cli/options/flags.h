@@ -224,12 +224,13 @@ struct RunDraft;
 // Stores an option's value in a RunDraft (run_draft.h).
 using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Argument& argument);
 
-// One row of the table. A row sets the fields that differ from these defaults, in this order.
+// One row of the table. Each row names only the fields that differ from these defaults, in this
+// order.
 struct Flag {
   std::string_view name = {};   // with dashes; inner dashes can be typed as underscores
   char letter = 0;              // the letter of the short form; 0: no short form
   std::string_view value = {};  // placeholder of the value; empty: a switch
-  // The environment variable that sets the value if the command line does not; may be empty.
+  // The environment variable that sets the value if the command line does not. Empty: no variable.
   std::string_view variable = {};
   // Another environment variable, which sets the value if neither the command line nor `variable`
   // sets it. This older variable belongs to PyTorch, so workers inherit it.
@@ -244,8 +245,8 @@ struct Flag {
   bool of_one_call = false;  // makes sense only for one command line, so it is not a key of
                              // toprun.toml
   // The keys, separated by blanks, of the options that have the same meaning as this option or
-  // exclude this option. If a rival is given, values of this option from sources with lower
-  // priority are ignored.
+  // exclude this option. If the user sets one of them, values of this option from sources with
+  // lower priority are ignored.
   std::string_view rivals = {};
   Setter set = nullptr;        // null: a launch does not read the option, or reads it elsewhere
   std::string_view help = {};  // one or two sentences, without a full stop at the end
@@ -264,8 +265,8 @@ const Flag& flag_of(FlagId id, Command command);
 
 bool knows(Command command, const Flag& flag);
 
-// Returns the variable that sets the option. `toprun shell` reads salloc's variable instead of
-// sbatch's. Empty: no variable sets the option.
+// Returns the environment variable that sets the option. For `toprun shell`, it is salloc's
+// variable instead of sbatch's. Empty: no variable sets the option.
 std::string variable_of(const Flag& flag, Command command);
 
 // Returns the option's key in toprun.toml: "nproc-per-node".
@@ -284,14 +285,14 @@ std::vector<std::string_view> choices(const Flag& flag);
 // Returns the words of a placeholder that is a list with commas: "tcp,gloo". Empty: another form.
 std::vector<std::string_view> list_choices(std::string_view form);
 
-// Returns torchrun's flags that begin with the text. If several flags begin with it, the text is
-// ambiguous.
+// Returns torchrun's flags that begin with the text. If the result has several flags, `text` is an
+// ambiguous abbreviation.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
-// Returns a warning for each doubtful TOPRUN_* variable. The name of such a variable is unknown and
-// resembles a known name, or it is made from an option that another variable sets, such as
-// TOPRUN_TIME (SBATCH_TIMELIMIT sets --time). Other names are accepted, because sites may have
-// variables of their own with this prefix.
+// Returns a warning for each doubtful TOPRUN_* variable. A variable is doubtful if its name is
+// unknown and resembles a known name. It is also doubtful if its name is made from an option that
+// another variable sets, such as TOPRUN_TIME (SBATCH_TIMELIMIT sets --time). Other names are
+// accepted, because sites may have variables of their own with this prefix.
 std::vector<std::string> doubtful_variables(const std::vector<std::string>& names);
 
 // Returns the flag that a mistyped option most likely means. Never suggests a plug-in flag.

@@ -10,7 +10,7 @@
 
 namespace toprun::options {
 
-// --parallel and its companion options, as given.
+// --parallel and its companion options, not parsed yet.
 struct PlanOptions {
   std::optional<std::string> parallel;
   std::optional<std::string> model;

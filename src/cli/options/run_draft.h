@@ -76,8 +76,8 @@ Result<void> put(RunDraft& draft, const Flag& flag, const Argument& argument) {
   return {};
 }
 
-// Calls `set` unless the value is empty. An empty value, which scripts with unset variables pass,
-// means that the option is not given.
+// Calls `set` unless the value is empty. An empty value counts as if the option were not given,
+// because scripts with unset variables pass empty values.
 template <Setter set>
 Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Argument& argument) {
   return argument.value.empty() ? Result<void>() : set(draft, flag, argument);

@@ -22,9 +22,9 @@ struct RunOptions {
 // value counts. An empty variable counts as not set. `is_file` returns whether --topology names a
 // file.
 //
-// This function and split() use one table and no parsing library. No library supports argparse's
-// rules for abbreviations, for words that can be values, and for arguments of the script. A library
-// would also need a second list of all flags.
+// run_options() and split() use the table of flags.h and no parsing library. No library supports
+// argparse's rules for abbreviations, for words that can be values, and for arguments of the
+// script. A library would also need a second list of all flags.
 //
 // Errors have exit_usage. Each error contains the option or variable, the value, and what is
 // allowed.

@@ -29,7 +29,7 @@ struct Split {
   bool called_torchrun() const { return command == Command::torchrun; }
 };
 
-// Returns the option as one word of a command line: "--tee=3", "--prefix".
+// Returns the option and its value as one word of a command line: "--tee=3", "--prefix".
 std::string word_of(const ParsedOption& option);
 
 // Splits argv by torchrun's grammar, which is the grammar of Python's argparse. argv includes
@@ -37,8 +37,8 @@ std::string word_of(const ParsedOption& option);
 //   - Long options are written with dashes or underscores, as `--flag value` or `--flag=value`.
 //     torchrun's flags can be abbreviated if unambiguous. Short options can be joined: `-mt3`.
 //   - The first word that is not an option is the script, and all following words are its
-//     arguments. The word `--` before the script ends the options. Without this word, a `--`
-//     directly after the script is removed.
+//     arguments. The word `--` before the script ends the options. If there is no `--` before the
+//     script, a `--` directly after the script is removed.
 //   - A word that begins with a dash is a value or script if it is "-" or a negative number, or if
 //     it contains a blank.
 // Parsing stops at -h, --help, --version and --print-completion, and all following words are

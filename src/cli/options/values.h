@@ -22,7 +22,8 @@ struct Argument {
 
   // Whether the value is from the command line.
   bool is_typed() const { return source.starts_with('-'); }
-  // Returns the value as written: "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
+  // Returns the value and its source, as the user wrote them: "--nnodes 0", "PET_NNODES=0" or
+  // "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
 
@@ -61,13 +62,13 @@ Result<plan::Endpoint> parse_endpoint(const Argument& argument);
 Result<plan::Endpoint> parse_listening(const Argument& argument);
 // Parses a host name or address without a port. Brackets around an IPv6 address are removed.
 Result<std::string> parse_host(const Argument& argument);
-// Parses a number from 0 to 3, or a comma-separated list of LOCAL_RANK:NUMBER. Ranks that are not
-// in the list get 0.
+// Parses a number from 0 to 3 (0: none, 1: stdout, 2: stderr, 3: both), or a comma-separated list
+// of LOCAL_RANK:NUMBER. Ranks that are not in the list get 0.
 Result<plan::StreamMap> parse_streams(const Argument& argument);
 // Parses local ranks separated by commas. The result is sorted and contains each rank once.
 Result<std::vector<int>> parse_local_ranks(const Argument& argument);
-// Parses texts separated by commas. A double comma means a comma within a text. An empty value
-// gives an empty list.
+// Parses texts separated by commas. A double comma stands for one comma within a filter. An empty
+// value gives an empty list.
 Result<std::vector<std::string>> parse_filters(const Argument& argument);
 // Parses a template in the syntax of Python's string.Template. The result contains ${NAME} instead
 // of $NAME, and $ instead of $$.
@@ -83,7 +84,7 @@ Result<worker::NumaBinding> parse_numa_binding(const Argument& argument);
 // option is off.
 Result<std::optional<std::vector<std::string>>> parse_imports(const Argument& argument);
 
-// Parses NAME or NAME=VALUE. NAME must be a valid shell variable.
+// Parses NAME or NAME=VALUE. NAME must be a valid name of a shell variable.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Argument& argument);
 // Parses names of environment modules, separated by commas.
 Result<std::vector<std::string>> parse_modules(const Argument& argument);

@@ -19,16 +19,16 @@ struct RunId {
 // slash or is a path.
 std::optional<Result<RunId>> parse_run_id(std::string_view text);
 
-// Prints the run's output. With `follow`, continues until the run ends and returns the run's exit
-// code; else returns 0. Error: the pod does not exist, does not have this run, or the connection to
-// the pod broke.
+// Prints the run's output. With `follow`, also shows new output until the run ends, and returns the
+// run's exit code; else returns 0. Error: the pod does not exist, does not have this run, or the
+// connection to the pod broke.
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment);
 
 // Whether the job's pods only sleep and wait for runs, and the first pod contains a detached run.
-// If so, `toprun logs JOB` shows the output of this run.
+// If true, `toprun logs JOB` shows the output of this detached run.
 Result<bool> keeps_a_run(const std::string& job, const Environment& environment);
 
-// Sends a signal, such as "TERM", to the run's root agent. The agent ends the run cleanly.
+// Sends a signal, such as "TERM", to the run's root agent. This agent then ends the run cleanly.
 Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment);
 
 // Returns the run's report.json. Errors: those of show_run(), or the run has written no report.json

@@ -10,7 +10,7 @@
 
 namespace toprun::pods {
 
-// Reads the options of a `submit` command line for an engine of pods, by their names.
+// Reads `submit` options by name, for an engine whose jobs consist of pods.
 struct OptionReader {
   const options::Split& split;
   const Environment& environment;

@@ -34,9 +34,9 @@ struct PodOptions {
   bool follow = false;
 };
 
-// Parses the command line, variables and files. Pure. Errors (exit 2): an invalid value, a Slurm
-// option without an equivalent for pods, no image. engines::kubernetes::check() reports what a
-// particular operator does not support.
+// Parses the options from the command line, environment variables and configuration files. Pure.
+// Errors (exit 2): an invalid value, a Slurm option without an equivalent for pods, no image.
+// engines::kubernetes::check() reports what a particular operator does not support.
 Result<PodOptions> pod_options(const options::Split& argument,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);

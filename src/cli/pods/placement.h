@@ -13,8 +13,8 @@
 namespace toprun::pods {
 
 // Parses the options for scheduling pods: --queue, --scheduler, --priority-class, --node-pool,
-// --node-selector, --toleration and --required-/--preferred-topology-key. The result does not
-// depend on the engine. Pure. Errors (exit 2): a value that Kubernetes would refuse.
+// --node-selector, --toleration and --required-/--preferred-topology-key. The result is the same
+// for all engines that run pods. Pure. Errors (exit 2): a value that Kubernetes would refuse.
 Result<engines::kubernetes::Placement> placement_of(const OptionReader& reader);
 
 // Splits "key=value" into "key" and "value". The value may contain any characters.

@@ -11,9 +11,9 @@
 
 namespace toprun::pods {
 
-// Parses --secret-env and adds the variables to `job`. If a variable is in the job's own Secret,
-// its value from the environment is stored in `values`. Pure. Errors (exit 2): the form is not NAME
-// or NAME=SECRET:KEY, a repeated name, an unset variable.
+// Parses --secret-env and adds the variables to `job`. `values` receives the values of the
+// variables in the job's own Secret. These values come from the environment. Pure. Errors (exit 2):
+// the form is not NAME or NAME=SECRET:KEY, a repeated name, an unset variable.
 Result<void> read_secrets(engines::kubernetes::Workload& job,
                           std::map<std::string, std::string>& values, const OptionReader& reader);
 

@@ -14,16 +14,17 @@ namespace toprun::pods {
 int submit_pods(const PodOptions& options, const Environment& environment);
 
 // Submits a job of pods by `runai`, or prints the runai command for a dry run. Prints the job's
-// name on stdout, and notes on stderr. Returns the exit code. `split` is the command line; some of
-// its options exist only for Run:AI.
+// name on stdout, and notes on stderr. Returns the exit code. `split` is the command line. The
+// function reads from it the options that exist only for Run:AI.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 
-// Returns advice for an error: how this version of Run:AI passes a variable with a secret.
+// Returns advice for an error message: how to pass a variable with a secret by this version of
+// Run:AI.
 std::string advice_on_a_secret(const std::string& name, const options::Split& split,
                                const Environment& environment);
 
-// Returns a line that suggests the next verbs for a new job.
+// Returns a line that suggests which toprun verbs to use next for a new job.
 std::string next_words(const PodOptions& options, std::string_view id);
 
 }  // namespace toprun::pods

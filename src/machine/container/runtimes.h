@@ -15,7 +15,6 @@
 #include "base/process/command.h"
 #include "base/text/error.h"
 #include "machine/container/container.h"
-#include "machine/container/runtimes.h"
 
 namespace toprun::container {
 

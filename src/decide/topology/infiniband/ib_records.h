@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "decide/topology/fabric.h"
-#include "decide/topology/infiniband/ib_records.h"
 #include "decide/topology/source.h"
 
 namespace toprun::topology {
