@@ -28,6 +28,7 @@
 #include "cli/jobs/known_job.h"
 #include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/jobs/top_feed.h"
+#include "cli/verbs/run.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
 #include "observe/report/columns.h"
@@ -450,11 +451,6 @@ Result<int> show_last_state(const std::string& id, const Environment& environmen
 Error not_reached(const std::string& file, std::string why, const Environment& environment) {
   return {asking_for(file).what, std::move(why), instead_of_ssh(file, "top", environment),
           exit_failure};
-}
-
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error);
 }
 
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
