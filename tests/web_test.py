@@ -581,7 +581,7 @@ class Chromium(web_cases.Windows):
             page.open(f"{player.address}/#token=wrong")
             page.until("document.getElementById('link')?.dataset.link === 'refused'")
             self.assertIn("token is missing or wrong", page.text("link"))
-            self.assertIn("`toprun status JOB` shows the address of a job of `toprun submit --web`", page.text("link"))
+            self.assertIn("toprun status JOB shows the address of a job of toprun submit --web", page.text("link"))
             self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
             self.assertLess(page.run("$('name').getBoundingClientRect().height"), 40, f"the title is one line at {width} px")
             self.assertEqual(page.run("document.body.innerText").split(), f"toprun {page.text('link')}".split(), "nothing else")
