@@ -263,7 +263,7 @@ class Chromium(web_cases.Windows):
         picture.job["now"] = "2026-11-25T08:02:10.000Z"
         player.show(job=picture.job)
         page.until("$('launch').dataset.launch === 'over'")
-        self.assertEqual(page.run(launch), ["over", 1, ""])
+        self.assertEqual(page.run(launch), ["over", 1, "No rank has connected to the store."])
         self.assertEqual(page.text("phases"), "ranks started" + "after 1.4 s")
         # A restart begins anew.
         picture.job["attempts"].append({**picture.job["attempts"][0], "attempt": 1, "started": "2026-11-25T08:02:00.000Z"})

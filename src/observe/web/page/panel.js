@@ -252,6 +252,8 @@ class Panel {
     if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
     if (isLaunching && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
       lines.push('No rank has connected to the store yet, as init_process_group() does.');
+    } else if (!this.hasEnded() && this.runsWithoutStore(job)) {
+      lines.push('No rank has connected to the store.');
     }
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
   }
