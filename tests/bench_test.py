@@ -112,6 +112,18 @@ class Here(support.TestCase):
         self.assert_one_line(done, r"there is no program \S+/toprun-bench-gloo on \S+: --backend gloo needs this program, .*; put .* or "
                                    r"measure with --backend tcp")
 
+    def test_a_program_that_no_host_has_is_not_awaited(self):
+        """As after ssh to hosts on which it could not be written: 120 s would pass in vain."""
+        alone = self.folder() / "toprun"
+        shutil.copy(TOPRUN, alone)
+        port = support.free_port()
+        nodes = [self.begin(alone, "--nnodes", "2", "--node-rank", str(rank), "--nproc-per-node", "1",
+                            "--master-addr", "127.0.0.1", "--master-port", str(port), "--no-python",
+                            "/proc/self/exe", "bench-worker", "all_reduce", "--backend", "gloo") for rank in range(2)]
+        ended = [node.wait(30) for node in nodes]
+        self.assertTrue(all(one.code != 0 for one in ended), ended)
+        self.assertIn("there is no program", ended[0].err + ended[1].err)
+
     def test_a_barrier_has_no_bytes(self):
         done = self.bench("barrier", "--nproc-per-node", "3", "-n", "2", "-b", "1M")
         self.assert_ok(done)

@@ -495,6 +495,9 @@ class Machines(support.TestCase):
         self.assertRegex(finished.out, r"\nSETTING +FROM +WITHOUT IT, TOPRUN\n"
                                        r"NCCL_SOCKET_IFNAME=eth9 +set by you +(sets|leaves it unset) .*\(.+\)\n"
                                        r"UCX_NET_DEVICES=all +set by you +(sets|leaves it unset) .*\(.+\)\n\Z")
+        # toprun has no word on a rare one that it would not set.
+        self.assertRegex(self.net(root, "show", env={"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+                         r"(?m)^NCCL_IB_ADDR_FAMILY=AF_INET6 +set by you +leaves it unset$")
         self.assertIn("NCCL_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9; without this setting, ",
                       finished.err)
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -150,6 +151,10 @@ Result<void> write_result(const std::string& file, std::string_view content,
 void await_stdout_is_read() {
   constexpr int most_waits = 500;
   constexpr std::chrono::milliseconds wait{1}, passing_on{20};
+  struct stat status {};
+  // Of a terminal, FIONREAD counts what was typed ahead.
+  if (::fstat(STDOUT_FILENO, &status) != 0) return;
+  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return;
   int unread = 0;
   for (int i = 0; i < most_waits; ++i) {
     if (::ioctl(STDOUT_FILENO, FIONREAD, &unread) != 0) return;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/net/address.h"
 #include "base/os/console.h"
@@ -98,9 +99,14 @@ Result<void> offer_program(const Self& self, const std::filesystem::path& own, m
   return store.set(key_of(self, program_key), read_file(own, most_program_bytes).value_or(""));
 }
 
+// Empty: no rank has the program, or it came too late. The last rank to miss it says so to all.
 Result<std::string> received_program(const Self& self, milliseconds limit) {
   auto store = TRY(measure::connect_store(self, limit));
   const std::string key = key_of(self, program_key);
+  const auto missing = TRY(store.add(key_of(self, "missing"), 1));
+  if (std::cmp_equal(missing, self.size)) {
+    TRY(store.set(key, ""));
+  }
   const auto arrived = TRY(store.wait(std::span(&key, 1), limit));
   return arrived ? store.get(key) : Result<std::string>("");
 }

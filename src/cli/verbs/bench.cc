@@ -22,7 +22,7 @@ bool is_of_the_launch(const ParsedOption& option) {
   return options::knows(Command::run, *option.flag);
 }
 
-// A node that was named as another than the first gets the program from rank 0's host.
+// A node that was named as another than the first gets the program from the first rank that has it.
 bool gets_the_program(const options::Call& call) {
   return call.text(FlagId::node_rank).value_or("0") != "0";
 }

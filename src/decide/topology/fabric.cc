@@ -58,14 +58,18 @@ class Hosts {
       const FabricPort& a = *host.ports[i - 1];
       const FabricPort& b = *host.ports[i];
       if (a.hca != b.hca || (a.guid == b.guid && a.port != b.port)) continue;
-      shared_names_.add(fmt::format("{} and {} both contain {} {}: several machines have this name",
-                                    a.evidence, b.evidence, host.name, a.hca));
+      shared_names_.add([&] {
+        return fmt::format("{} and {} both contain {} {}: several machines have this name",
+                           a.evidence, b.evidence, host.name, a.hca);
+      });
       return true;
     }
     if (host.ports.size() <= max_rails) return false;
-    shared_names_.add(fmt::format(
-        "{}: {} has {} ports, more than a machine's {}: several machines have this name",
-        host.ports[0]->evidence, host.name, host.ports.size(), max_rails));
+    shared_names_.add([&] {
+      return fmt::format(
+          "{}: {} has {} ports, more than a machine's {}: several machines have this name",
+          host.ports[0]->evidence, host.name, host.ports.size(), max_rails);
+    });
     return true;
   }
 
@@ -426,9 +430,11 @@ void add_hosts(const std::vector<Host>& hosts, const std::vector<FabricSwitch>& 
     const std::string& evidence = host.ports[0]->evidence;
     Path path = levels.path(home);
     if (groups_of_host > 1) {
-      scattered.add(fmt::format(
-          "{}: the rails of {} end in {} groups of leaves, so it is counted as one of {}'s hosts",
-          evidence, host.name, groups_of_host, *path.back()));
+      scattered.add([&] {
+        return fmt::format(
+            "{}: the rails of {} end in {} groups of leaves, so it is counted as one of {}'s hosts",
+            evidence, host.name, groups_of_host, *path.back());
+      });
     }
     // Each host is in `hosts` only once, so this cannot fail.
     (void)builder.add(std::string(host.name), {std::move(path), evidence, {}}, evidence);

@@ -49,13 +49,15 @@ class Evidence {
 };
 
 // Counts problems of one kind, and keeps the first one's text. So one warning can cover all of
-// them.
+// them. `make` makes a problem's text, and is called for the first one only: a file may have
+// 100,000.
 struct Tally {
   std::size_t count = 0;
   std::string first;
 
-  void add(const std::string& text) {
-    if (count++ == 0) first = text;
+  template <class Make>
+  void add(Make make) {
+    if (count++ == 0) first = make();
   }
   std::string text(std::string_view things) const {
     return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);

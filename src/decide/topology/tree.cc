@@ -98,9 +98,11 @@ void MapBuilder::drop_placeholders(Location& location) {
     last_clean_ = path;
     return;
   }
-  placeholders_.add(
-      fmt::format("{}: '{}' is not the name of a domain: toprun treats this level as not known",
-                  location.evidence.text(), printable(**first)));
+  placeholders_.add([&] {
+    return fmt::format(
+        "{}: '{}' is not the name of a domain: toprun treats this level as not known",
+        location.evidence.text(), printable(**first));
+  });
   Path cleaned = path;
   for (std::size_t level = 0; level < path.size(); ++level) {
     if (is_dropped(path[level])) cleaned.set(level, std::nullopt);

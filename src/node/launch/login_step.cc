@@ -66,7 +66,7 @@ std::string with_host(std::string text, const std::string& host, const std::stri
   return text;
 }
 
-// Other hosts get it from rank 0's, through the job's store.
+// The other hosts get it through the job's store.
 plan::LoginOrders::Program rank_program(const Environment& environment) {
   const auto name = environment.non_empty(plan::rank_program_variable);
   if (!name) return {};

@@ -12,6 +12,7 @@
 
 #include "base/json/json_text.h"
 #include "base/net/address.h"
+#include "base/os/console.h"
 #include "base/os/files.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
@@ -77,7 +78,8 @@ std::string this_host() {
   return "host " + hosts::host_name();
 }
 
-// Of another kind of machine it would not run: the rank then says that the program is missing.
+// Of another kind of machine it would not run: a rank that needs the program then says that it is
+// missing.
 Result<void> put_beside_toprun(const LoginOrders::Program& program) {
   if (program.name.empty() || program.machine != process::this_machine()) return {};
   const auto own = TRY(process::own_path());
@@ -224,7 +226,9 @@ Result<Environment> obey(const LoginOrders& orders, Environment environment) {
   if (!orders.directory.empty()) {
     TRY(enter(orders.directory, environment));
   }
-  TRY(put_beside_toprun(orders.program));
+  if (const auto put = put_beside_toprun(orders.program); !put) {
+    say("warning: " + put.error().line());
+  }
   for (const auto& [name, value] : orders.variables) environment.set(name, value);
   environment.set(std::string(step_variable), "1");
   return environment;

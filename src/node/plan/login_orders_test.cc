@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/process/command.h"
 #include "base/text/text.h"
 
 namespace toprun::plan {
@@ -42,6 +43,17 @@ TEST(LoginOrders, WhatAPodTellsOfItsOwnJobIsForgotten) {
   std::vector<std::string> names;
   for (const auto& [name, value] : there->variables()) names.push_back(name + '=' + value);
   EXPECT_EQ(join(names, " "), "HOME=/root PET_MAX_RESTARTS=1 PET_NPROC_PER_NODE=8 TOPRUN_STEP=1");
+}
+
+// As on a full disk: the run may do without the program.
+TEST(LoginOrders, AProgramThatCannotBeWrittenDoesNotEndTheRun) {
+  LoginOrders orders{{"toprun"}, "", {}};
+  orders.program = {"..", process::this_machine(), "#!/bin/sh\n"};
+  testing::internal::CaptureStderr();
+  const auto there = obey(orders, Environment());
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(there) << there.error().line();
+  EXPECT_TRUE(said.contains("warning: ")) << said;
 }
 
 TEST(LoginOrders, Malformed) {

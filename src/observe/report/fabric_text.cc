@@ -181,11 +181,11 @@ std::string own_settings_text(const NodeFabric& node) {
                         setting.source == fabric::SettingSource::file;
     if (!is_own || !setting.value) continue;
     const auto other = std::ranges::find(others, setting.name, &Setting::name);
-    if (other == others.end()) continue;
+    std::string without = "leaves it unset";
+    if (other != others.end() && other->value) without = "sets " + *other->value;
+    if (other != others.end()) without += fmt::format(" ({})", other->reason);
     rows.push_back({printable(setting.name + "=" + *setting.value), printable(setting.reason),
-                    printable(fmt::format(
-                        "{} ({})", other->value ? "sets " + *other->value : "leaves it unset",
-                        other->reason))});
+                    printable(without)});
   }
   return rows.size() == 1 ? std::string() : "\n" + columns_text(rows, {});
 }

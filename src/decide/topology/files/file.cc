@@ -200,9 +200,11 @@ void skip_preamble(Content& content, std::size_t start) {
     const std::size_t end = content.text.find('\n', at);
     const std::string_view text = trim(std::string_view(content.text).substr(at, end - at));
     if (!text.empty() && !text.starts_with('#')) {
-      skipped.add(fmt::format("{}: '{}' is skipped: it is not a line of the file's form",
-                              at_line(content.name, line),
-                              printable(text.substr(0, max_shown_of_skipped))));
+      skipped.add([&] {
+        return fmt::format("{}: '{}' is skipped: it is not a line of the file's form",
+                           at_line(content.name, line),
+                           printable(text.substr(0, max_shown_of_skipped)));
+      });
     }
     std::fill(content.text.begin() + static_cast<std::ptrdiff_t>(at),
               content.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');

@@ -332,10 +332,12 @@ class InstanceListReader {
   void check_against_leaf(const HostEntry& entry, const Path& network) {
     const auto [first, is_new] = network_of_.emplace(entry.nvlink, std::pair(network, entry.host));
     if (is_new || first->second.first == network) return;
-    spanning_.add(fmt::format(
-        "{}: {} and {} are in the NVLink domain {} but on different switches, so they count as "
-        "apart",
-        at_line(file_, entry.where.line), first->second.second, entry.host, entry.nvlink));
+    spanning_.add([&] {
+      return fmt::format(
+          "{}: {} and {} are in the NVLink domain {} but on different switches, so they count as "
+          "apart",
+          at_line(file_, entry.where.line), first->second.second, entry.host, entry.nvlink);
+    });
   }
 
   const std::string& file_;

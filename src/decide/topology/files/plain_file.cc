@@ -58,11 +58,12 @@ class PlainReader {
   Result<void> take_root(const DataNode::Key& key, const DataNode& value) {
     static const std::vector<std::string> keys = {"levels", "hosts", "domains", "links"};
     if (std::ranges::find(keys, key.name) == keys.end()) {
-      const auto meant = did_you_mean(key.name, keys);
-      unknown_.add(fmt::format("{}: unknown key '{}' is ignored; {}", at(file_, key.where),
-                               key.name,
-                               meant ? fmt::format("did you mean {}?", *meant)
-                                     : "known are levels, hosts, domains and links"));
+      unknown_.add([&] {
+        const auto meant = did_you_mean(key.name, keys);
+        return fmt::format("{}: unknown key '{}' is ignored; {}", at(file_, key.where), key.name,
+                           meant ? fmt::format("did you mean {}?", *meant)
+                                 : "known are levels, hosts, domains and links");
+      });
       return {};
     }
     if (key.name == "levels") return take_levels(value);

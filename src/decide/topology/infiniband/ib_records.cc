@@ -262,8 +262,10 @@ class Dump {
     // A device's name has a number at its end: mlx5_0, HCA-1, ibp24s0.
     const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
     if (names.size() != 1 && !device) {
-      unnamed_.add(fmt::format("{}: adapter {} says \"{}\", which does not name a host", evidence,
-                               adapter.id, adapter.description));
+      unnamed_.add([&] {
+        return fmt::format("{}: adapter {} says \"{}\", which does not name a host", evidence,
+                           adapter.id, adapter.description);
+      });
       return;
     }
     const std::string_view hca = device ? names[1] : adapter.id;

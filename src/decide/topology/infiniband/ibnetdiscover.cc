@@ -157,7 +157,7 @@ class DumpReader {
     }
     current_.reset();
     if (std::ranges::find(dump_keys, key) == dump_keys.end()) {
-      keys_.add(fmt::format("{}: unknown key {}", at_line(file_, line_), key));
+      keys_.add([&] { return fmt::format("{}: unknown key {}", at_line(file_, line_), key); });
     }
     return {};
   }
@@ -177,8 +177,10 @@ class DumpReader {
     if (strays_.count >= max_first_strays && strays_.count >= lines_) {
       return refuse(1, "this is not a line of a record or a port");
     }
-    strays_.add(fmt::format("{}: '{}' is skipped: it is not a line of a record or a port",
-                            at_line(file_, line_), printable(line.substr(0, max_shown_of_stray))));
+    strays_.add([&] {
+      return fmt::format("{}: '{}' is skipped: it is not a line of a record or a port",
+                         at_line(file_, line_), printable(line.substr(0, max_shown_of_stray)));
+    });
     return {};
   }
 

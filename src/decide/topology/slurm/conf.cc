@@ -124,10 +124,12 @@ class ConfReader {
       if (std::ranges::find(conf_keys, pair.key) != conf_keys.end()) {
         any_known = true;
       } else {
-        const auto meant = did_you_mean(pair.key, conf_keys);
-        unknown_.add(fmt::format("{}: unknown key {} is ignored{}",
-                                 at(file, line.where(pair.key_offset)), pair.key,
-                                 meant ? fmt::format("; did you mean {}?", *meant) : ""));
+        unknown_.add([&] {
+          const auto meant = did_you_mean(pair.key, conf_keys);
+          return fmt::format("{}: unknown key {} is ignored{}",
+                             at(file, line.where(pair.key_offset)), pair.key,
+                             meant ? fmt::format("; did you mean {}?", *meant) : "");
+        });
       }
     }
     if (!any_known) return {};
@@ -185,9 +187,11 @@ class ConfReader {
         nodes_value = nullptr;
       } else {
         children_value = nullptr;
-        both_.add(fmt::format(
-            "{} (switch {}): the switch has nodes, so toprun ignores its Switches, as Slurm does",
-            at_line(file, line.where(0).line), name.value));
+        both_.add([&] {
+          return fmt::format(
+              "{} (switch {}): the switch has nodes, so toprun ignores its Switches, as Slurm does",
+              at_line(file, line.where(0).line), name.value);
+        });
       }
     }
     const bool all = is_all(nodes_value);
@@ -195,8 +199,10 @@ class ConfReader {
     auto nodes = TRY(names(line, file, all ? nullptr : nodes_value, nodes_left_));
     auto children = TRY(names(line, file, children_value, links_left_));
     if (!all && nodes.empty() && children.empty()) {
-      neither_.add(fmt::format("{} (switch {}): the switch has neither nodes nor switches",
-                               at_line(file, line.where(0).line), name.value));
+      neither_.add([&] {
+        return fmt::format("{} (switch {}): the switch has neither nodes nor switches",
+                           at_line(file, line.where(0).line), name.value);
+      });
     }
     const Pair* level = line.find("level");
     switches_.push_back({name.value, std::move(nodes), std::move(children),

@@ -314,8 +314,10 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
   Tally too_large;
   for (const Block& block : blocks) {
     if (size > 0 && block.nodes.size() > size) {
-      too_large.add(fmt::format("{}: block {} has {} nodes, more than its size {}", block.evidence,
-                                block.name, block.nodes.size(), size));
+      too_large.add([&] {
+        return fmt::format("{}: block {} has {} nodes, more than its size {}", block.evidence,
+                           block.name, block.nodes.size(), size);
+      });
     }
     Path path;
     for (const auto& [nodes, group_of] : levels) {

@@ -69,8 +69,9 @@ class TopologyYamlReader {
   void check_keys(const DataNode& table, std::initializer_list<std::string_view> known) {
     for (const DataNode::Key& key : table.keys) {
       if (std::ranges::find(known, key.name) != known.end()) continue;
-      unknown_keys_.add(
-          fmt::format("{}: unknown key {} is ignored", at(file_, key.where), key.name));
+      unknown_keys_.add([&] {
+        return fmt::format("{}: unknown key {} is ignored", at(file_, key.where), key.name);
+      });
     }
   }
 

@@ -6,15 +6,17 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A sentence of toprun's, in which `…` is a command or a name to type.
+// A sentence of toprun's, in which `…` is a command or a name to type. What a rank or the kernel has
+// written is not: there a quote may look like `this'.
 function prose(text) {
   return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? element('code', part) : part)).filter((part) => part !== '');
 }
 
-function setProse(element, text) {
-  if (element.dataset.prose === text) return;
-  element.dataset.prose = text;
-  element.replaceChildren(...prose(text));
+// `quoted`: words of a rank behind it, as they are.
+function setProse(element, text, quoted = '') {
+  if (element.dataset.prose === text + quoted) return;
+  element.dataset.prose = text + quoted;
+  element.replaceChildren(...prose(text), quoted);
 }
 
 function element(name, text, properties) {
@@ -134,7 +136,7 @@ class Panel {
     $('alert').dataset.kind = job.was_ended ? 'stopped' : hangs ? 'hang' : 'bad';
     if (job.was_ended && job.told) {
       setProse($('alert-title'), job.told);
-      setProse($('alert-text'), '');
+      setText($('alert-text'), '');
       this.hideFailure();
       return;
     }
@@ -149,7 +151,7 @@ class Panel {
   // What keeps the ranks from going on now: where they stand is beside the picture.
   showLiveHang(hang) {
     setProse($('alert-title'), `Hangs: ${hang.what}`);
-    setProse($('alert-text'), hangSince(hang));
+    setText($('alert-text'), hangSince(hang));
     this.hideFailure();
   }
 
@@ -169,13 +171,13 @@ class Panel {
     // As in top; the rest is among the attempts.
     if (!isOver) {
       const [message] = messageBelow(last, job).split('\n');
-      setProse($('alert-title'), [attempt + what, message].filter(Boolean).join(': '));
-      setProse($('alert-text'), '');
+      setProse($('alert-title'), attempt + what, message && `: ${message}`);
+      setText($('alert-text'), '');
       this.hideFailure();
       return;
     }
     setProse($('alert-title'), what);
-    setProse($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
+    setText($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const kept = this.outputOf(cause.node);
     const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
@@ -250,6 +252,8 @@ class Panel {
     if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
     if (isLaunching && isNumber(job.phases?.spawn) && !isNumber(job.phases.first_connect)) {
       lines.push('No rank has connected to the store yet, as init_process_group() does.');
+    } else if (!this.hasEnded() && this.runsWithoutStore(job)) {
+      lines.push('No rank has connected to the store.');
     }
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
   }
@@ -269,7 +273,7 @@ class Panel {
 
   // What the first box says in full length is not said again.
   isInAlert(text) {
-    return Boolean(text) && !$('alert').hidden && `${$('alert-title').dataset.prose}\n${$('alert-text').dataset.prose}`.includes(text);
+    return Boolean(text) && !$('alert').hidden && `${$('alert-title').dataset.prose}\n${$('alert-text').textContent}`.includes(text);
   }
 
   // Of a job that has ended, the page's head and the first box say all of its only attempt, unless
@@ -290,7 +294,7 @@ class Panel {
       if (attempt.cause) {
         item.append(...this.causeLines(attempt));
       }
-      item.append(...(attempt.failed_too ?? []).map((some) => proseElement('p', failedTooText(some), 'message')));
+      item.append(...(attempt.failed_too ?? []).map((some) => element('p', failedTooText(some), {className: 'message'})));
       return item;
     }));
   }
@@ -305,7 +309,7 @@ class Panel {
     const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
     const lines = [proseElement('p', causeText(attempt, job), wasEnded ? 'end' : 'cause')];
     const message = messageBelow(attempt, job);
-    if (message) lines.push(proseElement('p', message, 'message'));
+    if (message) lines.push(element('p', message, {className: 'message'}));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
       const more = element('details');
@@ -335,7 +339,7 @@ class Panel {
     const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
     const changed = fill(list, messages, () => messages.map((message) => {
       const item = element('li');
-      item.append(element('time', clock(message.time)), ...prose(this.messageText(message.text, job.hang)));
+      item.append(element('time', clock(message.time)), this.messageText(message.text, job.hang));
       return item;
     }));
     if (changed && isAtEnd) list.scrollTop = list.scrollHeight;
