@@ -623,7 +623,7 @@ class Words(Queue):
         self.in_state(first, "RUNNING")
         second = self.submit("-N4", "--exclusive", "-t", "10")
         run = self.start("ctl", TOPRUN, "logs", "-f", second)
-        run.says(f"job {second}: no waiting job of its partition has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
+        run.says(f"job {second}: no waiting job of its partition that could start has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
         run.kill_all()
         screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {second}", "/dev/null",
                             env={"TERM": "xterm"})
