@@ -396,6 +396,9 @@ class Logs(Queue):
         self.assertRegex(status, rf"\Aarray {array} \(wrap\): 2 tasks: 1 running, 1 failed\n\n"
                                  rf"job {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
         self.assertIn(f"\njob {array}_1 (wrap)", status)
+        eta = json.loads(self.toprun("eta", array, "--json").out)["jobs"]
+        self.assertEqual({job["id"]: (job["state"], job["exit_code"], job["waits_for"]) for job in eta},
+                         {f"{array}_0": ("failed", 7, []), f"{array}_1": ("running", None, [])})
         following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
         following.prints("I am 1")
         (folder / "go").touch()

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <ranges>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
 #include "base/os/signals.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
@@ -440,6 +443,16 @@ std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
   const std::string name = summary_of(known).name;
   return fmt::format("job {}{}: {}", printable(known.id),
                      name.empty() ? "" : fmt::format(" ({})", name), forgotten_words(known, queue));
+}
+
+nlohmann::json forgotten_json(const KnownJob& known) {
+  const JobSummary what = summary_of(known);
+  return {{"id", known.id},
+          {"name", or_null(what.name)},
+          {"state", or_null(what.state != JobState::unknown, name_of(what.state))},
+          {"started", or_null(what.started)},
+          {"ended", or_null(what.ended)},
+          {"exit_code", or_null(what.exit_code)}};
 }
 
 JobSummary summary_of(const KnownJob& known) {

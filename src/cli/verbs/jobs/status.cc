@@ -465,19 +465,8 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
                    fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
-// Of a job that its files alone tell of; null: they do not.
-json forgotten_json(const jobs::KnownJob& known) {
-  const jobs::JobSummary what = jobs::summary_of(known);
-  return {{"id", known.id},
-          {"name", or_null(what.name)},
-          {"state", or_null(what.state != JobState::unknown, jobs::name_of(what.state))},
-          {"started", or_null(what.started)},
-          {"ended", or_null(what.ended)},
-          {"exit_code", or_null(what.exit_code)}};
-}
-
 json json_of(const Queue* queue, const jobs::KnownJob& known) {
-  json document = known.job ? jobs::job_json(*queue, *known.job) : forgotten_json(known);
+  json document = known.job ? jobs::job_json(*queue, *known.job) : jobs::forgotten_json(known);
   document["told"] = jobs::summary_of(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
