@@ -118,9 +118,12 @@ const JobStory::Signal* signal_before_end(const KnownJob& known) {
   const bool is_killed = known.job && known.job->state == JobState::cancelled;
   if (was_cancelled_by_us(known) || is_of_earlier_run(known)) return nullptr;
   if (!is_killed && kind_of_end(known) != CauseKind::interrupted) return nullptr;
-  const WallTime began = known.report ? known.report->run.started : WallTime::min();
+  const std::optional<WallTime> began = known.report ? std::optional(known.report->run.started)
+                                        : known.job  ? known.job->started
+                                                     : std::nullopt;
+  if (!began) return nullptr;  // the signal may have been to an earlier run
   for (const JobStory::Signal& signal : known.story.signals | std::views::reverse) {
-    if (is_since(signal.act, began) && may_end_with(signal, code_of_run(known))) return &signal;
+    if (is_since(signal.act, *began) && may_end_with(signal, code_of_run(known))) return &signal;
   }
   return nullptr;
 }

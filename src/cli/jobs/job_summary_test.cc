@@ -461,6 +461,15 @@ TEST_F(TheJobTold, WhoSentTheSignalThatEndedIt) {
   forgotten.story = parse_story(signal_line(by("TERM", "06:04:10")));
   EXPECT_EQ(summary_now(forgotten).words,
             "interrupted by SIGTERM, exit code 143: alice sent SIGTERM at 06:04:10");
+  KnownJob without_report = known(killed, theirs, std::nullopt);
+  without_report.story.signals = {by("TERM", "06:04:10")};
+  without_report.job->started = std::nullopt;
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->started = at("06:10:00");  // requeued since
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->started = at("06:00:00");
+  EXPECT_EQ(summary_now(without_report).words,
+            fmt::format("{}: alice sent SIGTERM at 06:04:10", theirs));
   KnownJob crashed =
       known(failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0: x"));
   crashed.story.signals = {by("TERM", "06:01:00")};
