@@ -413,8 +413,9 @@ std::string more_text(const jobs::KnownJob& known) {
 }
 
 // For a job of srun alone, whose files are unknown: it may run toprun, and may hang.
-std::string more_of_job_without_files(const jobs::KnownJob& known) {
-  const bool may_be_asked = known.job && known.job->state == JobState::running &&
+std::string more_of_job_without_files(const Queue* queue, const jobs::KnownJob& known) {
+  const bool may_be_asked = queue != nullptr && queue->kind() == engines::QueueKind::slurm &&
+                            known.job && known.job->state == JobState::running &&
                             known.job->uid == ::getuid() && !known.report;
   if (!may_be_asked) return {};
   return fmt::format(
@@ -456,7 +457,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   }
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
-  if (!known.files) return out + row("more", more_of_job_without_files(known)) + advice;
+  if (!known.files) return out + row("more", more_of_job_without_files(queue, known)) + advice;
   const bool has_output = !ended || known.has_output;
   out += page_rows(known) + files_rows(*known.files, has_output) + row("more", more_text(known)) +
          advice;
