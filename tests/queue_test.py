@@ -352,6 +352,44 @@ class Logs(Queue):
         self.assertEqual([(folder / f"got.{task}").read_text() for task in (0, 1)], ["\n", "\n\n"])  # once each time
         self.assert_ok(self.toprun("cancel", array))
 
+    def test_a_signal_to_tasks_by_name_goes_to_ten_at_a_time(self):
+        """scancel's ten threads are each busy with one task, if other tasks wait."""
+        folder = self.folder()
+        array = self.submit("-a", "0-14%13", "-c", "1", folder=folder, script=f"touch {folder}/runs.$SLURM_ARRAY_TASK_ID; sleep 100")
+        cluster.wait_for(lambda: len(list(folder.glob("runs.*"))) == 13, "13 tasks run", 30)
+        some = [f"{array}_{n}" for n in range(11)]
+        dry = self.toprun("cancel", "--dry-run", "--signal", "USR1", *some, f"{array}_[10-12]")
+        self.assertEqual(dry.out, f"timeout 4 scancel --verbose --signal USR1 '{array}_[0-9]'\n"
+                                  f"timeout 4 scancel --verbose --signal USR1 '{array}_[10-12]'\n")
+        (folder / array).mkdir()
+        (folder / "scancel").write_text(  # the second part fails
+            f"#!/bin/sh\ncase $* in *10*) echo 'scancel: error: no answer' >&2; exit 1;; esac\nexec {shutil.which('scancel')} \"$@\"\n")
+        (folder / "scancel").chmod(0o755)
+        sent = self.toprun("cancel", "--signal", "HUP", *some, env={"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assertEqual((sent.code, sent.err.splitlines()), (1, [
+            "toprun: sent HUP to 10 of 11 tasks", "toprun: scancel failed: scancel: error: no answer",
+            "toprun: sent HUP to " + ", ".join(some[:10])]))
+        story = (folder / array / "story.jsonl").read_text()
+        self.assertEqual([json.loads(line)["tasks"] for line in story.splitlines()], [str(n) for n in range(10)])
+
+    def test_a_task_that_ends_before_its_signal_keeps_it_from_no_other(self):
+        folder = self.folder()
+        (folder / "scancel").write_text(
+            "#!/bin/sh\necho 'scancel: Signal 10 to job 7_0\nscancel: error: Kill job error on job id 7_1: $GONE\nscancel: Job is in transitional state, retrying' >&2; exit 124\n"
+            .replace("$GONE", "'$GONE'"))
+        (folder / "scancel").chmod(0o755)
+        array = self.submit("-a", "0-4%2", "-N1", folder=folder)
+        cluster.wait_for(lambda: self.login("squeue", "-h", "-t", "R", "-j", array).out.count("\n") == 2, "two tasks run", 30)
+        for gone in "Invalid job id specified", "Job/step already completing or completed":
+            sent = self.toprun("cancel", "--signal", "USR1", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
+            self.assertEqual((sent.code, sent.err), (0, "toprun: 7_1 had already ended and got no signal\n"
+                             f"toprun: sent USR1 to {array}_[0-1]; 3 tasks of job {array} wait and get no signal\n"))
+
+    def test_the_list_of_waiting_tasks_is_asked_in_full(self):
+        array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)), "-H")
+        for words in ("jobs", "--json"), ("status", array), ("eta", array):
+            self.assertIn("703,741,780", self.toprun(*words).out, words)
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "

@@ -629,17 +629,20 @@ std::string_view word_of_task(JobState state) {
   return "with an unknown end";
 }
 
-// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks.
+// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks, and
+// its list of them may be shortened: "4 or more tasks".
 std::string array_line(const std::string& array, const std::vector<jobs::KnownJob>& all) {
   constexpr std::array order = {JobState::running,   JobState::completing, JobState::suspended,
                                 JobState::pending,   JobState::completed,  JobState::failed,
                                 JobState::cancelled, JobState::unknown};
   std::map<std::string_view, std::size_t> counts;
   std::size_t tasks = 0;
+  bool is_shortened = false;
   std::string name;
   for (const jobs::KnownJob& known : all) {
     const jobs::JobSummary what = jobs::summary_of(known);
     const auto own = jobs::parse_tasks(std::string_view(known.id).substr(array.size() + 1));
+    is_shortened = is_shortened || !own;
     const std::size_t count = own ? own->size() : 1;
     counts[word_of_task(what.state)] += count;
     tasks += count;
@@ -651,7 +654,8 @@ std::string array_line(const std::string& array, const std::vector<jobs::KnownJo
     if (count > 0) parts.push_back(fmt::format("{} {}", count, word_of_task(state)));
   }
   return fmt::format("array {}{}: {}: {}\n", printable(array),
-                     name.empty() ? "" : fmt::format(" ({})", name), counted(tasks, "task"),
+                     name.empty() ? "" : fmt::format(" ({})", name),
+                     is_shortened ? fmt::format("{} or more tasks", tasks) : counted(tasks, "task"),
                      join(parts, ", "));
 }
 
