@@ -123,7 +123,11 @@ const JobStory::Signal* signal_before_end(const KnownJob& known) {
                                                      : std::nullopt;
   if (!began) return nullptr;  // the signal may have been to an earlier run
   for (const JobStory::Signal& signal : known.story.signals | std::views::reverse) {
-    if (is_since(signal.act, *began) && may_end_with(signal, code_of_run(known))) return &signal;
+    // A task may end between toprun's look and scancel. Slurm's times are whole seconds.
+    const bool is_later = known.job && known.job->ended &&
+                          signal.act.at >= *known.job->ended + std::chrono::seconds(1);
+    if (!is_later && is_since(signal.act, *began) && may_end_with(signal, code_of_run(known)))
+      return &signal;
   }
   return nullptr;
 }

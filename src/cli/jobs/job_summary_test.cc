@@ -470,6 +470,10 @@ TEST_F(TheJobTold, WhoSentTheSignalThatEndedIt) {
   without_report.job->started = at("06:00:00");
   EXPECT_EQ(summary_now(without_report).words,
             fmt::format("{}: alice sent SIGTERM at 06:04:10", theirs));
+  without_report.job->ended = at("06:04:09");  // just before the signal
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->ended = at("06:04:10");
+  EXPECT_NE(summary_now(without_report).words, theirs);
   KnownJob crashed =
       known(failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0: x"));
   crashed.story.signals = {by("TERM", "06:01:00")};
