@@ -390,6 +390,18 @@ class Logs(Queue):
         for words in ("jobs", "--json"), ("status", array), ("eta", array):
             self.assertIn("703,741,780", self.toprun(*words).out, words)
 
+    def test_a_list_of_waiting_tasks_that_is_shortened_all_the_same(self):
+        folder = self.folder()
+        array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)) + "%1", "-N1", folder=folder)
+        self.in_state(f"{array}_0", "RUNNING")
+        (folder / "scontrol").write_text(f"#!/bin/sh\nSLURM_BITSTR_LEN=64 exec {shutil.which('scontrol')} \"$@\"\n")
+        (folder / "scontrol").chmod(0o755)
+        env = {"PATH": f"{folder}:{os.environ['PATH']}"}
+        self.assertTrue(self.toprun("status", array, env=env).out.startswith(
+            f"array {array} (wrap): 2 or more tasks: 1 running, 1 or more waiting\n"))
+        for id, sent in ((array, f"{array}_0; some tasks of job {array} wait and get no signal"), (f"{array}_[0]", f"{array}_[0]")):
+            self.assertEqual(self.toprun("cancel", "--signal", "USR1", id, env=env).err, f"toprun: sent USR1 to {sent}\n")
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "

@@ -630,19 +630,19 @@ std::string_view word_of_task(JobState state) {
 }
 
 // "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks, and
-// its list of them may be shortened: "4 or more tasks".
+// its list of them may be shortened: "4 or more tasks: … 1 or more waiting".
 std::string array_line(const std::string& array, const std::vector<jobs::KnownJob>& all) {
   constexpr std::array order = {JobState::running,   JobState::completing, JobState::suspended,
                                 JobState::pending,   JobState::completed,  JobState::failed,
                                 JobState::cancelled, JobState::unknown};
   std::map<std::string_view, std::size_t> counts;
   std::size_t tasks = 0;
-  bool is_shortened = false;
+  std::string_view shortened;
   std::string name;
   for (const jobs::KnownJob& known : all) {
     const jobs::JobSummary what = jobs::summary_of(known);
     const auto own = jobs::parse_tasks(std::string_view(known.id).substr(array.size() + 1));
-    is_shortened = is_shortened || !own;
+    if (!own) shortened = word_of_task(what.state);
     const std::size_t count = own ? own->size() : 1;
     counts[word_of_task(what.state)] += count;
     tasks += count;
@@ -651,12 +651,14 @@ std::string array_line(const std::string& array, const std::vector<jobs::KnownJo
   std::vector<std::string> parts;
   for (const JobState state : order) {
     const std::size_t count = counts[word_of_task(state)];
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, word_of_task(state)));
+    const std::string_view word = word_of_task(state);
+    if (count == 0) continue;
+    parts.push_back(fmt::format("{}{} {}", count, word == shortened ? " or more" : "", word));
   }
-  return fmt::format("array {}{}: {}: {}\n", printable(array),
-                     name.empty() ? "" : fmt::format(" ({})", name),
-                     is_shortened ? fmt::format("{} or more tasks", tasks) : counted(tasks, "task"),
-                     join(parts, ", "));
+  return fmt::format(
+      "array {}{}: {}: {}\n", printable(array), name.empty() ? "" : fmt::format(" ({})", name),
+      !shortened.empty() ? fmt::format("{} or more tasks", tasks) : counted(tasks, "task"),
+      join(parts, ", "));
 }
 
 // Tasks of an array in a line each, where a block each would be too much.
