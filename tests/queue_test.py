@@ -352,6 +352,56 @@ class Logs(Queue):
         self.assertEqual([(folder / f"got.{task}").read_text() for task in (0, 1)], ["\n", "\n\n"])  # once each time
         self.assert_ok(self.toprun("cancel", array))
 
+    def test_a_signal_to_tasks_by_name_goes_to_ten_at_a_time(self):
+        """scancel's ten threads are each busy with one task, if other tasks wait."""
+        folder = self.folder()
+        array = self.submit("-a", "0-14%13", "-c", "1", folder=folder, script=f"touch {folder}/runs.$SLURM_ARRAY_TASK_ID; sleep 100")
+        cluster.wait_for(lambda: len(list(folder.glob("runs.*"))) == 13, "13 tasks run", 30)
+        some = [f"{array}_{n}" for n in range(11)]
+        dry = self.toprun("cancel", "--dry-run", "--signal", "USR1", *some, f"{array}_[10-12]")
+        self.assertEqual(dry.out, f"timeout 4 scancel --verbose --signal USR1 '{array}_[0-9]'\n"
+                                  f"timeout 4 scancel --verbose --signal USR1 '{array}_[10-12]'\n")
+        (folder / array).mkdir()
+        (folder / "scancel").write_text(  # the second part fails
+            f"#!/bin/sh\ncase $* in *10*) echo 'scancel: error: no answer' >&2; exit 1;; esac\nexec {shutil.which('scancel')} \"$@\"\n")
+        (folder / "scancel").chmod(0o755)
+        sent = self.toprun("cancel", "--signal", "HUP", *some, env={"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assertEqual((sent.code, sent.err.splitlines()), (1, [
+            "toprun: sent HUP to 10 of 11 tasks", "toprun: scancel failed: scancel: error: no answer",
+            "toprun: sent HUP to " + ", ".join(some[:10])]))
+        story = (folder / array / "story.jsonl").read_text()
+        self.assertEqual([json.loads(line)["tasks"] for line in story.splitlines()], [str(n) for n in range(10)])
+
+    def test_a_task_that_ends_before_its_signal_keeps_it_from_no_other(self):
+        folder = self.folder()
+        (folder / "scancel").write_text(
+            "#!/bin/sh\necho 'scancel: Signal 10 to job 7_0\nscancel: error: Kill job error on job id 7_1: $GONE\nscancel: Job is in transitional state, retrying' >&2; exit 124\n"
+            .replace("$GONE", "'$GONE'"))
+        (folder / "scancel").chmod(0o755)
+        array = self.submit("-a", "0-4%2", "-N1", folder=folder)
+        cluster.wait_for(lambda: self.login("squeue", "-h", "-t", "R", "-j", array).out.count("\n") == 2, "two tasks run", 30)
+        for gone in "Invalid job id specified", "Job/step already completing or completed":
+            sent = self.toprun("cancel", "--signal", "USR1", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
+            self.assertEqual((sent.code, sent.err), (0, "toprun: 7_1 had already ended and got no signal\n"
+                             f"toprun: sent USR1 to {array}_[0-1]; 3 tasks of job {array} wait and get no signal\n"))
+
+    def test_the_list_of_waiting_tasks_is_asked_in_full(self):
+        array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)), "-H")
+        for words in ("jobs", "--json"), ("status", array), ("eta", array):
+            self.assertIn("703,741,780", self.toprun(*words).out, words)
+
+    def test_a_list_of_waiting_tasks_that_is_shortened_all_the_same(self):
+        folder = self.folder()
+        array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)) + "%1", "-N1", folder=folder)
+        self.in_state(f"{array}_0", "RUNNING")
+        (folder / "scontrol").write_text(f"#!/bin/sh\nSLURM_BITSTR_LEN=64 exec {shutil.which('scontrol')} \"$@\"\n")
+        (folder / "scontrol").chmod(0o755)
+        env = {"PATH": f"{folder}:{os.environ['PATH']}"}
+        self.assertTrue(self.toprun("status", array, env=env).out.startswith(
+            f"array {array} (wrap): 2 or more tasks: 1 running, 1 or more waiting\n"))
+        for id, sent in ((array, f"{array}_0; some tasks of job {array} wait and get no signal"), (f"{array}_[0]", f"{array}_[0]")):
+            self.assertEqual(self.toprun("cancel", "--signal", "USR1", id, env=env).err, f"toprun: sent USR1 to {sent}\n")
+
     def test_an_array(self):
         tasks = ["1", "2", "10"]
         array = self.submit("-a", ",".join(tasks), "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
@@ -396,6 +446,9 @@ class Logs(Queue):
         self.assertRegex(status, rf"\Aarray {array} \(wrap\): 2 tasks: 1 running, 1 failed\n\n"
                                  rf"job {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
         self.assertIn(f"\njob {array}_1 (wrap)", status)
+        eta = json.loads(self.toprun("eta", array, "--json").out)["jobs"]
+        self.assertEqual({job["id"]: (job["state"], job["exit_code"], job["waits_for"]) for job in eta},
+                         {f"{array}_0": ("failed", 7, []), f"{array}_1": ("running", None, [])})
         following = self.start("ctl", TOPRUN, "logs", "-f", "-n", "1", array)
         following.prints("I am 1")
         (folder / "go").touch()
@@ -623,7 +676,7 @@ class Words(Queue):
         self.in_state(first, "RUNNING")
         second = self.submit("-N4", "--exclusive", "-t", "10")
         run = self.start("ctl", TOPRUN, "logs", "-f", second)
-        run.says(f"job {second}: no waiting job of its partition has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
+        run.says(f"job {second}: no waiting job of its partition that could start has a higher priority; the next running job to reach its time limit is {first} .*; expected to start at \d+-")
         run.kill_all()
         screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {second}", "/dev/null",
                             env={"TERM": "xterm"})

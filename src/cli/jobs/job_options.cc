@@ -428,7 +428,8 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   request.workers = parse_int(run.options.nproc_per_node.value);
   // The run in the job reads the variable again, if it gets the variable.
   const bool is_from_variable = run.options.launcher.source.starts_with("TOPRUN_");
-  if (!is_from_variable || passes_all(exported_variables(request, environment))) {
+  const std::string exported = exported_variables(request, environment);
+  if (!is_from_variable || passes_all(exported) || passes(exported, run.options.launcher.source)) {
     request.launcher = run.options.launcher.value;
   }
   request.survives_a_node = run.options.min_nodes || has_spares(request, run.options);
@@ -494,9 +495,13 @@ std::string exported_variables(const JobRequest& request, const Environment& env
   return exported;
 }
 
-bool passes_all(std::string_view exported) {
+bool passes(std::string_view exported, std::string_view name) {
   const auto names = split(exported, ',');
-  return std::ranges::find(names, "ALL") != names.end();
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool passes_all(std::string_view exported) {
+  return passes(exported, "ALL");
 }
 
 std::vector<std::string> run_words(

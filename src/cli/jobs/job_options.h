@@ -52,6 +52,8 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
 std::string exported_variables(const engines::JobRequest& request, const Environment& environment);
 // Whether, with this value of --export, a job gets all variables of the submitting process.
 bool passes_all(std::string_view exported);
+// Whether this value of --export has the name of that variable, without a value of its own.
+bool passes(std::string_view exported, std::string_view name);
 
 // Returns the command line for the run inside the job, made from the words of a submission. Each
 // option and its value are one word. Options from configuration files are included, so that later

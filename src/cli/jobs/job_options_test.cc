@@ -144,6 +144,8 @@ TEST(JobOptions, TheLauncherIsThatOfTheRunInTheJob) {
       {{"a.py", "--launcher=mpirun"}, {}, ""},
       {{"a.py"}, variable, "mpirun"},
       {{"--slurm-arg=--export=NONE", "a.py"}, variable, ""},
+      {{"--slurm-arg=--export=HOME,TOPRUN_LAUNCHER", "a.py"}, variable, "mpirun"},
+      {{"--slurm-arg=--export=TOPRUN_LAUNCHERS", "a.py"}, variable, ""},
       {{"--slurm-arg=--export=NONE", "--launcher", "mpirun", "a.py"}, variable, "mpirun"},
   };
   for (const auto& [words, environment, launcher] : cases) {

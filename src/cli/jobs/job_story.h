@@ -24,8 +24,8 @@ std::optional<TaskNumbers> parse_tasks(std::string_view text);
 std::string tasks_text(const TaskNumbers& tasks);
 // Returns the id of these tasks of an array: "9_3", "9_[3-4]".
 std::string id_of_tasks(const std::string& array, const TaskNumbers& tasks);
-// Returns those tasks of `job`, a record of the engine, that `id` names. Empty: all tasks are
-// meant, or the record's tasks are unknown.
+// Returns those tasks of `job`, a record of the engine, that `id` names. If the record's tasks are
+// unknown, all tasks that `id` names. Empty: all tasks are meant, or the tasks are unknown.
 TaskNumbers tasks_meant(const engines::Job& job, const engines::JobId& id);
 // Removes from `jobs` the records that contain none of the tasks in `id`. This is necessary because
 // the engine is asked for a whole array, even if the id names only some of its tasks ("12_[3-4]").

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <ranges>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.h"
 #include "base/os/signals.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
@@ -118,9 +121,13 @@ const JobStory::Signal* signal_before_end(const KnownJob& known) {
   // The later one is of this run: the report may be an earlier run's, of a job that was requeued.
   std::optional<WallTime> began = known.job ? known.job->started : std::nullopt;
   if (known.report) began = std::max(began.value_or(WallTime::min()), known.report->run.started);
-  if (!began) return nullptr;
+  if (!began) return nullptr;  // the signal may have been to an earlier run
   for (const JobStory::Signal& signal : known.story.signals | std::views::reverse) {
-    if (is_since(signal.act, *began) && may_end_with(signal, code_of_run(known))) return &signal;
+    // A task may end between toprun's look and scancel. Slurm's times are whole seconds.
+    const bool is_later = known.job && known.job->ended &&
+                          signal.act.at >= *known.job->ended + std::chrono::seconds(1);
+    if (!is_later && is_since(signal.act, *began) && may_end_with(signal, code_of_run(known)))
+      return &signal;
   }
   return nullptr;
 }
@@ -443,6 +450,16 @@ std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
   const std::string name = summary_of(known).name;
   return fmt::format("job {}{}: {}", printable(known.id),
                      name.empty() ? "" : fmt::format(" ({})", name), forgotten_words(known, queue));
+}
+
+nlohmann::json forgotten_json(const KnownJob& known) {
+  const JobSummary what = summary_of(known);
+  return {{"id", known.id},
+          {"name", or_null(what.name)},
+          {"state", or_null(what.state != JobState::unknown, name_of(what.state))},
+          {"started", or_null(what.started)},
+          {"ended", or_null(what.ended)},
+          {"exit_code", or_null(what.exit_code)}};
 }
 
 JobSummary summary_of(const KnownJob& known) {

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/text/clock.h"
 #include "cli/jobs/known_job.h"
 #include "engines/queue.h"
@@ -39,6 +41,10 @@ JobSummary summary_of(const KnownJob& known);  // uses the current time
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue);
 // Returns the text of forgotten_text() without the job's id and name.
 std::string forgotten_words(const KnownJob& known, const engines::Queue* queue);
+
+// Returns the JSON object of a job that is known only from its files. A field is null if the files
+// do not tell it.
+nlohmann::json forgotten_json(const KnownJob& known);
 
 // Returns "2026-11-28 05:29:55 → 05:30:16"; empty if both times are unknown.
 std::string span_text(const std::optional<WallTime>& started, const std::optional<WallTime>& ended);

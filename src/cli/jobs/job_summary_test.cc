@@ -461,14 +461,19 @@ TEST_F(TheJobTold, WhoSentTheSignalThatEndedIt) {
   forgotten.story = parse_story(signal_line(by("TERM", "06:04:10")));
   EXPECT_EQ(summary_now(forgotten).words,
             "interrupted by SIGTERM, exit code 143: alice sent SIGTERM at 06:04:10");
-  KnownJob unreported = known(killed, theirs, std::nullopt);
-  unreported.story.signals = {by("TERM", "06:03:00")};
-  EXPECT_EQ(summary_now(unreported).words,
-            "cancelled by a user or an administrator: alice sent SIGTERM at 06:03:00");
-  unreported.story.signals = {by("TERM", "05:04:10")};  // to the run before the requeue
-  EXPECT_EQ(summary_now(unreported).words, theirs);
-  unreported.job->started.reset();
-  EXPECT_EQ(summary_now(unreported).words, theirs);
+  KnownJob without_report = known(killed, theirs, std::nullopt);
+  without_report.story.signals = {by("TERM", "06:04:10")};
+  without_report.job->started = std::nullopt;
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->started = at("06:10:00");  // requeued since
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->started = at("06:00:00");
+  EXPECT_EQ(summary_now(without_report).words,
+            fmt::format("{}: alice sent SIGTERM at 06:04:10", theirs));
+  without_report.job->ended = at("06:04:09");  // just before the signal
+  EXPECT_EQ(summary_now(without_report).words, theirs);
+  without_report.job->ended = at("06:04:10");
+  EXPECT_NE(summary_now(without_report).words, theirs);
   KnownJob crashed =
       known(failed, "failed, exit code 3", report_of(3, CauseKind::exit, "rank 0: x"));
   crashed.story.signals = {by("TERM", "06:01:00")};

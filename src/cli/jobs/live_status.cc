@@ -120,8 +120,8 @@ std::string newest_of(const std::vector<LogFile>& files) {
   return newest;
 }
 
-// Of the batch script itself, as "…/slurm_script: line 14: /opt/toprun: No such file or directory":
-// toprun never began. Empty: another line.
+// A complaint of the shell that runs the batch script, as "…/slurm_script: line 14: /opt/toprun: No
+// such file or directory". Empty: another line.
 std::string_view line_of_script(std::string_view line) {
   constexpr std::string_view script = "/slurm_script: line ";
   const std::size_t at = line.find(script);

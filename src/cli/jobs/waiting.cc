@@ -44,9 +44,10 @@ std::vector<std::string> dependencies(const std::string& text, const std::vector
   return phrases;
 }
 
-// Whether something else than nodes or time of others keeps such a job from starting: no job waits
-// for it.
+// Whether something else than the end of other jobs keeps such a job from starting: no job waits
+// for it. Limits of a group (QOSGrpNodeLimit, AssocGrpCpuLimit) end with other jobs.
 bool cannot_start_yet(const std::string& reason) {
+  if (reason.contains("Grp")) return false;
   constexpr std::array<std::string_view, 16> starts = {"BeginTime",
                                                        "Dependency",
                                                        "JobHeld",
@@ -76,7 +77,7 @@ std::optional<std::int64_t> jobs_ahead(const Job& job, const std::vector<Job>& a
 }
 
 std::string ahead_text(std::int64_t ahead) {
-  if (ahead == 0) return "no waiting job of its partition has a higher priority";
+  if (ahead == 0) return "no waiting job of its partition that could start has a higher priority";
   return fmt::format("{} of its partition {} a higher priority", counted(ahead, "waiting job"),
                      ahead == 1 ? "has" : "have");
 }

@@ -82,15 +82,19 @@ TEST(WaitingJobs, BehindAJobWithoutATimeLimitTheStartIsUnknown) {
 
 TEST(WaitingJobs, OnlyJobsThatCouldStartAreAhead) {
   std::string others;
-  for (const char* reason :
-       {"Resources", "Priority", "BeginTime", "Dependency", "DependencyNeverSatisfied",
-        "JobHeldUser", "JobHeldAdmin", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit"}) {
+  for (const char* reason : {"Resources", "Priority", "BeginTime", "Dependency",
+                             "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin",
+                             "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit", "QOSGrpCpuLimit"}) {
     others += fmt::format("JobId={} JobState=PENDING Partition=main Priority=9 Reason={}\n",
                           others.size() + 18, reason);
   }
   const std::vector<std::string> lines =
       lines_of("Partition=main Priority=5 Reason=Priority", others);
-  EXPECT_EQ(lines.at(1), "2 waiting jobs of its partition have a higher priority");
+  EXPECT_EQ(lines.at(1), "4 waiting jobs of its partition have a higher priority");
+  EXPECT_EQ(lines_of("Partition=main Priority=5 Reason=Priority",
+                     "JobId=18 JobState=PENDING Partition=main Priority=9 Reason=JobHeldUser\n")
+                .at(1),
+            "no waiting job of its partition that could start has a higher priority");
 }
 
 }  // namespace

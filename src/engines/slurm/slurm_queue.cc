@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/os/console.h"
 #include "base/process/command.h"
 #include "base/text/shown_line.h"
 #include "base/text/text.h"
@@ -34,6 +35,7 @@ Environment plain(Environment environment) {
   }
   for (const std::string& name : names) environment.unset(name);
   environment.set("SLURM_TIME_FORMAT", "%s");
+  environment.set("SLURM_BITSTR_LEN", "0");  // lists of an array's tasks in full length
   return environment;
 }
 
@@ -72,6 +74,39 @@ bool names_tasks(const std::string& id) {
 
 bool mentions(const process::Finished& finished, std::string_view words) {
   return lower(finished.err).contains(words);
+}
+
+// What scancel --verbose tells of each task.
+struct Delivery {
+  std::vector<std::string_view> sent;  // ids
+  std::vector<std::string_view> gone;  // ids of tasks that ended before they got the signal
+  std::string errors;                  // lines of other errors
+};
+
+std::string_view word_behind(std::string_view line, std::string_view start) {
+  const std::size_t at = line.find(start);
+  if (at == line.npos) return {};
+  const std::string_view rest = line.substr(at + start.size());
+  return rest.substr(0, rest.find_first_of(": "));
+}
+
+// "scancel: Signal 10 to job 1_2", "scancel: error: Kill job error on job id 1_1: Invalid job id
+// specified".
+Delivery delivery_in(std::string_view err) {
+  Delivery out;
+  for (const std::string_view line : split(err, '\n')) {
+    const std::string_view id = word_behind(line, " job id ");
+    const bool is_gone = line.contains("already completing") || line.contains("Invalid job id");
+    if (line.contains("error:") && is_gone && !id.empty()) {
+      out.gone.push_back(id);
+    } else if (line.contains("error:")) {
+      out.errors += std::string(line) + '\n';
+    } else if (line.contains(": Signal ")) {
+      out.sent.push_back(word_behind(line, "job "));
+    }
+  }
+  for (const std::string_view id : out.gone) std::erase(out.sent, id);
+  return out;
 }
 
 class SlurmQueue : public Queue {
@@ -218,24 +253,29 @@ class SlurmQueue : public Queue {
   }
 
  private:
-  // Runs the program to its end; any exit code is a result.
-  // Of scancel --verbose.
+  // A task may have ended after toprun asked for the job: the others have the signal.
   static Result<void> end_of_delivery(const process::Finished& finished) {
-    const bool is_done = finished.code == 0 || (finished.code == code_of_timeout &&
-                                                mentions(finished, "transitional state"));
-    if (is_done && !mentions(finished, "error:")) return {};
-    if (finished.code == code_of_timeout && !mentions(finished, "error:")) {
+    const Delivery delivery = delivery_in(finished.err);
+    const bool timed_out = finished.code == code_of_timeout;
+    const bool are_some_gone = !delivery.gone.empty() && !delivery.sent.empty();
+    const bool is_bad = !delivery.errors.empty() || (!delivery.gone.empty() && !are_some_gone);
+    if (!is_bad && timed_out && !mentions(finished, "transitional state")) {
       return fail("cannot tell whether the signal was sent",
                   fmt::format("scancel did not end within {} s", one_delivery.count()));
     }
-    std::string text;
-    for (const std::string_view line : split(finished.err, '\n')) {
-      if (line.contains("error:")) text += std::string(line) + '\n';
+    if (!is_bad && (finished.code == 0 || timed_out || are_some_gone)) {
+      for (const std::string_view id : delivery.gone) {
+        say(fmt::format("{} had already ended and got no signal", printable(id)));
+      }
+      return {};
     }
     const bool denied = mentions(finished, "permission denied");
-    return fail("scancel failed", complaint({finished.code, {}, text}),
+    return fail("scancel failed",
+                delivery.errors.empty() ? complaint(finished)
+                                        : complaint({finished.code, {}, delivery.errors}),
                 denied ? "only the job's owner and Slurm's operators may do this" : "");
   }
+  // Runs the program to its end; any exit code is a result.
   Result<process::Finished> ask(const std::vector<std::string>& argv) const {
     auto finished = process::run(argv, environment_, timeout_);
     if (finished) return finished;

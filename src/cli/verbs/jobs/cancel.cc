@@ -26,22 +26,24 @@ using engines::Job;
 
 enum class Left { running, remains };
 
-// The folder of a story, and which of an array's tasks are cancelled; none: all that it is about.
+// The folder of a story, and which of an array's tasks the verb is for; none: the whole job.
 struct StoryPlace {
   std::string folder;
   jobs::TaskNumbers tasks;
+  bool is_of_task = false;  // the folder is the task's own, so that its lines need no numbers
 };
 
 // A job that can be cancelled, and where its story is kept.
 struct Target {
   std::string id;    // as the user gave it
   std::string name;  // "12_3 (job 15)", if the id is the engine's number of a task
-  // The ids for the engine's commands, a list for each command: "12_[0-1]" if only these tasks can
-  // get the signal.
-  std::vector<std::string> commands;
+  // The tasks of an array that get the signal; empty: the engine gets `id`.
+  std::string array = {};
+  jobs::TaskNumbers tasks = {};
   std::string waiting = {};  // "2 tasks of job 12 wait and get no signal"; empty: none waits
   Left left = Left::running;
   std::vector<StoryPlace> stories = {};
+  Addressee addressee = Addressee::processes;
 };
 
 // Of a task that has no folder of its own yet, its array's.
@@ -54,7 +56,8 @@ std::vector<StoryPlace> story_places(const engines::Queue& queue, const std::vec
     if (!files) continue;
     const std::filesystem::path folder = files->folder;
     if (job.array.empty() || jobs::is_there(folder)) {
-      places.push_back({folder.string(), {}});
+      places.push_back(
+          {folder.string(), jobs::parse_tasks(job.task).value_or(jobs::TaskNumbers()), true});
     } else {
       places.push_back({(folder.parent_path() / job.array).string(), jobs::tasks_meant(job, id)});
     }
@@ -75,39 +78,35 @@ bool may_get_signal(const Job& job) {
   return !has_ended(job.state) && job.state != engines::JobState::pending;
 }
 
-// scancel has 10 threads, and each is busy with one task until scancel ends.
-constexpr std::size_t tasks_at_once = 10;
-
-// The tasks that a command sends the signal to, a list of ids for each command.
-std::vector<std::string> in_parts(const std::string& array, const jobs::TaskNumbers& tasks) {
-  std::vector<std::string> parts;
-  for (auto rest = std::span(tasks); !rest.empty();) {
-    const auto some = rest.first(std::min(tasks_at_once, rest.size()));
-    parts.push_back(jobs::id_of_tasks(array, {some.begin(), some.end()}));
-    rest = rest.subspan(some.size());
-  }
-  return parts;
-}
-
 // The tasks that run: scancel would repeat the signal until the others run as well, and then fail.
 void leave_out_waiting(const std::vector<Job>& jobs, const engines::JobId& id, Target& target) {
   jobs::TaskNumbers running, waiting;
-  bool any_waits = false;
+  bool any_waits = false, all_are_known = true;
   for (const Job& job : jobs) {
     if (job.array.empty() || has_ended(job.state)) continue;
-    const bool runs = may_get_signal(job);
-    any_waits = any_waits || !runs;
-    jobs::TaskNumbers& kind = runs ? running : waiting;
-    kind = jobs::all_tasks(kind, jobs::tasks_meant(job, id));
+    if (may_get_signal(job)) {
+      running = jobs::all_tasks(running, jobs::tasks_meant(job, id));
+      continue;
+    }
+    any_waits = true;
+    if (jobs::parse_tasks(job.task)) {
+      waiting = jobs::all_tasks(waiting, jobs::tasks_meant(job, id));
+    } else {
+      all_are_known = false;  // Slurm has shortened the list
+    }
   }
   const std::string& array = jobs.front().array;
   if (running.empty() || (!any_waits && id.text == array)) return;
-  target.commands = in_parts(array, running);
-  if (!any_waits) return;
+  target.array = array;
+  target.tasks = running;
+  const auto requested = jobs::parse_tasks(id.task);
+  if (!any_waits || (requested && jobs::tasks_without(*requested, running).empty())) return;
   target.name = jobs::id_of_tasks(array, running);
+  if (!all_are_known && requested) return;  // the shortened list may be of other tasks
+  const bool is_one = all_are_known && waiting.size() == 1;
   target.waiting = fmt::format("{} of job {} {} no signal",
-                               waiting.empty() ? "some tasks" : counted(waiting.size(), "task"),
-                               array, waiting.size() == 1 ? "waits and gets" : "wait and get");
+                               all_are_known ? counted(waiting.size(), "task") : "some tasks",
+                               array, is_one ? "waits and gets" : "wait and get");
 }
 
 // How a job ended, and when, unless that is the time that the words have.
@@ -116,6 +115,12 @@ std::string end_words(const engines::Queue& queue, const Job& job) {
   const bool is_said = job.ended && words.contains(moment_text(*job.ended, *job.ended));
   if (job.ended && !is_said) words += fmt::format("; it ended at {}", time_text(*job.ended));
   return words;
+}
+
+// Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.
+bool passes_on(std::string_view signal) {
+  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
+  return std::ranges::find(signals, signal) != signals.end();
 }
 
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
@@ -139,11 +144,12 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
     if (!signal.empty() && !std::ranges::any_of(*jobs, may_get_signal)) {
       return fail(fmt::format("job {} waits", text), "only a running job can get a signal");
     }
-    Target target{.id = text,
-                  .name = target_name(*jobs, *id),
-                  .commands = {text},
-                  .stories = story_places(queue, *jobs, *id)};
+    Target target{
+        .id = text, .name = target_name(*jobs, *id), .stories = story_places(queue, *jobs, *id)};
     if (!signal.empty()) {
+      if (passes_on(signal) && queue.is_run_by_toprun(*id)) {
+        target.addressee = Addressee::batch_script;
+      }
       leave_out_waiting(*jobs, *id, target);
       std::erase_if(*jobs, [](const Job& job) { return !may_get_signal(job); });
       target.stories = story_places(queue, *jobs, *id);
@@ -151,7 +157,7 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
     return target;
   }
   if (queue.keeps_what_has_ended() && signal.empty()) {
-    return Target{.id = text, .name = text, .commands = {text}, .left = Left::remains};
+    return Target{.id = text, .name = text, .left = Left::remains};
   }
   if (jobs->size() > 1 && !jobs->front().array.empty()) {
     return fail(fmt::format("job {} has already ended", text), "none of its tasks runs or waits");
@@ -184,35 +190,15 @@ std::unexpected<Error> refused(const engines::Queue& queue, const std::vector<st
   return fail(join(others, ", "), error->why, error->fix);
 }
 
-// Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.
-bool passes_on(std::string_view signal) {
-  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
-  return std::ranges::find(signals, signal) != signals.end();
-}
-
 // Signals that are usually to end a job. Others may come often, and would fill its story.
 bool ends_jobs(std::string_view signal) {
   constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "KILL", "ABRT"};
   return std::ranges::find(signals, signal) != signals.end();
 }
 
-std::map<Addressee, std::vector<std::string>> by_addressee(const engines::Queue& queue,
-                                                           const std::vector<std::string>& ids,
-                                                           const std::string& signal) {
-  std::map<Addressee, std::vector<std::string>> out;
-  for (const std::string& id : ids) {
-    const auto parsed = engines::parse_job_id(id);
-    const bool to_toprun = passes_on(signal) && parsed && queue.is_run_by_toprun(*parsed);
-    out[to_toprun ? Addressee::batch_script : Addressee::processes].push_back(id);
-  }
-  return out;
-}
-
-std::string done_text(const std::vector<Target>& targets, const std::vector<std::string>& ids,
-                      const std::string& signal) {
+std::string done_text(const std::vector<Target>& targets, const std::string& signal) {
   std::vector<std::string> running, remains, waiting;
   for (const Target& target : targets) {
-    if (std::ranges::find(ids, target.id) == ids.end()) continue;
     (target.left == Left::remains ? remains : running).push_back(target.name);
     if (!target.waiting.empty()) waiting.push_back("; " + target.waiting);
   }
@@ -228,69 +214,124 @@ std::string done_text(const std::vector<Target>& targets, const std::vector<std:
   return join(parts, "; ");
 }
 
-// The ids for each command of the engine. A signal to tasks of an array takes commands of its own.
-std::vector<std::vector<std::string>> ids_of_commands(const std::vector<Target>& targets,
-                                                      const std::vector<std::string>& ids) {
-  std::vector<std::vector<std::string>> all(1);
+// What one command of the engine is for.
+struct Part {
+  std::vector<std::string> ids;  // as the engine gets them
+  std::string array = {};        // with `tasks`; empty: whole targets
+  jobs::TaskNumbers tasks = {};
+};
+
+// scancel has 10 threads, and each is busy with one task until scancel ends.
+constexpr std::size_t tasks_at_once = 10;
+
+// Whole jobs share one command. The tasks of an array take commands of their own, however they were
+// given: "12_0 12_1" as "12_[0-1]".
+std::vector<Part> parts_of(const std::vector<Target>& targets) {
+  std::vector<Part> wholes;
   for (const Target& target : targets) {
-    if (std::ranges::find(ids, target.id) == ids.end()) continue;
-    if (target.commands.size() == 1 && target.waiting.empty()) {
-      all.front().push_back(target.commands.front());
-      continue;
-    }
-    for (const std::string& one : target.commands) all.push_back({one});
+    auto part = std::ranges::find(wholes, target.array, &Part::array);
+    if (part == wholes.end()) part = wholes.insert(part, Part{{}, target.array, {}});
+    if (target.array.empty()) part->ids.push_back(target.id);
+    part->tasks = jobs::all_tasks(part->tasks, target.tasks);
   }
-  if (all.front().empty()) all.erase(all.begin());
-  return all;
+  std::vector<Part> parts;
+  for (const Part& whole : wholes) {
+    if (whole.array.empty()) parts.push_back(whole);
+    for (auto rest = std::span(whole.tasks); !rest.empty();) {
+      const auto some = rest.first(std::min(tasks_at_once, rest.size()));
+      const jobs::TaskNumbers tasks(some.begin(), some.end());
+      parts.push_back({{jobs::id_of_tasks(whole.array, tasks)}, whole.array, tasks});
+      rest = rest.subspan(some.size());
+    }
+  }
+  return parts;
+}
+
+// The targets that these parts reached, with only the tasks that were reached.
+std::vector<Target> reached_by(const std::vector<Part>& done, const std::vector<Target>& targets) {
+  std::vector<Target> reached;
+  for (Target target : targets) {
+    jobs::TaskNumbers tasks;
+    bool is_reached = false;
+    for (const Part& part : done) {
+      if (part.array != target.array) continue;
+      tasks = jobs::all_tasks(tasks, jobs::common_tasks(part.tasks, target.tasks));
+      is_reached = is_reached || target.array.empty() || !tasks.empty();
+    }
+    if (!is_reached) continue;
+    if (tasks != target.tasks) target.name = jobs::id_of_tasks(target.array, tasks);
+    target.tasks = std::move(tasks);
+    reached.push_back(std::move(target));
+  }
+  return reached;
 }
 
 // Slurm would not tell which user did it, or sent this signal. A job without a folder of toprun's
 // has no story.
-void keep_story(const std::vector<Target>& targets, const std::vector<std::string>& ids,
-                const jobs::JobStory::Act& act, const std::string& signal) {
+void keep_story(const std::vector<Target>& targets, const jobs::JobStory::Act& act,
+                const std::string& signal) {
   for (const Target& target : targets) {
-    if (std::ranges::find(ids, target.id) == ids.end()) continue;
     for (const StoryPlace& place : target.stories) {
-      if (!jobs::is_there(place.folder)) continue;
-      const std::string line = signal.empty() ? jobs::cancel_line(act, place.tasks)
-                                              : jobs::signal_line({act, signal}, place.tasks);
+      const bool is_whole = target.array.empty() || place.tasks.empty();
+      auto tasks = is_whole ? place.tasks : jobs::common_tasks(place.tasks, target.tasks);
+      if ((!is_whole && tasks.empty()) || !jobs::is_there(place.folder)) continue;
+      if (place.is_of_task) tasks.clear();
+      const std::string line =
+          signal.empty() ? jobs::cancel_line(act, tasks) : jobs::signal_line({act, signal}, tasks);
       const auto kept = jobs::add_to_story(place.folder, line);
       if (!kept) say(kept.error().line());
     }
   }
 }
 
+// A part that fails does not keep the others from their command. Returns the worst exit code.
+Result<int> send(const engines::Queue& queue, const Call& call, const std::vector<Target>& targets,
+                 const std::string& signal) {
+  const std::vector<Part> parts = parts_of(targets);
+  std::size_t all_tasks = 0, tasks_done = 0;
+  for (const Part& part : parts) all_tasks += part.tasks.size();
+  std::vector<Part> done;
+  int code = 0;
+  for (const Part& part : parts) {
+    const auto command = TRY(queue.cancel_command(part.ids, signal, targets.front().addressee));
+    if (call.has(FlagId::dry_run)) {
+      const int printed = print_bytes(shell_quote(command) + '\n');
+      if (printed != 0) return printed;
+      continue;
+    }
+    const jobs::JobStory::Act act{jobs::own_name(call.environment),
+                                  std::chrono::system_clock::now()};
+    if (const auto sent = queue.execute(command); !sent) {
+      code = std::max(code, give_up(refused(queue, part.ids, sent.error()).error()));
+      continue;
+    }
+    if (signal.empty() || ends_jobs(signal)) keep_story(reached_by({part}, targets), act, signal);
+    done.push_back(part);
+    tasks_done += part.tasks.size();
+    if (!part.tasks.empty() && &part != &parts.back()) {
+      say(fmt::format("sent {} to {} of {} tasks", signal, tasks_done, all_tasks));
+    }
+  }
+  if (!done.empty()) say(done_text(reached_by(done, targets), signal));
+  return code;
+}
+
 Result<int> cancel_in(const engines::Queue& queue, const Call& call,
                       const std::vector<std::string>& requested, const std::string& signal) {
   std::vector<Target> targets;
-  std::vector<std::string> good;
   int code = 0;
   for (const std::string& id : requested) {
     auto checked = check(queue, id, signal);
-    if (!checked) {
+    if (checked) {
+      targets.push_back(*std::move(checked));
+    } else {
       code = give_up(checked.error());
-      continue;
     }
-    good.push_back(id);
-    targets.push_back(*std::move(checked));
   }
-  if (good.empty()) return code;
-  for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
-    const jobs::JobStory::Act act{jobs::own_name(call.environment),
-                                  std::chrono::system_clock::now()};
-    for (const auto& words : ids_of_commands(targets, ids)) {
-      const auto command = TRY(queue.cancel_command(words, signal, addressee));
-      if (call.has(FlagId::dry_run)) {
-        const int printed = print_bytes(shell_quote(command) + '\n');
-        if (printed != 0) return printed;
-        continue;
-      }
-      const auto done = queue.execute(command);
-      if (!done) return refused(queue, ids, done.error());
-    }
-    if (call.has(FlagId::dry_run)) continue;
-    if (signal.empty() || ends_jobs(signal)) keep_story(targets, ids, act, signal);
-    say(done_text(targets, ids, signal));
+  for (const Addressee addressee : {Addressee::processes, Addressee::batch_script}) {
+    std::vector<Target> some = targets;
+    std::erase_if(some, [&](const Target& target) { return target.addressee != addressee; });
+    if (!some.empty()) code = std::max(code, TRY(send(queue, call, some, signal)));
   }
   return code;
 }

@@ -53,6 +53,13 @@ json json_of(const engines::Queue& queue, const Job& job, const jobs::Waiting& w
   return out;
 }
 
+json json_of(const jobs::KnownJob& forgotten) {
+  json out = jobs::forgotten_json(forgotten);
+  out["expected_start"] = nullptr;
+  out["waits_for"] = json::array();
+  return out;
+}
+
 // The tasks of a named array that only their files still tell of. The engine may keep a record of
 // the array without a task.
 Result<std::vector<jobs::FoundFiles>> left_of(const std::string& text, const engines::Queue& queue,
@@ -69,11 +76,11 @@ struct Answer {
   std::vector<jobs::KnownJob> forgotten;
 };
 
-Result<Answer> find(const engines::Queue& queue, const std::string& id, bool as_json) {
+Result<Answer> find(const engines::Queue& queue, const std::string& id) {
   auto jobs = jobs::jobs_of(queue, id);
   if (!jobs) {
     Answer found{{}, jobs::forgotten_jobs(queue, id)};
-    if (found.forgotten.empty() || as_json) return std::unexpected(jobs.error());
+    if (found.forgotten.empty()) return std::unexpected(jobs.error());
     return found;
   }
   Answer found;
@@ -94,11 +101,11 @@ Result<Answer> find_waiting(const engines::Queue& queue) {
 
 // Jobs that are not known are reported; `code` is then their exit code.
 Result<Answer> find_all(const engines::Queue& queue, const std::vector<std::string>& ids,
-                        bool as_json, int& code) {
+                        int& code) {
   if (ids.empty()) return find_waiting(queue);
   Answer all;
   for (const std::string& id : ids) {
-    auto found = find(queue, id, as_json);
+    auto found = find(queue, id);
     if (!found && ids.size() == 1) return found;
     if (!found) {
       code = give_up(found.error());
@@ -134,7 +141,7 @@ Result<int> run_eta(const options::Call& call) {
   const auto queue = TRY(ids.empty() ? engines::find_queue(environment)
                                      : jobs::queue_of(ids.front(), environment));
   int code = 0;
-  const Answer found = TRY(find_all(*queue, ids, call.has(FlagId::json), code));
+  const Answer found = TRY(find_all(*queue, ids, code));
   const auto starts =
       TRY(queue->starts(ids.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
   const bool are_compared = std::ranges::any_of(found.jobs, jobs::needs_others);
@@ -150,6 +157,7 @@ Result<int> run_eta(const options::Call& call) {
   }
   for (const jobs::KnownJob& job : found.forgotten) {
     text += jobs::forgotten_text(job, queue.get()) + '\n';
+    list.push_back(json_of(job));
   }
   if (call.has(FlagId::json)) {
     const json document = {

@@ -413,8 +413,9 @@ std::string more_text(const jobs::KnownJob& known) {
 }
 
 // For a job of srun alone, whose files are unknown: it may run toprun, and may hang.
-std::string more_of_job_without_files(const jobs::KnownJob& known) {
-  const bool may_be_asked = known.job && known.job->state == JobState::running &&
+std::string more_of_job_without_files(const Queue* queue, const jobs::KnownJob& known) {
+  const bool may_be_asked = queue != nullptr && queue->kind() == engines::QueueKind::slurm &&
+                            known.job && known.job->state == JobState::running &&
                             known.job->uid == ::getuid() && !known.report;
   if (!may_be_asked) return {};
   return fmt::format(
@@ -456,7 +457,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
   }
   const std::string advice =
       row("next", known.report ? advice_in(known.report->run, ended) : std::string());
-  if (!known.files) return out + row("more", more_of_job_without_files(known)) + advice;
+  if (!known.files) return out + row("more", more_of_job_without_files(queue, known)) + advice;
   const bool has_output = !ended || known.has_output;
   out += page_rows(known) + files_rows(*known.files, has_output) + row("more", more_text(known)) +
          advice;
@@ -465,19 +466,8 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
                    fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
-// Of a job that its files alone tell of; null: they do not.
-json forgotten_json(const jobs::KnownJob& known) {
-  const jobs::JobSummary what = jobs::summary_of(known);
-  return {{"id", known.id},
-          {"name", or_null(what.name)},
-          {"state", or_null(what.state != JobState::unknown, jobs::name_of(what.state))},
-          {"started", or_null(what.started)},
-          {"ended", or_null(what.ended)},
-          {"exit_code", or_null(what.exit_code)}};
-}
-
 json json_of(const Queue* queue, const jobs::KnownJob& known) {
-  json document = known.job ? jobs::job_json(*queue, *known.job) : forgotten_json(known);
+  json document = known.job ? jobs::job_json(*queue, *known.job) : jobs::forgotten_json(known);
   document["told"] = jobs::summary_of(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
   const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
@@ -639,17 +629,20 @@ std::string_view word_of_task(JobState state) {
   return "with an unknown end";
 }
 
-// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks.
+// "array 7 (many): 4 tasks: 2 running, 1 failed, 1 waiting". A record may be of several tasks, and
+// its list of them may be shortened: "4 or more tasks: … 1 or more waiting".
 std::string array_line(const std::string& array, const std::vector<jobs::KnownJob>& all) {
   constexpr std::array order = {JobState::running,   JobState::completing, JobState::suspended,
                                 JobState::pending,   JobState::completed,  JobState::failed,
                                 JobState::cancelled, JobState::unknown};
   std::map<std::string_view, std::size_t> counts;
   std::size_t tasks = 0;
+  std::string_view shortened;
   std::string name;
   for (const jobs::KnownJob& known : all) {
     const jobs::JobSummary what = jobs::summary_of(known);
     const auto own = jobs::parse_tasks(std::string_view(known.id).substr(array.size() + 1));
+    if (!own) shortened = word_of_task(what.state);
     const std::size_t count = own ? own->size() : 1;
     counts[word_of_task(what.state)] += count;
     tasks += count;
@@ -658,11 +651,14 @@ std::string array_line(const std::string& array, const std::vector<jobs::KnownJo
   std::vector<std::string> parts;
   for (const JobState state : order) {
     const std::size_t count = counts[word_of_task(state)];
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, word_of_task(state)));
+    const std::string_view word = word_of_task(state);
+    if (count == 0) continue;
+    parts.push_back(fmt::format("{}{} {}", count, word == shortened ? " or more" : "", word));
   }
-  return fmt::format("array {}{}: {}: {}\n", printable(array),
-                     name.empty() ? "" : fmt::format(" ({})", name), counted(tasks, "task"),
-                     join(parts, ", "));
+  return fmt::format(
+      "array {}{}: {}: {}\n", printable(array), name.empty() ? "" : fmt::format(" ({})", name),
+      !shortened.empty() ? fmt::format("{} or more tasks", tasks) : counted(tasks, "task"),
+      join(parts, ", "));
 }
 
 // Tasks of an array in a line each, where a block each would be too much.
