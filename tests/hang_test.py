@@ -5,6 +5,8 @@ its host and its line before anything is ended."""
 import json
 import os
 import signal
+import subprocess
+import sys
 import unittest
 
 import cluster
@@ -15,6 +17,7 @@ TOPRUN = support.TOPRUN
 PORT = "29531"
 HOSTS, RANKS = 2, 4
 T_S = 4
+CROWD = 10  # processes that compute on a rank's CPU
 
 
 class Hangs(cluster.TestCase):
@@ -118,6 +121,27 @@ class Hangs(cluster.TestCase):
                                                limit_s=limit_s)
         for one in runs:
             self.assert_ok(one.wait(120))
+        self.assertIsNone(self.hang_in(report))
+
+    def test_work_on_a_crowded_cpu_is_no_hang(self):
+        """A rank that hardly gets a CPU is at the same line in one sample after another."""
+        limit_s = T_S // 2
+        program, report, runs = self.start_all("works", "--on-hang", "abort", arguments=[str(1.5 * limit_s)],
+                                               limit_s=limit_s)
+        pid = program.with_name(f"{GUILTY}.pid")
+        support.wait_until(lambda: pid.exists() and pid.read_text(), 60, "all have met")
+        cpu = min(os.sched_getaffinity(0))
+        os.sched_setaffinity(int(pid.read_text()), {cpu})
+        # Each with a session of its own, because the kernel shares a CPU among sessions first (autogroup).
+        crowd = [subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"],
+                                  start_new_session=True) for _ in range(CROWD)]
+        try:
+            for one in runs:
+                self.assert_ok(one.wait(120))
+        finally:
+            for one in crowd:
+                one.kill()
+                one.wait()
         self.assertIsNone(self.hang_in(report))
 
     def test_it_starts_again(self):

@@ -283,7 +283,7 @@ class Verbs(KubernetesCase):
                 self.assert_ok(self.submit(*words, "--follow", *shows("RANK")))
                 self.assert_one_line(self.submit(*words, *shows("RANK")), r".*\(AlreadyExists\).*")
                 late = self.call("cancel", "--signal", "USR1", "train")
-                self.assert_one_line(late, "job train has already ended: ended well \\(at .*\\)")
+                self.assert_one_line(late, "job train has already ended: ended well; it ended at .*")
                 gone = self.call("cancel", "train")
                 self.assert_ok(gone)
                 self.assert_one_line(gone, "deleted the pods and the output of jobs that had already ended: train")

@@ -42,18 +42,28 @@ std::uint64_t path_of(const std::vector<stacks::Frame>& frames, Lines lines) {
   return hash;
 }
 
-// Looks at a thread that runs Python several times in a row: work comes through many lines, a
-// circle through those of its loop.
-bool is_in_many_places(stacks::Reader& reader) {
+// Looks several times at a thread that runs Python, each time after it has run for a moment: work
+// comes through many lines, a circle through those of its loop. nullopt: the thread got too little
+// of a CPU to tell.
+std::optional<bool> is_in_many_places(stacks::Reader& reader, pid_t pid) {
   constexpr int looks = 10;
+  constexpr int most_tries = 50;
   constexpr std::size_t most_lines_of_a_circle = 5;
   constexpr std::chrono::milliseconds between{4};
+  constexpr std::chrono::milliseconds a_moment{1};
   std::set<std::uint64_t> places;
-  for (int i = 0; i < looks; ++i) {
+  std::optional<nanoseconds> ran;
+  int seen = 0;
+  for (int i = 0; i < most_tries && seen < looks; ++i) {
     if (i > 0) std::this_thread::sleep_for(between);
+    const auto pulse = stacks::pulse(pid);
+    if (pulse && ran && pulse->cpu - *ran < a_moment) continue;
+    if (pulse) ran = pulse->cpu;
+    ++seen;
     if (const auto frames = reader.main_stack()) places.insert(path_of(*frames, Lines::counted));
+    if (places.size() > most_lines_of_a_circle) return true;
   }
-  return places.size() > most_lines_of_a_circle;
+  return seen == looks ? std::optional(false) : std::nullopt;
 }
 
 hang::Standing standing_of(const RunningRank& rank, const Environment& environment) {
@@ -138,7 +148,10 @@ bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
   if (now.main_faults - before.main_faults >= new_pages) return true;
   if (now.state != 'R' && share(before.main_cpu, now.main_cpu, passed) < busy) return false;
   if (!watched.reader || watched.reader->is_locked() != true) return true;
-  return is_in_many_places(*watched.reader);
+  if (const auto works = is_in_many_places(*watched.reader, watched.rank.pid)) {
+    watched.works = *works;
+  }
+  return watched.works;
 }
 
 // NCCL's threads are busy also while they wait.

@@ -52,6 +52,9 @@ class Progress {
     // process runs.
     std::optional<stacks::Pulse> pulse;
     hang::RankSample seen;
+    // Whether its main thread, when last seen to run Python, came through many lines. True until
+    // then, because a loop must not be claimed on a CPU that the thread hardly gets.
+    bool works = true;
   };
   hang::RankSample sample_of(Watched& watched, std::chrono::nanoseconds passed);
   static bool has_not_run(Watched& watched);
