@@ -409,16 +409,19 @@ class Logs(Queue):
 
     def test_a_task_that_ends_before_its_signal_keeps_it_from_no_other(self):
         folder = self.folder()
-        (folder / "scancel").write_text(
-            "#!/bin/sh\necho 'scancel: Signal 10 to job 7_0\nscancel: error: Kill job error on job id 7_1: $GONE\nscancel: Job is in transitional state, retrying' >&2; exit 124\n"
-            .replace("$GONE", "'$GONE'"))
-        (folder / "scancel").chmod(0o755)
         array = self.submit("-a", "0-4%2", "-N1", folder=folder)
+        (folder / array).mkdir()
+        (folder / "scancel").write_text(
+            f"#!/bin/sh\necho 'scancel: Signal 10 to job {array}_0\nscancel: error: Kill job error on job id {array}_1: '$GONE'\n"
+            "scancel: Job is in transitional state, retrying' >&2; exit 124\n")
+        (folder / "scancel").chmod(0o755)
         cluster.wait_for(lambda: self.login("squeue", "-h", "-t", "R", "-j", array).out.count("\n") == 2, "two tasks run", 30)
         for gone in "Invalid job id specified", "Job/step already completing or completed":
-            sent = self.toprun("cancel", "--signal", "USR1", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
-            self.assertEqual((sent.code, sent.err), (0, "toprun: 7_1 had already ended and got no signal\n"
-                             f"toprun: sent USR1 to {array}_[0-1]; 3 tasks of job {array} wait and get no signal\n"))
+            sent = self.toprun("cancel", "--signal", "HUP", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
+            self.assertEqual((sent.code, sent.err), (0, f"toprun: {array}_1 had already ended and got no signal\n"
+                             f"toprun: sent HUP to {array}_0; 3 tasks of job {array} wait and get no signal\n"))
+        story = (folder / array / "story.jsonl").read_text()
+        self.assertEqual([json.loads(line)["tasks"] for line in story.splitlines()], ["0", "0"])
 
     def test_the_list_of_waiting_tasks_is_asked_in_full(self):
         array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)), "-H")

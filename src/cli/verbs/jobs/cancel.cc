@@ -254,6 +254,17 @@ std::vector<Part> parts_of(const std::vector<Target>& targets) {
   return parts;
 }
 
+// `gone`: ids of tasks that had already ended.
+Part without_gone(Part part, const std::vector<std::string>& gone) {
+  for (const std::string& text : gone) {
+    const auto id = engines::parse_job_id(text);
+    if (!id || id->number != part.array) continue;
+    const auto tasks = jobs::parse_tasks(id->task);
+    part.tasks = jobs::tasks_without(part.tasks, tasks.value_or(jobs::TaskNumbers()));
+  }
+  return part;
+}
+
 // The targets that these parts reached, with only the tasks that were reached.
 std::vector<Target> reached_by(const std::vector<Part>& done, const std::vector<Target>& targets) {
   std::vector<Target> reached;
@@ -308,18 +319,22 @@ Result<int> send(const engines::Queue& queue, const Call& call, const std::vecto
     }
     const jobs::JobStory::Act act{jobs::own_name(call.environment),
                                   std::chrono::system_clock::now()};
-    if (const auto sent = queue.execute(command); !sent) {
-      code = std::max(code, give_up(refused(queue, part.ids, sent.error()).error()));
+    const auto gone = queue.execute(command);
+    if (!gone) {
+      code = std::max(code, give_up(refused(queue, part.ids, gone.error()).error()));
       continue;
     }
-    if (signal.empty() || ends_jobs(signal)) keep_story(reached_by({part}, targets), act, signal);
-    done.push_back(part);
-    tasks_done += part.tasks.size();
+    done.push_back(without_gone(part, *gone));
+    if (signal.empty() || ends_jobs(signal)) {
+      keep_story(reached_by({done.back()}, targets), act, signal);
+    }
+    tasks_done += done.back().tasks.size();
     if (!part.tasks.empty() && &part != &parts.back()) {
       say(fmt::format("sent {} to {} of {} tasks", signal, tasks_done, all_tasks));
     }
   }
-  if (!done.empty()) say(done_text(reached_by(done, targets), signal));
+  const auto reached = reached_by(done, targets);
+  if (!reached.empty()) say(done_text(reached, signal));
   return code;
 }
 
