@@ -187,11 +187,24 @@ class Waiting(Queue):
 
     def test_an_engine_that_does_not_answer(self):
         with self.stopped_slurmctld():
+            no_answer = r"cannot ask Slurm: s[a-z]+ failed: no answer within 1\.0 s; check with `scontrol ping`"
             for words in (["jobs"], ["status", self.running], ["cancel", self.running]):
                 with self.subTest(words):
                     finished = self.toprun(*words, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
-                    self.assert_refused(finished, 1, "toprun: cannot ask Slurm: s[a-z]+ failed: no "
-                                                     "answer within 1.0 s; check with `scontrol ping`")
+                    self.assert_refused(finished, 1, f"toprun: {no_answer}")
+            path = self.folder() / self.running
+            path.mkdir()
+            (path / "n0.out").write_text("hello\n")
+            for words in ["cancel"], ["eta"], ["stacks"], ["logs", "-f"]:
+                with self.subTest(words):
+                    finished = self.toprun(*words, path, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+                    self.assert_refused(finished, 2 if "-f" in words else 1, rf"toprun: (--follow|{path}): .*{no_answer}")
+            (path / "report.json").write_text('{"schema": "toprun.report/1", "exit_code": 0, "attempts": []}')
+            for words in ["status"], ["status", "--json"], ["logs"], ["report"]:
+                with self.subTest(words):
+                    finished = self.toprun(*words, path, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+                    self.assert_ok(finished)
+                    self.assertRegex(finished.err, rf"\Atoprun: {no_answer}.*; the \w+ is from the job's files\n\Z")
             finished = self.toprun("cluster", env={"TOPRUN_ENGINE_TIMEOUT": "1"})
             self.assertEqual(finished.code, 1)
             self.assertIn("$HOME", finished.out)
@@ -329,6 +342,28 @@ class Logs(Queue):
         (folder / job / "story.jsonl").write_text('{"act":"submitted","at":"2026-11-28T05:21:30.000Z","by":"ada"}\n')
         self.assertNotIn("mpirun", self.toprun("stacks", job).err)
 
+    def test_a_word_that_names_no_job_keeps_no_other_from_its_answer_or_its_end(self):
+        folder = self.folder()
+        jobs = [self.submit("-H") for _ in range(2)]
+        (folder / "999998").mkdir()  # Slurm has forgotten this one
+        (folder / "999998" / "report.json").write_text('{"schema": "toprun.report/1", "exit_code": 3, "attempts": []}')
+        words = [jobs[0], "./999998", "./none", jobs[1]]
+        end = r"job 999998: failed, exit code 3 \(from its files; Slurm has forgotten it\)"
+        none = r"toprun: \./none: there is no such file; .*"
+        told = self.toprun("eta", *words, cwd=folder)
+        self.assertEqual(told.code, 2, told)
+        self.assertRegex(told.err, rf"\A{none}\n\Z")
+        self.assertRegex(told.out, rf"(?s)\Ajob {jobs[0]} .*\njob {jobs[1]} .*\n{end}\n\Z")
+        alone = self.toprun("eta", "--json", "./999998", cwd=folder)
+        self.assert_ok(alone)
+        self.assertEqual([(job["id"], job["exit_code"]) for job in json.loads(alone.out)["jobs"]], [("999998", 3)])
+        self.assert_refused(self.toprun("eta", "./none", cwd=folder), 2, rf"\A{none}\n\Z")
+        sent = self.toprun("cancel", *words, cwd=folder)
+        self.assertEqual(sent.code, 2, sent)
+        self.assertRegex(sent.err, rf"\Atoprun: nothing to cancel: {end}\n{none}\n"
+                                   rf"toprun: asked these jobs to end: {jobs[0]}, {jobs[1]}\n\Z")
+        self.assertEqual(self.login("squeue", "-h", "-o", "%i", "-j", ",".join(jobs)).out, "")
+
     def test_a_signal_is_not_for_a_job_that_waits(self):
         """scancel would repeat it until the job runs."""
         waits = self.submit("-H")
@@ -374,16 +409,19 @@ class Logs(Queue):
 
     def test_a_task_that_ends_before_its_signal_keeps_it_from_no_other(self):
         folder = self.folder()
-        (folder / "scancel").write_text(
-            "#!/bin/sh\necho 'scancel: Signal 10 to job 7_0\nscancel: error: Kill job error on job id 7_1: $GONE\nscancel: Job is in transitional state, retrying' >&2; exit 124\n"
-            .replace("$GONE", "'$GONE'"))
-        (folder / "scancel").chmod(0o755)
         array = self.submit("-a", "0-4%2", "-N1", folder=folder)
+        (folder / array).mkdir()
+        (folder / "scancel").write_text(
+            f"#!/bin/sh\necho 'scancel: Signal 10 to job {array}_0\nscancel: error: Kill job error on job id {array}_1: '$GONE'\n"
+            "scancel: Job is in transitional state, retrying' >&2; exit 124\n")
+        (folder / "scancel").chmod(0o755)
         cluster.wait_for(lambda: self.login("squeue", "-h", "-t", "R", "-j", array).out.count("\n") == 2, "two tasks run", 30)
         for gone in "Invalid job id specified", "Job/step already completing or completed":
-            sent = self.toprun("cancel", "--signal", "USR1", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
-            self.assertEqual((sent.code, sent.err), (0, "toprun: 7_1 had already ended and got no signal\n"
-                             f"toprun: sent USR1 to {array}_[0-1]; 3 tasks of job {array} wait and get no signal\n"))
+            sent = self.toprun("cancel", "--signal", "HUP", array, env={"PATH": f"{folder}:{os.environ['PATH']}", "GONE": gone})
+            self.assertEqual((sent.code, sent.err), (0, f"toprun: {array}_1 had already ended and got no signal\n"
+                             f"toprun: sent HUP to {array}_0; 3 tasks of job {array} wait and get no signal\n"))
+        story = (folder / array / "story.jsonl").read_text()
+        self.assertEqual([json.loads(line)["tasks"] for line in story.splitlines()], ["0", "0"])
 
     def test_the_list_of_waiting_tasks_is_asked_in_full(self):
         array = self.submit("-a", ",".join(str(n * (n + 1) // 2) for n in range(40)), "-H")

@@ -162,8 +162,17 @@ class Story(submitting.SubmitCase):
             refused = self.toprun(verb, f"logs/{id}/report.json", cwd=folder)
             self.assertEqual(refused.code, 1, refused)
             self.assertRegex(refused.err, rf"(?m)^toprun: .*report\.json.* ssh.* n\d .*; toprun {verb} {id} asks Slurm instead$")
-        copied = self.told("status", f"copies/{id}", cwd=folder)
-        self.assertRegex(copied, rf"\Arun of .*/copies/{id}/report.json")
+        copied = rf"Slurm's job {id} has its files in .*/logs/{id}"
+        for verb, words, out in (("status", ["--json"], r"\{\n.*"), ("status", [], rf"run of .*/copies/{id}/report.json"),
+                                 ("report", [], r"\{\n.*"), ("logs", [], r"task \n")):
+            with self.subTest(verb=verb, words=words):
+                told = self.toprun(verb, *words, f"copies/{id}", cwd=folder)
+                self.assert_ok(told)
+                self.assertRegex(told.out, rf"\A{out}")
+                what = {"status": "state", "report": "report", "logs": "output"}[verb]
+                self.assertRegex(told.err, rf"\Atoprun: {copied}; the {what} is from the job's files\n\Z")
+                if words:
+                    self.assertEqual(json.loads(told.out)["schema"], "toprun.status/1")
         following = self.start("ctl", TOPRUN, "logs", "-f", f"logs/{id}", cwd=folder)
         following.prints("task")
         (folder / "go").touch()
@@ -172,11 +181,9 @@ class Story(submitting.SubmitCase):
             self.wait_for_state(word, "COMPLETED")
             with self.subTest(word=word):
                 self.assertEqual(self.told("status", f"logs/{word}", cwd=folder), self.told("status", word, cwd=folder))
-        copied = self.told("logs", f"copies/{id}", cwd=folder)
-        self.assertIn("task", copied)
         self.assertRegex(self.toprun("cancel", f"logs/{id}", cwd=folder).err, rf"\Atoprun: job {id} has already ended")
         self.assertRegex(self.toprun("cancel", f"copies/{id}", cwd=folder).err,
-                         rf"\Atoprun: copies/{id}: toprun found no engine here that knows the job of this folder \({id}\); ")
+                         rf"\Atoprun: copies/{id}: {copied}; toprun status, logs and report show what the job's files contain\n")
 
     def test_the_last_line_of_a_job_that_hangs(self):
         """toprun's own message of the hang makes the root's file the newest, not its ranks' lines."""

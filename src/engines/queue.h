@@ -247,7 +247,9 @@ class Queue {
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
-  virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
+  // Returns the ids of an array's tasks that had already ended and got no signal ("12_1").
+  virtual Result<std::vector<std::string>> execute(
+      const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
   // Returns why this job waits or why it ended, in words that users understand. Empty: toprun has
   // no explanation.

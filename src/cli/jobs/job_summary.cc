@@ -122,10 +122,12 @@ const JobStory::Signal* signal_before_end(const KnownJob& known) {
   std::optional<WallTime> began = known.job ? known.job->started : std::nullopt;
   if (known.report) began = std::max(began.value_or(WallTime::min()), known.report->run.started);
   if (!began) return nullptr;  // the signal may have been to an earlier run
+  const auto ended = known.job      ? known.job->ended
+                     : known.report ? model::if_known(known.report->run.ended)
+                                    : std::nullopt;
   for (const JobStory::Signal& signal : known.story.signals | std::views::reverse) {
     // A task may end between toprun's look and scancel. Slurm's times are whole seconds.
-    const bool is_later = known.job && known.job->ended &&
-                          signal.act.at >= *known.job->ended + std::chrono::seconds(1);
+    const bool is_later = ended && signal.act.at >= *ended + std::chrono::seconds(1);
     if (!is_later && is_since(signal.act, *began) && may_end_with(signal, code_of_run(known)))
       return &signal;
   }

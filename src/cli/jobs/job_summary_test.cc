@@ -461,6 +461,8 @@ TEST_F(TheJobTold, WhoSentTheSignalThatEndedIt) {
   forgotten.story = parse_story(signal_line(by("TERM", "06:04:10")));
   EXPECT_EQ(summary_now(forgotten).words,
             "interrupted by SIGTERM, exit code 143: alice sent SIGTERM at 06:04:10");
+  forgotten.story = parse_story(signal_line(by("TERM", "06:05:10")));  // after its end
+  EXPECT_EQ(summary_now(forgotten).words, "interrupted by SIGTERM, exit code 143");
   KnownJob without_report = known(killed, theirs, std::nullopt);
   without_report.story.signals = {by("TERM", "06:04:10")};
   without_report.job->started = std::nullopt;

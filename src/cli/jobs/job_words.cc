@@ -207,12 +207,6 @@ Result<engines::JobId> job_id_in(const std::string& word) {
   }
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(word, error);
-  if (const auto found = files_at(word)) {
-    return fail(what,
-                fmt::format("toprun found no engine here that knows the job of this {} ({})",
-                            is_folder ? "folder" : "report", found->id),
-                "toprun status, logs and report show what its files contain");
-  }
   return usage(what,
                fmt::format("it is a {}, and not the folder or the report of a job",
                            is_folder ? "folder" : "file"),

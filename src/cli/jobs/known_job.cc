@@ -272,7 +272,15 @@ std::optional<JobAtPath> job_at(const std::string& path, const Environment& envi
   if (!id) return out;
   auto queue = engines::find_queue_of(*id, environment);
   const auto jobs = find_in(queue, *id);
-  if (!queue || !jobs || (*queue)->kind() != engines::QueueKind::slurm) return out;
+  if (!queue || !jobs) {
+    out.why_only_files = (!queue ? queue.error() : jobs.error()).line();
+    return out;
+  }
+  if ((*queue)->kind() != engines::QueueKind::slurm) {
+    out.why_only_files =
+        fmt::format("the engine here is {}, and not Slurm", (*queue)->engine_in_words());
+    return out;
+  }
   out.is_forgotten = jobs->empty();
   out.why_only_files = fmt::format("{} has forgotten it", (*queue)->engine_in_words());
   for (const Job& job : *jobs) {
@@ -281,6 +289,10 @@ std::optional<JobAtPath> job_at(const std::string& path, const Environment& envi
     if (out.is_known) break;
   }
   return out;
+}
+
+void say_why_only_files(std::string_view why, std::string_view shown) {
+  say(fmt::format("{}; the {} is from the job's files", why, shown));
 }
 
 std::vector<KnownJob> known_by_files(const JobAtPath& job) {
@@ -293,19 +305,19 @@ std::vector<KnownJob> known_by_files(const JobAtPath& job) {
   return all;
 }
 
-std::string name_at(const std::string& word, const Environment& environment) {
+Result<std::string> name_at(const std::string& word, const Environment& environment) {
   std::error_code error;
   if (!fs::is_directory(word, error)) return word;
   const auto job = job_at(word, environment);
-  if (!job) return word;
-  if (job->is_known) return job->found.id;
-  const std::string report = job->found.files.report();
-  return is_there(report) ? report : word;
+  const std::string report = job && !job->is_known ? job->found.files.report() : std::string();
+  return is_there(report) ? report : id_of(word, job);
 }
 
-std::string id_at(const std::string& word, const Environment& environment) {
-  const auto job = job_at(word, environment);
-  return job && job->is_known ? job->found.id : word;
+Result<std::string> id_of(const std::string& word, const std::optional<JobAtPath>& job) {
+  if (!job) return word;
+  if (job->is_known) return job->found.id;
+  return fail(printable(word), job->why_only_files,
+              "toprun status, logs and report show what the job's files contain");
 }
 
 KnownJob with_files(KnownJob known, JobFiles files) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,18 +68,24 @@ struct JobAtPath {
   FoundFiles found;
   // true: the engine's job with this id is this job, and not another cluster's job with its number
   bool is_known = false;
-  bool is_forgotten = false;   // the engine answers, and does not know the job
-  std::string why_only_files;  // "Slurm has forgotten it"; empty if is_known
+  bool is_forgotten = false;  // the engine answers, and does not know the job
+  // "Slurm has forgotten it", or the line of the error, if the engine cannot be asked; empty if
+  // is_known
+  std::string why_only_files;
 };
 // Returns nullopt if the path names no job (files_at()). Queries the engine.
 std::optional<JobAtPath> job_at(const std::string& path, const Environment& environment);
+// Says why what is shown ("state") comes only from the job's files.
+void say_why_only_files(std::string_view why, std::string_view shown);
 // Returns the job's data from its files; for an array, one element per task.
 std::vector<KnownJob> known_by_files(const JobAtPath& job);
 // Returns how to name the job of a command line's word: the id, if the word is the job's folder and
-// the engine knows the job; the report in this folder, if the engine does not; else the word.
-std::string name_at(const std::string& word, const Environment& environment);
-// Like name_at(), for verbs that take no report: the id, or the word.
-std::string id_at(const std::string& word, const Environment& environment);
+// the engine knows the job; the report in this folder, if the engine does not; the word, if it
+// names no job's folder. Error: as of id_of().
+Result<std::string> name_at(const std::string& word, const Environment& environment);
+// Like name_at(), for verbs that take no report. `job`: what job_at() returned for the word. Error:
+// only the job's files are known, and why.
+Result<std::string> id_of(const std::string& word, const std::optional<JobAtPath>& job);
 
 // The ids of jobs of `toprun setup` that another job waits for. Each id is mapped to the path that
 // the setup job builds. If the setup fails, the setup record at this path contains the reason.

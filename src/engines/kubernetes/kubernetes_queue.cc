@@ -146,10 +146,10 @@ class KubernetesQueue : public PodQueue {
     }
     return kubectl(std::move(words));
   }
-  Result<void> execute(const std::vector<std::string>& command) const override {
+  Result<std::vector<std::string>> execute(const std::vector<std::string>& command) const override {
     const auto done = TRY(process::run(command, environment_, timeout_));
     if (done.code != 0) return std::unexpected(kubernetes::refusal("kubectl delete", done.err));
-    return {};
+    return std::vector<std::string>();
   }
   // Nodes and all users' pods are often not a user's to read: what is refused is left out and said.
   Result<Machines> machines() const override {

@@ -99,9 +99,9 @@ class RunaiQueue : public PodQueue {
     }
     return delete_command(client_, ids.front());
   }
-  Result<void> execute(const std::vector<std::string>& command) const override {
+  Result<std::vector<std::string>> execute(const std::vector<std::string>& command) const override {
     const auto answer = TRY(ask(command, environment_, timeout_));
-    if (answer.code == 0) return {};
+    if (answer.code == 0) return std::vector<std::string>();
     return std::unexpected(refusal("runai delete", said(answer), advices));
   }
   // Nodes are often not a researcher's to list: what is refused is left out and said.

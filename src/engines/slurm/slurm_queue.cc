@@ -183,14 +183,15 @@ class SlurmQueue : public Queue {
                                                       const Printer*) const override {
     return std::nullopt;
   }
-  Result<void> execute(const std::vector<std::string>& command) const override {
+  Result<std::vector<std::string>> execute(const std::vector<std::string>& command) const override {
     const auto finished = TRY(ask(command));
     if (command.front() == "timeout") return end_of_delivery(finished);
-    if (finished.code == 0 && trim(finished.err).empty()) return {};
+    const std::vector<std::string> none_is_gone;
+    if (finished.code == 0 && trim(finished.err).empty()) return none_is_gone;
     const bool denied = mentions(finished, "permission denied");
     if (finished.code == 0 && !denied && !mentions(finished, "error")) {
       pass_on_warnings(finished.err);
-      return {};
+      return none_is_gone;
     }
     return fail(fmt::format("{} failed", command[0]), complaint(finished),
                 denied ? "only the job's owner and Slurm's operators may do this" : "");
@@ -253,8 +254,9 @@ class SlurmQueue : public Queue {
   }
 
  private:
-  // A task may have ended after toprun asked for the job: the others have the signal.
-  static Result<void> end_of_delivery(const process::Finished& finished) {
+  // A task may have ended after toprun asked for the job: the others have the signal. Returns the
+  // ids of those that ended.
+  static Result<std::vector<std::string>> end_of_delivery(const process::Finished& finished) {
     const Delivery delivery = delivery_in(finished.err);
     const bool timed_out = finished.code == code_of_timeout;
     const bool are_some_gone = !delivery.gone.empty() && !delivery.sent.empty();
@@ -267,7 +269,7 @@ class SlurmQueue : public Queue {
       for (const std::string_view id : delivery.gone) {
         say(fmt::format("{} had already ended and got no signal", printable(id)));
       }
-      return {};
+      return std::vector<std::string>(delivery.gone.begin(), delivery.gone.end());
     }
     const bool denied = mentions(finished, "permission denied");
     return fail("scancel failed",

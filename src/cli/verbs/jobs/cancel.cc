@@ -123,6 +123,15 @@ bool passes_on(std::string_view signal) {
   return std::ranges::find(signals, signal) != signals.end();
 }
 
+// Of a job that only its files still tell of; `of_tasks`: what to say of several tasks.
+std::unexpected<Error> nothing_to_do(const std::string& signal,
+                                     const std::vector<jobs::KnownJob>& forgotten,
+                                     const engines::Queue* queue, const std::string& of_tasks) {
+  return fail(fmt::format(
+      "nothing to {}: {}", signal.empty() ? "cancel" : "signal",
+      forgotten.size() == 1 ? jobs::forgotten_text(forgotten.front(), queue) : of_tasks));
+}
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first. What an engine keeps of a job that has ended may be cancelled as well.
 Result<Target> check(const engines::Queue& queue, const std::string& text,
@@ -132,11 +141,9 @@ Result<Target> check(const engines::Queue& queue, const std::string& text,
   if (!jobs) {
     const auto forgotten = jobs::forgotten_jobs(queue, text);
     if (forgotten.empty()) return std::unexpected(jobs.error());
-    return fail(fmt::format(
-        "nothing to {}: {}", signal.empty() ? "cancel" : "signal",
-        forgotten.size() > 1
-            ? fmt::format("{} has forgotten the tasks of job {}", queue.engine_in_words(), text)
-            : jobs::forgotten_text(forgotten.back(), &queue)));
+    return nothing_to_do(
+        signal, forgotten, &queue,
+        fmt::format("{} has forgotten the tasks of job {}", queue.engine_in_words(), text));
   }
   const auto is_over = [](const Job& job) { return has_ended(job.state); };
   if (!std::ranges::all_of(*jobs, is_over)) {
@@ -247,6 +254,17 @@ std::vector<Part> parts_of(const std::vector<Target>& targets) {
   return parts;
 }
 
+// `gone`: ids of tasks that had already ended.
+Part without_gone(Part part, const std::vector<std::string>& gone) {
+  for (const std::string& text : gone) {
+    const auto id = engines::parse_job_id(text);
+    if (!id || id->number != part.array) continue;
+    const auto tasks = jobs::parse_tasks(id->task);
+    part.tasks = jobs::tasks_without(part.tasks, tasks.value_or(jobs::TaskNumbers()));
+  }
+  return part;
+}
+
 // The targets that these parts reached, with only the tasks that were reached.
 std::vector<Target> reached_by(const std::vector<Part>& done, const std::vector<Target>& targets) {
   std::vector<Target> reached;
@@ -301,18 +319,22 @@ Result<int> send(const engines::Queue& queue, const Call& call, const std::vecto
     }
     const jobs::JobStory::Act act{jobs::own_name(call.environment),
                                   std::chrono::system_clock::now()};
-    if (const auto sent = queue.execute(command); !sent) {
-      code = std::max(code, give_up(refused(queue, part.ids, sent.error()).error()));
+    const auto gone = queue.execute(command);
+    if (!gone) {
+      code = std::max(code, give_up(refused(queue, part.ids, gone.error()).error()));
       continue;
     }
-    if (signal.empty() || ends_jobs(signal)) keep_story(reached_by({part}, targets), act, signal);
-    done.push_back(part);
-    tasks_done += part.tasks.size();
+    done.push_back(without_gone(part, *gone));
+    if (signal.empty() || ends_jobs(signal)) {
+      keep_story(reached_by({done.back()}, targets), act, signal);
+    }
+    tasks_done += done.back().tasks.size();
     if (!part.tasks.empty() && &part != &parts.back()) {
       say(fmt::format("sent {} to {} of {} tasks", signal, tasks_done, all_tasks));
     }
   }
-  if (!done.empty()) say(done_text(reached_by(done, targets), signal));
+  const auto reached = reached_by(done, targets);
+  if (!reached.empty()) say(done_text(reached, signal));
   return code;
 }
 
@@ -325,7 +347,7 @@ Result<int> cancel_in(const engines::Queue& queue, const Call& call,
     if (checked) {
       targets.push_back(*std::move(checked));
     } else {
-      code = give_up(checked.error());
+      code = std::max(code, give_up(checked.error()));
     }
   }
   for (const Addressee addressee : {Addressee::processes, Addressee::batch_script}) {
@@ -346,26 +368,38 @@ Result<int> signal_run(const pods::RunId& id, const Call& call, const std::strin
   return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);
 }
 
-// Jobs with numbers and jobs with names are of different engines.
-Result<int> cancel(const Call& call, const std::string& signal) {
+Result<int> cancel_named(const Call& call, const std::vector<std::string>& ids, bool have_names,
+                         const std::string& signal) {
+  const auto queue = TRY(have_names ? jobs::queue_of(ids.front(), call.environment)
+                                    : engines::find_queue(call.environment));
+  return cancel_in(*queue, call, ids, signal);
+}
+
+// Jobs with numbers and jobs with names are of different engines. What fails keeps no other job
+// from its end. Returns the worst exit code.
+int cancel(const Call& call, const std::string& signal) {
   std::map<bool, std::vector<std::string>> by_engine;
-  for (const std::string& word : call.split.arguments) {
-    const std::string id = jobs::id_at(word, call.environment);
-    if (id == word && jobs::files_at(word)) return std::unexpected(jobs::job_id_in(word).error());
-    if (const auto run = pods::parse_run_id(id)) {
-      const auto sent = *run ? signal_run(**run, call, signal) : std::unexpected(run->error());
-      if (!sent) return sent;
-      continue;
-    }
-    const auto parsed = engines::parse_job_id(id);
-    by_engine[parsed && parsed->number.empty()].push_back(id);
-  }
   int code = 0;
-  for (const auto& [named, ids] : by_engine) {
-    const auto queue = TRY(named ? jobs::queue_of(ids.front(), call.environment)
-                                 : engines::find_queue(call.environment));
-    const auto done = TRY(cancel_in(*queue, call, ids, signal));
-    code = std::max(code, done);
+  const auto take = [&](const Result<int>& done) {
+    code = std::max(code, done ? *done : give_up(done.error()));
+  };
+  for (const std::string& word : call.split.arguments) {
+    const auto job = jobs::job_at(word, call.environment);
+    const auto id = job && job->is_forgotten
+                        ? nothing_to_do(signal, jobs::known_by_files(*job), nullptr,
+                                        fmt::format("{}: {}", printable(word), job->why_only_files))
+                        : jobs::id_of(word, job);
+    if (!id) {
+      take(std::unexpected(id.error()));
+    } else if (const auto run = pods::parse_run_id(*id)) {
+      take(*run ? signal_run(**run, call, signal) : std::unexpected(run->error()));
+    } else {
+      const auto parsed = engines::parse_job_id(*id);
+      by_engine[parsed && parsed->number.empty()].push_back(*id);
+    }
+  }
+  for (const auto& [have_names, ids] : by_engine) {
+    take(cancel_named(call, ids, have_names, signal));
   }
   return code;
 }
@@ -389,7 +423,7 @@ Result<std::string> signal_of(const std::string& text) {
 Result<int> run_cancel(const options::Call& call) {
   const std::string argument = call.text(FlagId::signal).value_or("");
   const auto signal = argument.empty() ? Result<std::string>() : signal_of(argument);
-  return signal ? cancel(call, *signal) : std::unexpected(signal.error());
+  return signal ? Result<int>(cancel(call, *signal)) : std::unexpected(signal.error());
 }
 
 }  // namespace toprun::cli

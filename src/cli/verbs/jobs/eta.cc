@@ -99,16 +99,21 @@ Result<Answer> find_waiting(const engines::Queue& queue) {
   return Answer{std::move(jobs.jobs), {}};
 }
 
+// What the words of the command line name.
+struct Named {
+  std::vector<std::string> ids;           // all of Slurm, or all of jobs with names
+  std::vector<jobs::KnownJob> forgotten;  // by their folders
+  int code = 0;                           // of the words that were reported
+};
+
 // Jobs that are not known are reported; `code` is then their exit code.
-Result<Answer> find_all(const engines::Queue& queue, const std::vector<std::string>& ids,
-                        int& code) {
-  if (ids.empty()) return find_waiting(queue);
-  Answer all;
-  for (const std::string& id : ids) {
+Result<Answer> find_all(const engines::Queue& queue, const Named& named, bool is_alone, int& code) {
+  Answer all{{}, named.forgotten};
+  for (const std::string& id : named.ids) {
     auto found = find(queue, id);
-    if (!found && ids.size() == 1) return found;
+    if (!found && is_alone) return found;
     if (!found) {
-      code = give_up(found.error());
+      code = std::max(code, give_up(found.error()));
       continue;
     }
     std::ranges::move(found->jobs, std::back_inserter(all.jobs));
@@ -117,33 +122,46 @@ Result<Answer> find_all(const engines::Queue& queue, const std::vector<std::stri
   return all;
 }
 
-// The ids on the command line: all of Slurm, or all of jobs with names.
-Result<std::vector<std::string>> ids_in(const options::Call& call) {
-  std::vector<std::string> ids;
-  std::optional<bool> are_named;
+// A word that names no job is reported.
+Result<Named> named_in(const options::Call& call) {
+  Named named;
+  std::optional<bool> have_names;
   for (const std::string& word : call.split.arguments) {
-    ids.push_back(jobs::id_at(word, call.environment));
-    const auto id = TRY(jobs::job_id_in(ids.back()));
-    if (are_named.value_or(id.number.empty()) != id.number.empty()) {
-      return usage(join(ids, " "), "these jobs are of different engines",
+    const auto job = jobs::job_at(word, call.environment);
+    if (job && job->is_forgotten) {
+      std::ranges::move(jobs::known_by_files(*job), std::back_inserter(named.forgotten));
+      continue;
+    }
+    const auto text = jobs::id_of(word, job);
+    const auto id = text ? jobs::job_id_in(*text) : std::unexpected(text.error());
+    if (!id) {
+      named.code = std::max(named.code, give_up(id.error()));
+      continue;
+    }
+    named.ids.push_back(*text);
+    if (have_names.value_or(id->number.empty()) != id->number.empty()) {
+      return usage(join(named.ids, " "), "these jobs are of different engines",
                    "ask for each engine's jobs by a command of its own");
     }
-    are_named = id.number.empty();
+    have_names = id->number.empty();
   }
-  return ids;
+  return named;
 }
 
 }  // namespace
 
 Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
-  const auto ids = TRY(ids_in(call));
-  const auto queue = TRY(ids.empty() ? engines::find_queue(environment)
-                                     : jobs::queue_of(ids.front(), environment));
-  int code = 0;
-  const Answer found = TRY(find_all(*queue, ids, code));
+  const std::size_t words = call.split.arguments.size();
+  const Named named = TRY(named_in(call));
+  if (words != 0 && named.ids.empty() && named.forgotten.empty()) return named.code;
+  const auto queue = TRY(named.ids.empty() ? engines::find_queue(environment)
+                                           : jobs::queue_of(named.ids.front(), environment));
+  int code = named.code;
+  const Answer found =
+      TRY(words == 0 ? find_waiting(*queue) : find_all(*queue, named, words == 1, code));
   const auto starts =
-      TRY(queue->starts(ids.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
+      TRY(queue->starts(words == 0 ? std::optional<std::uint32_t>(::getuid()) : std::nullopt));
   const bool are_compared = std::ranges::any_of(found.jobs, jobs::needs_others);
   const auto all = TRY(are_compared ? queue->jobs(std::nullopt) : engines::JobList());
   const WallTime now = std::chrono::system_clock::now();

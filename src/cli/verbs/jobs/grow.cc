@@ -102,7 +102,7 @@ Result<void> check_named_file(const std::string& job) {
 }  // namespace
 
 Result<int> run_grow(const options::Call& call) {
-  const std::string job = jobs::name_at(call.operand(), call.environment);
+  const std::string job = TRY(jobs::name_at(call.operand(), call.environment));
   std::error_code error;
   const bool is_report = std::filesystem::exists(job, error);
   if (!is_report) TRY(check_named_file(job));

@@ -193,8 +193,9 @@ std::string failure_line(const Found& found, const engines::Queue* queue, const 
   return coloured("toprun: " + jobs::forgotten_text(known, queue), Colour::bad, style) + '\n';
 }
 
-// The last that is seen of failed jobs is what broke, on stderr: the output itself is data.
-void tell_failures(const std::string& id, const std::vector<Found>& all,
+// The last that is seen of failed jobs is what broke, on stderr: the output itself is data. Returns
+// whether a job failed.
+bool tell_failures(const std::string& id, const std::vector<Found>& all,
                    const engines::Queue* queue, const Style& style) {
   std::vector<std::string> lines;
   for (const Found& found : all) {
@@ -209,6 +210,7 @@ void tell_failures(const std::string& id, const std::vector<Found>& all,
                         lines.size() - most_failures_reported, jobs::id_word(id));
   }
   if (!text.empty()) say_block(text);
+  return !text.empty();
 }
 
 void tell_of_rank_files(const LogsOptions& options, const std::vector<Found>& all) {
@@ -249,7 +251,8 @@ Result<int> show_files(const LogsOptions& options, const jobs::JobAtPath& job,
   }
   if (options.follow) return tell_ends(all, nullptr);
   tell_of_rank_files(options, all);
-  tell_failures(options.id, all, nullptr, style_of_stderr(environment));
+  const bool is_told = tell_failures(options.id, all, nullptr, style_of_stderr(environment));
+  if (!is_told && !job.is_forgotten) jobs::say_why_only_files(job.why_only_files, "output");
   return 0;
 }
 
@@ -258,8 +261,7 @@ Result<int> show_logs(const LogsOptions& options, const engines::JobId& id,
   auto queue = engines::find_queue_of(id, environment);
   const bool has_engine = queue.has_value();
   const auto all = TRY(find_files(id, queue));
-  if (has_engine && !queue)
-    say(fmt::format("{}; the output is from the job's files", queue.error().line()));
+  if (has_engine && !queue) jobs::say_why_only_files(queue.error().line(), "output");
   if (is_too_early(all, options.choice)) {
     say_why_nothing(options, id, queue, all.front().files);
     return 0;

@@ -101,14 +101,19 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
 }
 
 Result<json> find_report(const std::string& word, const Environment& environment) {
-  const std::string name = jobs::name_at(word, environment);
-  if (const auto job = jobs::files_at(name)) return by_files(*job);
   std::error_code error;
-  if (std::filesystem::is_regular_file(name, error)) return by_file(name);
-  if (const auto run = pods::parse_run_id(name)) {
+  const bool is_file = std::filesystem::is_regular_file(word, error);
+  if (const auto job = is_file ? std::nullopt : jobs::job_at(word, environment)) {
+    if (job->is_known) return by_job(job->found.id, environment);
+    if (!job->is_forgotten) jobs::say_why_only_files(job->why_only_files, "report");
+    return by_files(job->found);
+  }
+  if (const auto job = jobs::files_at(word)) return by_files(*job);
+  if (is_file) return by_file(word);
+  if (const auto run = pods::parse_run_id(word)) {
     return *run ? by_run(**run, environment) : std::unexpected(run->error());
   }
-  return by_job(name, environment);
+  return by_job(word, environment);
 }
 
 // As of `toprun topo draw`, a file's ending says what it is to hold.

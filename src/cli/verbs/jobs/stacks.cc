@@ -257,7 +257,7 @@ Result<int> show_through_engine(const std::string& id, const Environment& enviro
 }  // namespace
 
 Result<int> run_stacks(const options::Call& call) {
-  const std::string name = jobs::name_at(call.operand(), call.environment);
+  const std::string name = TRY(jobs::name_at(call.operand(), call.environment));
   const bool as_json = call.has(FlagId::json);
   if (const auto folder = call.text(FlagId::dumps)) {
     if (name.empty()) return show_dumps(*folder, as_json);

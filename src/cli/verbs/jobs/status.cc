@@ -716,15 +716,18 @@ Result<int> show_status(const std::string& name, const Call& call) {
   const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
   if (all.empty()) return std::unexpected(unknown(id, queue));
-  if (has_engine && !queue)
-    say(fmt::format("{}; the state is from the job's files", queue.error().line()));
+  if (has_engine && !queue) jobs::say_why_only_files(queue.error().line(), "state");
   return show(queue ? queue->get() : nullptr, all, call);
 }
 
 Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
   if (job.is_known) return show_status(job.found.id, call);
   const std::string report = job.found.files.report();
-  if (!job.is_forgotten && jobs::is_there(report)) return show_report_status(report, call);
+  const bool as_json = call.has(FlagId::json);
+  if (!job.is_forgotten && (as_json || jobs::is_there(report))) {
+    jobs::say_why_only_files(job.why_only_files, "state");
+    if (!as_json) return show_report_status(report, call);
+  }
   return show(nullptr, jobs::known_by_files(job), call);
 }
 

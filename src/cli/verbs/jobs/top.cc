@@ -487,7 +487,7 @@ Result<int> run_top(const options::Call& call) {
     return fail("top needs a terminal", "according to TERM, this terminal cannot move its cursor",
                 "set TERM, or print one snapshot: toprun top | cat");
   }
-  const std::string name = jobs::name_at(call.operand(), call.environment);
+  const std::string name = TRY(jobs::name_at(call.operand(), call.environment));
   if (const auto ended = as_json ? std::nullopt : ended_job_of(name)) {
     return print_last_state(*ended, jobs::id_word(name), call.environment);
   }
