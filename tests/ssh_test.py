@@ -651,8 +651,13 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 first, second = names.split(",")
                 self.assert_failed(finished, 2, f"--hosts: {first} and {second} are one machine: each name")
                 self.assertEqual(finished.out, "")
-        finished = self.on("n0", TOPRUN, "doctor", "--hosts", "n0,localhost", env=self.environment())
-        self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name")
+        for names in ("n0,localhost", "n0,localhost,n97"):
+            with self.subTest("doctor", names=names):
+                finished = self.on("n0", TOPRUN, "doctor", "--hosts", names, env=self.environment())
+                self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name would count as a host")
+                self.assertIn("no host was examined; see the message above", finished.err)
+                self.assertNotIn("slots=", finished.err)
+                self.assertEqual(finished.out, "")
 
     def test_fewer_nodes_than_hosts(self):
         finished = self.launch("--hosts", "n[0-3]", "--nnodes", "1", *shows(

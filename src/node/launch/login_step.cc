@@ -303,7 +303,7 @@ std::optional<Error> LoginStep::named_twice() const {
   if (job_.place.engine != engines::EngineKind::ssh) return std::nullopt;
   const plan::Options& options = job_.options;
   return machine_named_twice(
-      answered(), options.hosts.is_set() ? options.hosts.source : options.host_file.source);
+      answered(), options.hosts.is_set() ? options.hosts.source : options.host_file.source, what_);
 }
 
 std::optional<Error> LoginStep::refused() const {
