@@ -358,6 +358,11 @@ class ThousandsOfPods(ServerCase):
             self.assertEqual(wrong.code, 2, wrong)
             self.assert_one_line(wrong, "--on kuberntes: toprun knows the engines slurm, runai and kubernetes; did you mean "
                                         "kubernetes\\?")
+        empty = self.toprun("jobs", "--on=", env=self.env)
+        self.assert_one_line(empty, "--on '': toprun knows the engines slurm, runai and kubernetes; give one of them")
+        unknown = self.toprun("jobs", env={**self.env, "TOPRUN_ON": "foo"})
+        self.assert_one_line(unknown, "TOPRUN_ON=foo: toprun knows the engines slurm, runai and kubernetes; give one of "
+                                      "them, or unset the variable")
         typed = ["toprun", "status", "--on", "kubernetes", "b"]
         listed = self.toprun("completion", "--words", *typed[1:], env={**self.env, "TOPRUN_ON": "slurm"})
         self.assertRegex(listed.out, r"(?m)^big\t")
