@@ -121,11 +121,15 @@ std::string backend_by_hardware(const Environment& environment) {
   const auto vendor = engines::gpu_vendor();
   if (vendor == engines::GpuVendor::none || gpus < ranks) return "tcp";
   const std::string backend = vendor == engines::GpuVendor::nvidia ? "nccl" : "rccl";
-  if (!is_program(beside_toprun(backend_of(backend).program))) return "tcp";
-  say(fmt::format(
-      "{} here, so toprun uses --backend {}; --backend tcp measures the network without GPUs",
-      counted(static_cast<std::size_t>(gpus), "GPU"), backend));
-  return backend;
+  const std::string_view program = backend_of(backend).program;
+  const bool has_program = is_program(beside_toprun(program));
+  say(fmt::format("{} here{}, so toprun uses --backend {}; --backend {}",
+                  counted(static_cast<std::size_t>(gpus), "GPU"),
+                  has_program ? "" : fmt::format(", but no {} beside toprun", program),
+                  has_program ? backend : "tcp",
+                  has_program ? "tcp measures the network without GPUs"
+                              : backend + " needs this program, and measures the GPUs"));
+  return has_program ? backend : "tcp";
 }
 
 class Words {
