@@ -120,6 +120,18 @@ class Ssh(SshCase):
                 result = json.loads((folder / "res.json").read_text())["results"][0]
                 self.assertEqual((result["backend"], result["order"]), (backend, "given"))
 
+    def test_a_program_that_is_too_large_to_be_sent(self):
+        folder = self.folder()
+        toprun, program = folder / "toprun", folder / "toprun-bench-gloo"
+        shutil.copy(TOPRUN, toprun)
+        program.write_bytes(bytes(9 << 20))
+        program.chmod(0o755)
+        line = shlex.join(map(str, [toprun, "bench", "all_reduce", "--hosts", "n[0-1]", "--backend", "gloo"]))
+        finished = self.on("ctl", "unshare", "--uts", "sh", "-c", f"hostname ctl; exec {line}", env=self.environment())
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn(f"warning: cannot read {program}: the file is larger than 8388608 bytes; other hosts do not get "
+                      "it (if it is larger than 8 MiB, strip it)\n", finished.err)
+
     def test_host_files_and_orders(self):
         racks = self.folder() / "racks"
         racks.write_text("n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n")
