@@ -84,6 +84,19 @@ class Hosts(cluster.TestCase):
         self.assert_found(finished)
         self.assertEqual(len(json.loads(finished.out)["hosts"]), 8)
 
+    def test_a_step_that_cannot_run_toprun(self):
+        """srun ends with 2 then, as toprun does for a wrong command line; the report is written."""
+        with tempfile.TemporaryDirectory() as folder:
+            failing = pathlib.Path(folder, "srun")
+            failing.write_text("#!/bin/sh\necho 'slurmstepd: error: execve(): toprun: No such file or directory' >&2\nexit 2\n")
+            failing.chmod(0o755)
+            finished = self.on("ctl", "salloc", "--quiet", "-N8", "env", f"PATH={folder}:{os.environ['PATH']}",
+                               support.binary(), "doctor", "--json")
+        self.assertEqual([one[:3] for one in self.found(finished)],
+                         [("error", "no-answer", [f"n{i}" for i in range(8)])], finished)
+        self.assertEqual(finished.code, 4)
+        self.assertNotIn("no host was examined", finished.err)
+
     def test_healthy_hosts_by_ssh(self):
         finished = self.by_ssh()
         self.assert_found(finished)

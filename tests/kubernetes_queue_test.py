@@ -3,6 +3,8 @@
 jobs in Kueue, thousands of pods. A real kubectl asks the API server of the tests (api_server.py)."""
 
 import json
+import os
+import shutil
 import unittest
 
 import support
@@ -356,6 +358,11 @@ class ThousandsOfPods(ServerCase):
             self.assertEqual(wrong.code, 2, wrong)
             self.assert_one_line(wrong, "--on kuberntes: toprun knows the engines slurm, runai and kubernetes; did you mean "
                                         "kubernetes\\?")
+        empty = self.toprun("jobs", "--on=", env=self.env)
+        self.assert_one_line(empty, "--on '': toprun knows the engines slurm, runai and kubernetes; give one of them")
+        unknown = self.toprun("jobs", env={**self.env, "TOPRUN_ON": "foo"})
+        self.assert_one_line(unknown, "TOPRUN_ON=foo: toprun knows the engines slurm, runai and kubernetes; give one of "
+                                      "them, or unset the variable")
         typed = ["toprun", "status", "--on", "kubernetes", "b"]
         listed = self.toprun("completion", "--words", *typed[1:], env={**self.env, "TOPRUN_ON": "slurm"})
         self.assertRegex(listed.out, r"(?m)^big\t")
@@ -372,6 +379,25 @@ class ThousandsOfPods(ServerCase):
             plural == "pods") else None
         self.assertEqual(check, 0)
         self.assertRegex(self.table().out, rf"gpu-\[0-{MANY - 1}\]")
+
+    def test_the_engine_that_a_file_names_is_asked(self):
+        """toprun config init writes this line."""
+        folder = self.folder()
+        env = {name: value for name, value in self.env.items() if name != "TOPRUN_ON"}
+        squeue = folder / "squeue"  # where Slurm is installed too
+        squeue.write_text("#!/bin/sh\nexit 1\n")
+        squeue.chmod(0o755)
+        shutil.copy(squeue, folder / "scontrol")
+        env["PATH"] = f"{folder}:{os.environ['PATH']}"
+        (folder / "toprun.toml").write_text('on = "kubernetes"\n')
+        self.api.asked.clear()
+        self.assert_ok(self.toprun("cluster", env=env, cwd=folder))
+        self.assertTrue(self.api.asked)
+        (folder / "toprun.toml").write_text('\non = "kuberntes"\n')
+        wrong = self.toprun("cluster", env=env, cwd=folder)
+        self.assertEqual(wrong.code, 2, wrong)
+        self.assert_one_line(wrong, ".*toprun.toml:2: on = kuberntes: toprun knows the engines slurm, runai and "
+                                    "kubernetes; did you mean kubernetes\\?")
 
     def test_nodes_of_a_large_cluster(self):
         for i in range(PAGE + 1):

@@ -120,6 +120,18 @@ class Ssh(SshCase):
                 result = json.loads((folder / "res.json").read_text())["results"][0]
                 self.assertEqual((result["backend"], result["order"]), (backend, "given"))
 
+    def test_a_program_that_is_too_large_to_be_sent(self):
+        folder = self.folder()
+        toprun, program = folder / "toprun", folder / "toprun-bench-gloo"
+        shutil.copy(TOPRUN, toprun)
+        program.write_bytes(bytes(9 << 20))
+        program.chmod(0o755)
+        line = shlex.join(map(str, [toprun, "bench", "all_reduce", "--hosts", "n[0-1]", "--backend", "gloo"]))
+        finished = self.on("ctl", "unshare", "--uts", "sh", "-c", f"hostname ctl; exec {line}", env=self.environment())
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn(f"warning: cannot read {program}: the file is larger than 8388608 bytes; other hosts do not get "
+                      "it (if it is larger than 8 MiB, strip it)\n", finished.err)
+
     def test_host_files_and_orders(self):
         racks = self.folder() / "racks"
         racks.write_text("n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n")
@@ -651,8 +663,13 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 first, second = names.split(",")
                 self.assert_failed(finished, 2, f"--hosts: {first} and {second} are one machine: each name")
                 self.assertEqual(finished.out, "")
-        finished = self.on("n0", TOPRUN, "doctor", "--hosts", "n0,localhost", env=self.environment())
-        self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name")
+        for names in ("n0,localhost", "n0,localhost,n97"):
+            with self.subTest("doctor", names=names):
+                finished = self.on("n0", TOPRUN, "doctor", "--hosts", names, env=self.environment())
+                self.assert_failed(finished, 2, "--hosts: n0 and localhost are one machine: each name would count as a host")
+                self.assertIn("no host was examined; see the message above", finished.err)
+                self.assertNotIn("slots=", finished.err)
+                self.assertEqual(finished.out, "")
 
     def test_fewer_nodes_than_hosts(self):
         finished = self.launch("--hosts", "n[0-3]", "--nnodes", "1", *shows(

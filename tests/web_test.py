@@ -697,6 +697,10 @@ class Report(web_cases.Windows):
         self.assertEqual(page.text("alert-text"), said)
         self.assertEqual(page.run("document.querySelectorAll('main i:not([style]), main b b').length"), 0)
         self.assertEqual(page.complaints(), [])
+        own = {"kind": "launcher", "what": "the launcher failed", "rank": None, "node": "n0", "exit_code": 1,
+               "message": "no room for the store; run `df /tmp` there"}
+        page = self.shown_attempt("launcher", 2, cause=own)
+        self.assertEqual(page.run("$('alert-text').innerHTML"), "no room for the store; run <code>df /tmp</code> there")
 
     def test_a_hang_that_a_signal_ended_is_in_the_headline(self):
         hang = {"what": "rank 1 on n0 sleeps", "next": "look at rank 1", "noticed": "2026-11-28T05:38:40Z", "over": None,

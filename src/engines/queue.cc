@@ -49,6 +49,13 @@ const EngineQueue& row_of(QueueKind kind) {
   return *std::ranges::find(engine_queues, kind, &EngineQueue::kind);
 }
 
+Error unknown(std::string what, std::string_view word, const char* otherwise) {
+  const auto meant = nearest_engine(word);
+  return usage(std::move(what), "toprun knows the engines slurm, runai and kubernetes",
+               meant ? fmt::format("did you mean {}?", *meant) : otherwise)
+      .error();
+}
+
 // The one that TOPRUN_ON names, else the first that is there.
 Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
                                            std::span<const EngineQueue> among) {
@@ -56,7 +63,8 @@ Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
   const bool is_for_setup = on == "local";
   const std::optional<QueueKind> kind = queue_kind(on);
   if (!on.empty() && !is_for_setup && !kind) {
-    return std::unexpected(unknown_engine("TOPRUN_ON=" + printable(on), on));
+    return std::unexpected(
+        unknown("TOPRUN_ON=" + printable(on), on, "give one of them, or unset the variable"));
   }
   const auto named = std::ranges::find(among, kind, &EngineQueue::kind);
   if (named != among.end()) {
@@ -91,10 +99,7 @@ std::optional<std::string> nearest_engine(std::string_view word) {
 }
 
 Error unknown_engine(std::string what, std::string_view word) {
-  const auto meant = nearest_engine(word);
-  return usage(std::move(what), "toprun knows the engines slurm, runai and kubernetes",
-               meant ? fmt::format("did you mean {}?", *meant) : "give one of them")
-      .error();
+  return unknown(std::move(what), word, "give one of them");
 }
 
 bool has_pods(QueueKind kind) {

@@ -99,6 +99,18 @@ TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
   }
 }
 
+TEST(Queue, AnUnknownEngineIsRefused) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"foo", "give one of them, or unset the variable"}, {"slrum", "did you mean slurm?"}};
+  for (const auto& [on, fix] : rows) {
+    const auto queue = find_queue({{"TOPRUN_ON", on}});
+    ASSERT_FALSE(queue);
+    EXPECT_EQ(queue.error().line(),
+              fmt::format("TOPRUN_ON={}: toprun knows the engines slurm, runai and kubernetes; {}",
+                          on, fix));
+  }
+}
+
 TEST(SlurmWords, KnowsStatesByWordAndCode) {
   for (const auto& [text, code] : std::vector<std::pair<std::string, std::string>>{
            {"PENDING", "PD"},

@@ -14,15 +14,13 @@
 #include "base/text/text.h"
 #include "cli/benchmark/request.h"
 #include "engines/gpus.h"
+#include "node/plan/login_orders.h"
 
 namespace toprun::benchmark {
 namespace {
 
 using measure::Self;
 using std::chrono::milliseconds;
-
-// A value in the store may have 8 MiB.
-constexpr std::size_t most_program_bytes = 8u << 20;
 
 Result<std::string_view> program_of_all(const std::vector<std::string>& backends) {
   std::string_view name;
@@ -95,12 +93,15 @@ Result<void> offer_program(const Self& self, const std::filesystem::path& own, m
   auto store = TRY(measure::connect_store(self, limit));
   const auto turn = TRY(store.add(key_of(self, "offered"), 1));
   if (turn > 1) return {};
-  // Empty if it is unstripped, and so too large.
-  return store.set(key_of(self, program_key), read_file(own, most_program_bytes).value_or(""));
+  // Empty: it cannot be sent, as one that is unstripped and so too large.
+  const auto content = read_file(own, plan::max_rank_program_bytes);
+  if (!content) say("warning: " + content.error().line());
+  return store.set(key_of(self, program_key), content.value_or(""));
 }
 
-// Empty: no rank has the program, or it came too late. The last rank to miss it says so to all.
-Result<std::string> received_program(const Self& self, milliseconds limit) {
+// Empty: no rank can send the program. The last rank to miss it says so to all.
+Result<std::string> received_program(const Self& self, const std::filesystem::path& own,
+                                     milliseconds limit) {
   auto store = TRY(measure::connect_store(self, limit));
   const std::string key = key_of(self, program_key);
   const auto missing = TRY(store.add(key_of(self, "missing"), 1));
@@ -108,7 +109,10 @@ Result<std::string> received_program(const Self& self, milliseconds limit) {
     TRY(store.set(key, ""));
   }
   const auto arrived = TRY(store.wait(std::span(&key, 1), limit));
-  return arrived ? store.get(key) : Result<std::string>("");
+  if (arrived) return store.get(key);
+  return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
+              fmt::format("no rank sent it within {} s", limit.count() / 1000),
+              way_to(own.filename().string()));
 }
 
 std::string backend_by_hardware(const Environment& environment) {
@@ -117,11 +121,15 @@ std::string backend_by_hardware(const Environment& environment) {
   const auto vendor = engines::gpu_vendor();
   if (vendor == engines::GpuVendor::none || gpus < ranks) return "tcp";
   const std::string backend = vendor == engines::GpuVendor::nvidia ? "nccl" : "rccl";
-  if (!is_program(beside_toprun(backend_of(backend).program))) return "tcp";
-  say(fmt::format(
-      "{} here, so toprun uses --backend {}; --backend tcp measures the network without GPUs",
-      counted(static_cast<std::size_t>(gpus), "GPU"), backend));
-  return backend;
+  const std::string_view program = backend_of(backend).program;
+  const bool has_program = is_program(beside_toprun(program));
+  say(fmt::format("{} here{}, so toprun uses --backend {}; --backend {}",
+                  counted(static_cast<std::size_t>(gpus), "GPU"),
+                  has_program ? "" : fmt::format(", but no {} beside toprun", program),
+                  has_program ? backend : "tcp",
+                  has_program ? "tcp measures the network without GPUs"
+                              : backend + " needs this program, and measures the GPUs"));
+  return has_program ? backend : "tcp";
 }
 
 class Words {
@@ -186,9 +194,9 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
   };
   if (!is_here && self.nodes == 1) return absent();
   if (!is_here) {
-    const auto bytes = received_program(self, limit);
-    if (!bytes || bytes->empty()) return absent();
-    return run_from_memory(*bytes, std::string(name), words_for(argv, std::string(name), backends));
+    const auto bytes = TRY(received_program(self, own, limit));
+    if (bytes.empty()) return absent();
+    return run_from_memory(bytes, std::string(name), words_for(argv, std::string(name), backends));
   }
   if (self.nodes > 1) TRY(offer_program(self, own, limit));
   ::execv(own.c_str(), words_for(argv, own.string(), backends).get());

@@ -128,8 +128,10 @@ constexpr std::array launch_flags = {
           .group = Group::placement,
           .set = set_order,
           .help = "Order of the nodes; the file has one host per line",
-          .default_value = "topology if the network is known, else scheduler if there is one, else "
-                           "name; given is the order of --node-rank or --hosts"}),
+          .default_value =
+              "topology if the network is known, else given with --hosts or --hostfile, "
+              "else scheduler if there is one, else name; given is the order of "
+              "--node-rank or of the list of hosts"}),
     ours({.name = "--topology",
           .value = "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE",
           .variable = "TOPRUN_TOPOLOGY",

@@ -97,16 +97,17 @@ std::optional<int> answer_help(const options::Split& split, Command command) {
   return last == FlagId::help ? std::optional(print(full_help(command))) : std::nullopt;
 }
 
-// Queries about jobs and the cluster go to the engine that TOPRUN_ON names. A verb that submits
-// reads --on itself.
+// Queries about jobs and the cluster go to the engine that TOPRUN_ON names, or in its place --on or
+// toprun.toml. A verb that submits reads --on itself.
 Result<void> set_engine(Command command, const options::Split& split, Environment& environment) {
   const options::Flag* const on = options::find_flag("--on", command);
   if (on == nullptr || command == Command::submit || command == Command::setup) return {};
   const auto argument = options::argument_of(*on, split, environment);
-  if (!argument || !argument->is_typed()) return {};
+  if (!argument || argument->from_variable) return {};
   const std::string& engine = argument->value;
-  if (!engines::queue_kind(engine)) {
-    return std::unexpected(engines::unknown_engine("--on " + printable(engine), engine));
+  const bool is_for_setup = !argument->is_typed() && engine == "local";
+  if (!is_for_setup && !engines::queue_kind(engine)) {
+    return std::unexpected(engines::unknown_engine(argument->label(), engine));
   }
   environment.set("TOPRUN_ON", engine);
   return {};

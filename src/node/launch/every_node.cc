@@ -111,16 +111,17 @@ Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
   if (!answers || !answers->are_complete) process::signal_process(step, SIGKILL);
   const int status = process::await_end(step);
   if (!answers) return std::unexpected(answers.error());
-  const bool is_refused = WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
-  if (is_refused && answers->lines.empty()) {
-    return usage("no host was examined", {}, "see the message above");
-  }
   for (NodeLine& line : answers->lines) {
     if (auto failed = failed_login_in(line.text)) {
       every.failed.push_back(*std::move(failed));
     } else {
       every.lines.push_back(std::move(line));
     }
+  }
+  // srun, too, ends with this code, for instance if a node has no toprun: its hosts gave no answer.
+  const bool is_refused = every.by_login && WIFEXITED(status) && WEXITSTATUS(status) == exit_usage;
+  if (is_refused && every.lines.empty()) {
+    return usage("no host was examined", {}, "see the message above");
   }
   return every;
 }

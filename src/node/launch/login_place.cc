@@ -115,15 +115,20 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
 }
 
 std::optional<Error> machine_named_twice(const std::vector<Answered>& answered,
-                                         std::string_view source) {
+                                         std::string_view source, StepOf what) {
+  const bool is_verb = what == StepOf::verb;
   std::map<std::string_view, std::string_view> name_of_machine;
   for (const Answered& one : answered) {
     if (one.machine.empty()) continue;
     const auto [first, is_new] = name_of_machine.emplace(one.machine, one.node.name);
     if (is_new) continue;
     return usage(fmt::format("{}: {} and {} are one machine", source, first->second, one.node.name),
-                 "each name would become a node, and both nodes would use the same GPUs",
-                 "list each machine once, with its number of processes (slots=N, or HOST:N)")
+                 is_verb ? "each name would count as a host, and this machine would be compared "
+                           "with itself"
+                         : "each name would become a node, and both nodes would use the same GPUs",
+                 is_verb ? "list each machine once"
+                         : "list each machine once, with its number of processes (slots=N, or "
+                           "HOST:N)")
         .error();
   }
   return std::nullopt;

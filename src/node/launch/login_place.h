@@ -7,6 +7,7 @@
 
 #include "base/text/error.h"
 #include "engines/login/login.h"
+#include "node/launch/login_step.h"
 #include "node/plan/job.h"
 #include "node/plan/login_orders.h"
 
@@ -31,10 +32,10 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                           const std::vector<Answered>& answered);
 
 // Returns the refusal of a list that names one machine twice by different names, as n0 and its
-// address. Each name would become a node of its own, and both would use the same GPUs. `source`:
-// the option with the list.
+// address. Each name would become a node of its own, and both would use the same GPUs; a verb would
+// compare the machine with itself. `source`: the option with the list.
 std::optional<Error> machine_named_twice(const std::vector<Answered>& answered,
-                                         std::string_view source);
+                                         std::string_view source, StepOf what);
 
 // Whether the node is this host: its name is this host's own name, localhost, or a literal address
 // of one of this host's interfaces. False for USER@HOST, because this may be another user.

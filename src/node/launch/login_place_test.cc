@@ -46,16 +46,22 @@ TEST(LoginPlace, AMachineIsNamedOnce) {
     answered.machine = std::move(machine);
     return answered;
   };
-  EXPECT_FALSE(machine_named_twice({on("a", "m1"), on("b", "m2")}, "--hosts"));
-  EXPECT_FALSE(machine_named_twice({on("a", ""), on("b", "")}, "--hosts")) << "unknown";
-  const auto refused =
-      machine_named_twice({on("a", "m1"), on("b", "m2"), on("c", "m1")}, "--hosts");
+  EXPECT_FALSE(machine_named_twice({on("a", "m1"), on("b", "m2")}, "--hosts", StepOf::job));
+  EXPECT_FALSE(machine_named_twice({on("a", ""), on("b", "")}, "--hosts", StepOf::job))
+      << "unknown";
+  const std::vector<Answered> twice = {on("a", "m1"), on("b", "m2"), on("c", "m1")};
+  const auto refused = machine_named_twice(twice, "--hosts", StepOf::job);
   ASSERT_TRUE(refused);
   EXPECT_EQ((*refused)->exit_code, exit_usage);
   EXPECT_EQ(refused->line(),
             "--hosts: a and c are one machine: each name would become a node, and both nodes would "
             "use the same GPUs; list each machine once, with its number of processes (slots=N, or "
             "HOST:N)");
+  const auto examined = machine_named_twice(twice, "--hosts", StepOf::verb);
+  ASSERT_TRUE(examined);
+  EXPECT_EQ(examined->line(),
+            "--hosts: a and c are one machine: each name would count as a host, and this machine "
+            "would be compared with itself; list each machine once");
 }
 
 TEST(LoginPlace, TheRootIsFoundWhereItWasReached) {

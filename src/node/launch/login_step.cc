@@ -71,8 +71,13 @@ plan::LoginOrders::Program rank_program(const Environment& environment) {
   const auto name = environment.non_empty(plan::rank_program_variable);
   if (!name) return {};
   const auto file = process::own_path().value_or("").parent_path() / *name;
+  if (::access(file.c_str(), F_OK) != 0) return {};
   auto content = read_file(file, plan::max_rank_program_bytes);
-  if (!content) return {};
+  if (!content) {
+    say("warning: " + content.error().line() +
+        "; other hosts do not get it (if it is larger than 8 MiB, strip it)");
+    return {};
+  }
   return {*name, process::this_machine(), *std::move(content)};
 }
 
@@ -303,7 +308,7 @@ std::optional<Error> LoginStep::named_twice() const {
   if (job_.place.engine != engines::EngineKind::ssh) return std::nullopt;
   const plan::Options& options = job_.options;
   return machine_named_twice(
-      answered(), options.hosts.is_set() ? options.hosts.source : options.host_file.source);
+      answered(), options.hosts.is_set() ? options.hosts.source : options.host_file.source, what_);
 }
 
 std::optional<Error> LoginStep::refused() const {

@@ -84,10 +84,20 @@ Result<void> put_beside_toprun(const LoginOrders::Program& program) {
   if (program.name.empty() || program.machine != process::this_machine()) return {};
   const auto own = TRY(process::own_path());
   const auto file = own.parent_path() / program.name;
-  TRY(replace_file(file, program.content));
+  const bool is_there = ::access(file.c_str(), X_OK) == 0 &&
+                        read_file(file, program.content.size()).value_or("") == program.content;
+  if (is_there) return {};
+  // Another process may start the program as soon as it has its name.
+  const std::string unnamed =
+      file.string() + '.' + hosts::host_name() + '.' + std::to_string(::getpid());
+  TRY(replace_file(unnamed, program.content));
   constexpr mode_t of_this_user = 0700;
-  if (::chmod(file.c_str(), of_this_user) != 0) return fail_errno("cannot make " + file.string());
-  return {};
+  const bool is_made =
+      ::chmod(unnamed.c_str(), of_this_user) == 0 && ::rename(unnamed.c_str(), file.c_str()) == 0;
+  if (is_made) return {};
+  const int code = errno;
+  ::unlink(unnamed.c_str());
+  return fail_errno(code, "cannot make " + file.string());
 }
 
 Result<void> enter(const std::string& directory, Environment& environment) {

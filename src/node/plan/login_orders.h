@@ -85,7 +85,8 @@ Result<LoginOrders> parse_login_orders(std::string_view json);
 // This variable of the launcher names the program that its agents' ranks may become, such as
 // "toprun-bench-gloo". `toprun bench` sets it.
 inline constexpr const char* rank_program_variable = "TOPRUN_RANK_PROGRAM";
-inline constexpr std::size_t max_rank_program_bytes = 1u << 30;  // with debug information
+// The limit for a value in the job's store (store::Limits), by which other hosts get the program.
+inline constexpr std::size_t max_rank_program_bytes = 8u << 20;
 
 // Prints on stdout, for the launcher, that the agent is running, and in a pod the agent's address.
 // Then reads the instructions from stdin, and leaves the bytes after them unread. Blocks for at

@@ -1,7 +1,12 @@
 #include "node/plan/login_orders.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/os/fd.h"
+#include "base/os/files.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
 
@@ -54,6 +59,31 @@ TEST(LoginOrders, AProgramThatCannotBeWrittenDoesNotEndTheRun) {
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_TRUE(there) << there.error().line();
   EXPECT_TRUE(said.contains("warning: ")) << said;
+}
+
+// The folder may be one that several hosts share, where another process runs the program.
+TEST(LoginOrders, AProgramThatIsThereStays) {
+  LoginOrders orders{{"toprun"}, "", {}};
+  orders.program = {"login_orders_test.program", process::this_machine(), "#!/bin/sh\n"};
+  const auto own = process::own_path();
+  ASSERT_TRUE(own);
+  const auto file = own->parent_path() / orders.program.name;
+  const auto put = [&] {
+    struct stat status {};
+    EXPECT_TRUE(obey(orders, Environment()));
+    EXPECT_EQ(::stat(file.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777u, 0700u);
+    EXPECT_EQ(read_file(file).value_or(""), orders.program.content);
+    return status.st_ino;
+  };
+  const Fd first((put(), ::open(file.c_str(), O_RDONLY | O_CLOEXEC)));  // keeps its inode in use
+  const auto before = put();
+  EXPECT_EQ(put(), before);
+  orders.program.content = "#!/bin/no\n";
+  EXPECT_NE(put(), before);
+  ::chmod(file.c_str(), 0600);
+  put();
+  ::unlink(file.c_str());
 }
 
 TEST(LoginOrders, Malformed) {

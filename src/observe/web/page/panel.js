@@ -19,6 +19,17 @@ function setProse(element, text, quoted = '') {
   element.replaceChildren(...prose(text), quoted);
 }
 
+// A failure of the launcher itself is told in toprun's own sentences.
+function isByLauncher(cause) {
+  return cause.kind === 'launcher';
+}
+
+// `said`: the cause's message.
+function setWords(element, cause, text, said) {
+  if (isByLauncher(cause)) setProse(element, text + said);
+  else setProse(element, text, said);
+}
+
 function element(name, text, properties) {
   const made = Object.assign(document.createElement(name), properties);
   if (text !== undefined) made.textContent = text;
@@ -135,8 +146,8 @@ class Panel {
     $('alert').hidden = !last && !job.was_ended && !hangs;
     $('alert').dataset.kind = job.was_ended ? 'stopped' : hangs ? 'hang' : 'bad';
     if (job.was_ended && job.told) {
-      setProse($('alert-title'), job.told);
-      setText($('alert-text'), '');
+      setProse($('alert-title'), '', job.told);  // may end with words of a rank
+      setProse($('alert-text'), '');
       this.hideFailure();
       return;
     }
@@ -151,7 +162,7 @@ class Panel {
   // What keeps the ranks from going on now: where they stand is beside the picture.
   showLiveHang(hang) {
     setProse($('alert-title'), `Hangs: ${hang.what}`);
-    setText($('alert-text'), hangSince(hang));
+    setProse($('alert-text'), hangSince(hang));
     this.hideFailure();
   }
 
@@ -171,13 +182,14 @@ class Panel {
     // As in top; the rest is among the attempts.
     if (!isOver) {
       const [message] = messageBelow(last, job).split('\n');
-      setProse($('alert-title'), attempt + what, message && `: ${message}`);
-      setText($('alert-text'), '');
+      setWords($('alert-title'), cause, attempt + what, message && `: ${message}`);
+      setProse($('alert-text'), '');
       this.hideFailure();
       return;
     }
     setProse($('alert-title'), what);
-    setText($('alert-text'), [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
+    setWords($('alert-text'), cause, '',
+      [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const kept = this.outputOf(cause.node);
     const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
@@ -309,7 +321,7 @@ class Panel {
     const wasEnded = cause.kind === 'interrupted' && $('alert').dataset.kind === 'stopped';
     const lines = [proseElement('p', causeText(attempt, job), wasEnded ? 'end' : 'cause')];
     const message = messageBelow(attempt, job);
-    if (message) lines.push(element('p', message, {className: 'message'}));
+    if (message) lines.push(isByLauncher(cause) ? proseElement('p', message, 'message') : element('p', message, {className: 'message'}));
     const output = withoutNotes(cause.last_output ?? []).join('\n');
     if (output && $('alert-output').hidden) {
       const more = element('details');
