@@ -18,6 +18,7 @@ HOSTS = ["n0", "n1", "n2", "n3"]
 CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
 MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or "mpirun"
 LOST_LINE_S = 10
+TRIES = 5
 AGENTS = ["--map-by", "ppr:1:node", "--bind-to", "none"]
 RACKS = "n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\nn3 /c/b/y\n"
 
@@ -311,10 +312,14 @@ class ViaMpirun(MpiCase):
         script, report = folder / "train.py", folder / "report.json"
         script.write_text("import os, signal, time\nif os.environ['OMPI_COMM_WORLD_RANK'] == '2':\n"
                           "    os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(30)\n")
-        finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n0,n1", "--report", report,
-                               script)
-        self.assertNotEqual(finished.code, 0, finished)
-        cause = json.loads(report.read_text())["attempts"][-1]["cause"]
+        for _ in range(TRIES):  # Open MPI 4.1.4 does not always name the rank
+            finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n0,n1", "--report", report,
+                                   script)
+            self.assertNotEqual(finished.code, 0, finished)
+            cause = json.loads(report.read_text())["attempts"][-1]["cause"]
+            if "exited on signal 9" in finished.err:
+                break
+            self.assertIsNone(cause, finished)
         self.assertIsNotNone(cause, finished)
         self.assertEqual((cause["kind"], cause["rank"], cause["signal"], cause["exit_code"]), ("signal", 2, 9, None))
         self.assertRegex(finished.err, r"\ntoprun: rank 2 on n[01] was killed by SIGKILL\n")
