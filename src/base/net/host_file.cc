@@ -120,7 +120,7 @@ class Collector {
     const bool has_colons = name.contains(':');
     if (has_colons && !Address::parse(name.substr(0, name.find('%')))) {
       return usage(fmt::format("{}: \"{}\"", place, login),
-                   "several colons make an IPv6 address, and this is none",
+                   "several colons make an IPv6 address, but this is not a valid one",
                    fmt::format("write HOST:N for N processes on a host; {}", where_ports_go));
     }
     const auto [known, is_new] = place_of_.emplace(name, place);

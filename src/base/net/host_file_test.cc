@@ -57,8 +57,10 @@ TEST(HostFile, HostsOptionErrors) {
        "(~/.ssh/config)"},
       {"a:100001", "with N from 1 to 100000"},
       {"a:22:3",
-       "--hosts, item 1: \"a:22:3\": several colons make an IPv6 address, and this is none; write "
-       "HOST:N for N processes on a host; a port goes into ssh's configuration (~/.ssh/config)"},
+       "--hosts, item 1: \"a:22:3\": several colons make an IPv6 address, but this is not a valid "
+       "one; "
+       "write HOST:N for N processes on a host; a port goes into ssh's configuration "
+       "(~/.ssh/config)"},
       {"me@a:22:3", "several colons make an IPv6 address"},
       {"a,b[3-", "--hosts, item 2, column 2 of \"b[3-\": '[' is never closed"},
       {"-oProxyCommand=x", "\"-oProxyCommand=x\" is not a host"},

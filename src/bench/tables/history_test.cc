@@ -74,7 +74,7 @@ Report on(Report report, const std::vector<std::string>& hosts, const std::strin
   return report;
 }
 
-// A slower machine is no slowdown of another.
+// A slower machine does not count as a slowdown of another machine.
 TEST(History, OtherHostsOrGpusAreAnotherKind) {
   const std::string h100 = "NVIDIA H100", h200 = "NVIDIA H200";
   std::vector<std::string> many, others;
