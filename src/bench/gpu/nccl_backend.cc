@@ -271,10 +271,11 @@ class NcclBackend final : public measure::Backend {
       return id;
     }
     const auto arrived = TRY(group_.store.wait(std::span(&key, 1), init_limit));
-    if (!arrived) return fail("no NCCL id", "the first rank did not create it");
+    if (!arrived) return fail("no NCCL unique id", "the first rank in the ring did not create it");
     const auto reported = TRY(group_.store.get(key));
     if (reported.size() != id.bytes.size())
-      return fail("NCCL's id from the first rank", "its length is wrong");
+      return fail("NCCL's unique id from the first rank in the ring",
+                  fmt::format("it has {} bytes instead of {}", reported.size(), id.bytes.size()));
     std::ranges::copy(reported, id.bytes.begin());
     return id;
   }

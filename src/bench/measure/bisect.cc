@@ -81,8 +81,12 @@ class Trials {
   // The others': false once the search is over.
   Result<bool> follow() {
     const std::string name = key("nodes");
-    const auto arrived = TRY(group_.store.wait(std::span(&name, 1), command_.limit + 2 * slack));
-    if (!arrived) return fail("rank 0 sent no list of the next nodes to measure in time");
+    const auto limit = command_.limit + 2 * slack;
+    const auto arrived = TRY(group_.store.wait(std::span(&name, 1), limit));
+    if (!arrived) {
+      return fail(fmt::format("rank 0 did not send the nodes of the next test within {} s",
+                              std::chrono::ceil<std::chrono::seconds>(limit).count()));
+    }
     const auto text = TRY(group_.store.get(name));
     Nodes nodes;
     for (const std::string_view word : words(text)) {

@@ -190,8 +190,12 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
     TRY(group_.store.set(where, text));
     return rounds;
   }
-  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), round_limit()));
-  if (!arrived) return fail("rank 0 sent no list of the next pairs of nodes in time");
+  const auto limit = round_limit();
+  const auto arrived = TRY(group_.store.wait(std::span(&where, 1), limit));
+  if (!arrived) {
+    return fail(fmt::format("rank 0 did not send the next pairs of nodes within {} s",
+                            std::chrono::ceil<std::chrono::seconds>(limit).count()));
+  }
   const auto text = TRY(group_.store.get(where));
   for (const std::string_view line : split(text, '\n')) {
     const auto numbers = words(line);

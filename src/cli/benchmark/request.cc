@@ -87,8 +87,8 @@ Result<void> check(const Request& request) {
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
                 request.backends.size(), request.fabrics.size()}) > 1) {
     return usage("--until-cv",
-                 "toprun repeats one measurement only; give one order, backend and fabric, and one "
-                 "number of nodes and of ranks",
+                 "toprun can repeat only one measurement; give at most one order, one backend, one "
+                 "fabric, and one value of --nodes or --ranks",
                  "leave --orders, --nodes and --ranks out, and name only one backend and fabric");
   }
   TRY(measure::sizes(request));

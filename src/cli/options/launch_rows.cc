@@ -603,7 +603,6 @@ constexpr std::array launch_flags = {
               .variable = "PET_LOG_DIR",
               .id = FlagId::log_dir,
               .group = Group::output,
-              .known_to = launches | of(Command::setup),
               .set = set_log_dir,
               .help = "Write output files under DIR; the workers' output and error files have the "
                       "same layout as with torchrun"}),

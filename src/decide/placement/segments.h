@@ -25,8 +25,8 @@ std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order,
                                         const cost::Domains& domains, std::size_t size);
 
 // If the number of nodes times the number of spare nodes is above max_spare_work, without_spares()
-// may not find the best choice: it first leaves out whole outermost domains, beginning with the
-// smallest.
+// may not find the best choice. It then first makes spares of all nodes of whole outermost domains,
+// the smallest domains first, and chooses the other spares among the remaining nodes.
 inline constexpr std::size_t max_spare_work = 20'000'000;
 
 // Selects `keep` nodes of `sorted`, if there are more. The result has the same order as `sorted`.

@@ -16,9 +16,9 @@ namespace toprun::topology {
 // not decide, the level of `first` is the outer one.
 //
 // A host must have the same name in both maps (see match.h). Errors: neither of two levels is
-// inside the other; there are more than max_levels. The message for the first error names both
-// sources. For each of the two levels, the message also names a domain that spans several domains
-// of the other level, and hosts in this domain.
+// inside the other; there are more than max_levels. Both messages name the two sources. For the
+// first error, the message also names, for each of the two levels, a domain that spans several
+// domains of the other level, and hosts in this domain.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -16,7 +16,7 @@
 // task may be an agent whose node was lost while the job continued.
 namespace toprun::link {
 
-// The maximum number of addresses on which the launcher listens for the run's exit code.
+// The maximum number of its addresses that the launcher tells the root's agent.
 inline constexpr std::size_t max_result_addresses = 8;
 // How long the root's agent tries to reach its launcher.
 inline constexpr std::chrono::milliseconds result_limit{1'000};

@@ -347,10 +347,8 @@ Result<Imported> parse_imports(std::string_view output) {
   const std::string_view last = output.substr(output.rfind('\n') + 1);
   const json object = json_in(last);
   if (!member(object, "python").is_string()) {
-    return fail(
-        "toprun could not learn whether the new environment can import its modules: Python printed "
-        "no result",
-        printable(last.substr(0, 200)));
+    return fail("Python did not print which modules it could import; it printed",
+                printable(last.substr(0, 200)));
   }
   return Imported{text_at(object, "python"), texts_of(object, "versions"),
                   texts_of(object, "failures")};

@@ -20,8 +20,10 @@ Hash blake2b(std::string_view bytes, const Hash* key) {
 }
 
 constexpr std::string_view head = "toprun-manifest/1\n";
+constexpr const char* received = "the list of files from the root's node (--stage)";
 std::unexpected<Error> malformed(std::size_t entry, std::string_view why) {
-  return fail(fmt::format("entry {} of the file list of --stage", entry), std::string(why));
+  return fail(fmt::format("entry {} of the list of files from the root's node (--stage)", entry),
+              std::string(why));
 }
 
 bool is_name(std::string_view name) {
@@ -169,10 +171,10 @@ std::string Manifest::encode() const {
 Result<Manifest> Manifest::decode(std::string_view bytes) {
   Reader reader(bytes);
   if (reader.text(head.size()) != head)
-    return fail("the file list of --stage", "it does not begin with the line toprun-manifest/1");
+    return fail(received, "its first line is not toprun-manifest/1");
   const auto count = reader.number<std::uint32_t>();
   if (count == 0 || count > most_entries) {
-    return fail("the file list of --stage", fmt::format("it has {} entries", count));
+    return fail(received, fmt::format("it has {} entries", count));
   }
   Manifest manifest;
   // The number is only a claim as yet.
@@ -185,7 +187,7 @@ Result<Manifest> Manifest::decode(std::string_view bytes) {
     manifest.entries.push_back(std::move(entry));
     TRY(check(manifest, depths, last_names));
   }
-  if (reader.left() > 0) return fail("the file list of --stage", "bytes follow its end");
+  if (reader.left() > 0) return fail(received, "bytes follow its end");
   return manifest;
 }
 
