@@ -16,6 +16,7 @@
 #include "base/os/fd.h"
 #include "base/os/style.h"
 #include "base/os/timer.h"
+#include "base/process/frames.h"
 #include "base/text/text.h"
 #include "base/text/version.h"
 #include "engines/engine.h"
@@ -69,8 +70,8 @@ Session::Session(asio::io_context& loop, const plan::Job& run, int heartbeat_fd)
   signals_.add(SIGCONT);
   if (heartbeat_fd >= 0) {
     signals_.add(worker::queued_signal());
-    [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &worker::beat_of_queue, 1);
-    beat(heartbeat_fd);
+    send_beat(worker::beat_of_queue);
+    schedule_beat();
     if (worker::keeper_rests()) pause(true);  // it came before there was a handler
   }
 }
@@ -200,17 +201,25 @@ void Session::renew_store(bool here, int ranks, StoreNews news) {
   if (store->has_thread()) store_ready_.close();
 }
 
-void Session::show_life() {
-  const char byte = 'b';
+void Session::send_beat(char byte) {
+  last_beat_ = std::chrono::steady_clock::now();
   // A full pipe means that the keeper is not reading just now: it will find the bytes later.
-  [[maybe_unused]] const ssize_t n = kept_ ? ::write(heartbeat_fd_, &byte, 1) : 0;
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &byte, 1);
 }
 
-void Session::beat(int heartbeat_fd) {
-  show_life();
+// Each byte wakes the keeper, and ranks start within fractions of a millisecond of each other.
+void Session::show_life() {
+  const auto least_pause = std::min(job.keeper_beat / 2, process::beat_interval);
+  const auto pause = std::chrono::steady_clock::now() - last_beat_;
+  if (kept_ && pause >= least_pause) send_beat(worker::beat_of_life);
+}
+
+void Session::schedule_beat() {
   heartbeat_.expires_after(job.keeper_beat);
-  heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
-    if (!error) beat(heartbeat_fd);
+  heartbeat_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    send_beat(worker::beat_of_life);
+    schedule_beat();
   });
 }
 
@@ -219,8 +228,7 @@ void Session::pause(bool asked) {
   if (on_pause) on_pause(paused);
   if (!paused) return;
   if (terminal) terminal->show_below("");  // the shell's words would stand behind it
-  if (!kept_) return;
-  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &worker::beat_of_rest, 1);
+  if (kept_) send_beat(worker::beat_of_rest);
 }
 
 void Session::take(const ReceivedSignals::Received& received) {

@@ -45,8 +45,8 @@ class Session : public Services {
   // expects it. Blocks for at most link::result_limit.
   void post_result() const;
 
-  // Sends a heartbeat to the keeper, the agent's supervising process. Also works while the event
-  // loop does not run.
+  // Sends a heartbeat to the keeper, the agent's supervising process, if the last one was sent some
+  // time ago. Also works while the event loop does not run.
   void show_life();
 
   void become_root(link::Secret secret, Admission admission) override;
@@ -73,7 +73,8 @@ class Session : public Services {
   output::Terminal& open_terminal();
   void watch_store();
   void take_turn_of_store();
-  void beat(int heartbeat_fd);
+  void send_beat(char byte);
+  void schedule_beat();
   void take(const ReceivedSignals::Received& received);
   void hand_on(int signal, bool for_all, EndSignals::Way way);
   void pause(bool asked);
@@ -93,6 +94,7 @@ class Session : public Services {
   EndSignals end_signals_;
   boost::asio::steady_timer heartbeat_;
   const int heartbeat_fd_;
+  std::chrono::steady_clock::time_point last_beat_;
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
   std::optional<link::ResultAddress> result_address_;

@@ -148,8 +148,9 @@ class Keeper {
       silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_check));
       last_check = now;
       if (waiting[2].revents != 0) set_resting(SIGTSTP);  // first: a SIGCONT may follow poll()
-      if (read_signals(); status_) return ended();
-      if (read_beats()) silent = milliseconds{0};
+      if (waiting[0].revents != 0) read_signals();
+      if (status_) return ended();
+      if (waiting[1].revents != 0 && read_beats()) silent = milliseconds{0};
       if (is_over() && !ends_by_) ends_by_ = now + ending_limit;
       if (ends_by_ && now >= *ends_by_) return left_behind();
       if (silent >= stall_limit_) return stalled();
@@ -208,11 +209,13 @@ class Keeper {
     bool any = false;
     bool at_rest = false;
     ssize_t n;
-    while ((n = ::read(heartbeat_fd_, beats, sizeof beats)) > 0) {
+    do {
+      n = ::read(heartbeat_fd_, beats, sizeof beats);
+      if (n <= 0) break;
       any = true;
       at_rest |= std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
       takes_queued_ |= std::memchr(beats, beat_of_queue, static_cast<std::size_t>(n)) != nullptr;
-    }
+    } while (n == sizeof beats);
     if (n == 0) heartbeat_fd_ = -1;  // closed; poll() ignores a negative descriptor
     if (at_rest && resting_) stop();
     return any;

@@ -17,8 +17,9 @@ namespace toprun::worker {
 // does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
-// The agent sends this heartbeat byte when it has stopped its workers after SIGTSTP. Like any byte,
-// this byte shows that the agent is alive.
+// Any heartbeat byte shows that the agent is alive; this one says nothing else.
+inline constexpr char beat_of_life = 'b';
+// The agent sends this heartbeat byte when it has stopped its workers after SIGTSTP.
 inline constexpr char beat_of_rest = 's';
 // The agent sends this heartbeat byte when it can handle the signal queued_signal().
 inline constexpr char beat_of_queue = 'q';
