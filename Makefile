@@ -59,7 +59,7 @@ test-newer: release  ## tests with the Slurm and Apptainer of Debian's next rele
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 
-test-roots: release  ## the installer and two ranks in clean roots of Debian 11, 12 and 13, of x86-64 and of aarch64 (qemu-user)
+test-roots: release  ## the installer and two ranks in clean roots of Debian 11 to 13 and Ubuntu 22.04 and 24.04, of x86-64 and of aarch64 (qemu-user)
 	tools/setup roots release
 	$(MAKE) release ARCH=aarch64
 	python3 -B tests/report.py tests/roots/roots_test.py
