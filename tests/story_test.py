@@ -388,16 +388,21 @@ class List(submitting.SubmitCase):
     def test_what_a_job_says_and_that_it_starts_again(self):
         folder = self.folder()
         id = self.submitted("-N", "2", "--nproc-per-node", "1", "--max-restarts", "2", "-J", "train", "--no-python",
-                            "sh", "-c", "[ $RANK = 0 ] && printf 'step 1\\nstep 230 loss \\033[1m0.0043\\n'; "
+                            "sh", "-c", "[ $RANK$TOPRUN_ATTEMPT = 00 ] && printf 'step 1\\nstep 230 loss \\033[1m0.0043\\n'; "
                             f"{UNTIL_GO}; [ $TOPRUN_ATTEMPT = 1 ] || exit 1; "
+                            "until test -e on; do sleep 0.1; done; echo step 231; "
                             "until test -e end; do sleep 0.1; done", cwd=folder)
         self.wait_for_job(id, lambda: self.row(folder, id) == "step 230 loss 0.0043", "its last line", 30)
         job = json.loads(self.login(TOPRUN, "jobs", "--json", cwd="/").out)["jobs"][0]
         self.assertEqual((job["id"], job["told"], job["last_line"]), (id, "running", "step 230 loss 0.0043"))
         self.assertRegex(self.login(TOPRUN, "status", id).out, r"(?m)^  last line  step 230 loss 0\.0043$")
         (folder / "go").touch()
-        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2: step 230 loss 0.0043",
-                          "it starts again", 30)
+        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2",
+                          "it starts again, and no line is of the new attempt", 30)
+        self.assertNotIn("last line", self.login(TOPRUN, "status", id).out)
+        (folder / "on").touch()
+        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2: step 231",
+                          "a line of the new attempt", 30)
         (folder / "end").touch()
         self.wait_for_state(id, "COMPLETED")
 

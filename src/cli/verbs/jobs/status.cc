@@ -435,7 +435,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job, known.story.submitted));
     if (job.state == JobState::running && known.files) {
-      out += row("last line", jobs::last_line_in(*known.files).shown());
+      out += row("last line", jobs::last_line_in(known).shown());
     }
     if (job.progress) out += row("training", jobs::progress_text(*job.progress));
     out += row("nodes", job.node_list.empty()
@@ -470,7 +470,7 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
   json document = known.job ? jobs::job_json(*queue, *known.job) : jobs::forgotten_json(known);
   document["told"] = jobs::summary_of(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
-  const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
+  const Outside line = runs && known.files ? jobs::last_line_in(known) : Outside();
   document["last_line"] = or_null(line);
   document["waits_for"] = json::array();
   if (known.job && known.job->state == JobState::pending) {
