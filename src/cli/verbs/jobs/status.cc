@@ -490,7 +490,7 @@ Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
   }
   return {fmt::format("job {} is unknown", id.text),
           fmt::format("{}; {}", (*queue)->forgets(id), jobs::no_files_text({})),
-          "toprun jobs lists your jobs", exit_failure};
+          jobs::lists_of_jobs, exit_failure};
 }
 
 std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
@@ -735,16 +735,19 @@ Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
 
 Result<int> run_status(const options::Call& call) {
   std::error_code error;
-  const std::string argument = call.operand();
-  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  const std::string argument =
+      call.operand().empty() ? TRY(jobs::latest_job_here(call.environment)) : call.operand();
+  const bool is_output = argument.ends_with(".out");
+  if (!is_output && std::filesystem::is_regular_file(argument, error)) {
+    return show_report_status(argument, call);
+  }
   if (const auto job = jobs::job_at(argument, call.environment)) {
     return show_folder_status(*job, call);
   }
-  if (const auto run = pods::parse_run_id(argument)) {
+  if (const auto run = pods::run_id_in(argument)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
-  return show_status(TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument),
-                     call);
+  return show_status(argument, call);
 }
 
 }  // namespace toprun::cli
