@@ -74,8 +74,9 @@ std::string times_by_files(const jobs::KnownJob& known, const jobs::JobSummary& 
   if (what.started) parts.push_back("started " + time_text(*what.started));
   if (what.ended) parts.push_back("ended " + time_text(*what.ended));
   if (what.started && what.ended && *what.ended >= *what.started) {
-    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<std::chrono::seconds>(
-                                 *what.ended - *what.started)));
+    using std::chrono::seconds;  // the difference of the times as they are shown
+    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<seconds>(*what.ended) -
+                                              std::chrono::floor<seconds>(*what.started)));
   }
   return join(parts, ", ");
 }
@@ -444,7 +445,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += row("folder", printable(job.folder));
     out += row("not told", printable(job.untold));
   } else {
-    out += jobs::forgotten_text(known, queue) + '\n';
+    out += jobs::forgotten_head(known) + '\n';
+    out += row("state", coloured(what.words, jobs::colour_of(what.state), style) + ' ' +
+                            jobs::from_its_files(known, queue));
     out += row("times", times_by_files(known, what));
     out += row("nodes", nodes_by_files(known));
     out += row("folder", directory_by_files(known));
