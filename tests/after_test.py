@@ -107,7 +107,7 @@ class After(SubmitCase):
         self.wait_until_forgotten(bad, unstarted)
         for verb in "status", "eta":
             told = self.login(TOPRUN, verb, unstarted, cwd=folder)
-            self.assertRegex(told.out, rf"(?m)^job {unstarted} \(touch\): not started: job {bad} failed: {CAUSE} "
+            self.assertRegex(told.out, rf"(?m)^job {unstarted} \(touch\)(:|\n  state     ) not started: job {bad} failed: {CAUSE} "
                                        r"\(from its files; Slurm has forgotten it\)$", verb)
         recent = self.login(TOPRUN, "jobs", "--recent", cwd=folder)
         self.assertRegex(recent.out, rf"(?m)^ *{unstarted} .* 69 +not started: job {bad} failed: {CAUSE}", recent)

@@ -482,7 +482,7 @@ class Logs(Queue):
         self.assertEqual(self.toprun("logs", "-n", "1", array).out.splitlines(), lines)
         status = self.toprun("status", array).out
         self.assertRegex(status, rf"\Aarray {array} \(wrap\): 2 tasks: 1 running, 1 failed\n\n"
-                                 rf"job {array}_0: failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
+                                 rf"job {array}_0\n  state      failed, exit code 7 \(from its files; Slurm has forgotten it\)\n")
         self.assertIn(f"\njob {array}_1 (wrap)", status)
         eta = json.loads(self.toprun("eta", array, "--json").out)["jobs"]
         self.assertEqual({job["id"]: (job["state"], job["exit_code"], job["waits_for"]) for job in eta},
@@ -589,7 +589,7 @@ class Logs(Queue):
         os.rename(folder / job, old)
         status = self.toprun("status", "999999", cwd=folder)
         self.assert_ok(status)
-        self.assertRegex(status.out, r"\Ajob 999999 \(job\.sh\): ended with exit code 0, 20\d\d-\S+ \S+ → \S+ "
+        self.assertRegex(status.out, r"\Ajob 999999 \(job\.sh\)\n  state      ended with exit code 0 "
                                      r"\(from its files; Slurm has forgotten it\)\n")
         self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
         logs = self.toprun("logs", "999999", cwd=folder.parent)
@@ -602,8 +602,29 @@ class Logs(Queue):
             status = self.toprun("status", path, cwd="/")
             self.assert_ok(status)
             self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
-        self.assert_refused(self.toprun("logs", folder), 2, "it is a folder, and not the folder or the report of a job; "
-                                                            "give the job's id, .*, or its folder, as in logs/17")
+        for word, where in (".", old), ("..", old / "deeper"), ("999999/n1.out", folder), ("job.sh.999999.out", folder):
+            with self.subTest(word=word):
+                where.mkdir(exist_ok=True)
+                (folder / "job.sh.999999.out").touch()
+                for verb in "status", "logs":
+                    shown = self.toprun(verb, word, cwd=where)
+                    self.assert_ok(shown)
+                    self.assertRegex(shown.out, r"\Ajob 999999 " if verb == "status" else "(?m)^n1: .*2 begins$")
+        (old / "deeper").rmdir()
+        for verb in "status", "logs":
+            shown = self.toprun(verb, cwd=old)
+            self.assertRegex(shown.err, r"\Atoprun: job 999999, whose folder this is\n")
+            self.assertIn("job 999999 " if verb == "status" else "2 begins", shown.out)
+        for verb in "status", "logs", "eta", "cancel":
+            with self.subTest(verb=verb):
+                self.assert_refused(self.toprun(verb, folder.name, cwd=folder.parent), 2,
+                                    f"{folder.name}: it is a folder, and not the folder or the report of a job; "
+                                    "give the id or the folder of one of the jobs in it: 999999")
+                for gone in "999998", "999998.out", "job.sh.999998.out":
+                    self.assert_refused(self.toprun(verb, f"{folder.name}/{gone}", cwd=folder.parent), 2,
+                                        f"{folder.name}/{gone}: there is no such file; give the job's id")
+        self.assert_refused(self.toprun("logs", "/"), 2, "it is a folder, and not the folder or the report of a job; "
+                                                         "give the job's id, .*, or its folder, as in logs/17")
 
     def test_a_failed_attempt_is_told_while_the_next_runs(self):
         folder = self.folder()
@@ -659,7 +680,8 @@ class Words(Queue):
         for verb in "status", "logs":
             finished = self.toprun(verb, "999999")
             self.assert_refused(finished, 1, r"\Atoprun: job 999999 is unknown: .*; no files of this job were found below "
-                                             rf"{re.escape(os.getcwd())}; toprun jobs lists your jobs\n")
+                                             rf"{re.escape(os.getcwd())}; toprun jobs lists your jobs, "
+                                             "and toprun jobs --recent those that have ended\n")
         running = self.submit("-a", "3,5%1")
         self.in_state(f"{running}_3", "RUNNING")
         number = str(int(running) + 1)  # of task 3
@@ -933,7 +955,7 @@ class WithoutAnEngine(support.TestCase):
         told = self.toprun("status", "24", env={"PATH": "/nowhere"}, cwd=folder)
         self.assert_ok(told)
         words = f"it is not known how it ended; its output ends with: {line}"
-        self.assertIn(f"job 24: {words}", told.out)
+        self.assertIn(f"job 24\n  state      {words}", told.out)
         listed = self.toprun("completion", "--words", "status", "2", env={"PATH": "/nowhere"}, cwd=folder)
         self.assert_ok(listed)
         self.assertIn(f"24\t{words}\n", listed.out)
@@ -1076,7 +1098,7 @@ class WithoutAnEngine(support.TestCase):
                 finished = self.toprun(*words, env=env, cwd=folder)
                 self.assert_ok(finished)
                 self.assertIn(f"toprun: {why}; the ", finished.err)
-                self.assertRegex(finished.out, r"job 1.*from its files; no engine" if words[0] == "status" else "^step 1$")
+                self.assertRegex(finished.out, r"job 1\n  state .*from its files; no engine" if words[0] == "status" else "^step 1$")
         self.assert_ok(self.toprun("report", "1", env=env, cwd=folder))
         for words in (["status", "2"], ["logs", "2"], ["cancel", "1"], ["eta", "1"], ["jobs"]):
             with self.subTest(words):

@@ -71,7 +71,7 @@ class Story(submitting.SubmitCase):
         state = self.told("status", id, cwd=folder)
         self.assertRegex(state.replace("CANCELLED", "cancelled").replace("FAILED", "failed"), rf"(?m)^  state      ([A-Z]+: )?{how}$")
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
-                         rf"\Ajob {FORGOTTEN} \({name}\): {how}, 20\d\d-.* → .* "
+                         rf"\Ajob {FORGOTTEN} \({name}\)\n  state      {how} "
                          r"\(from its files; Slurm has forgotten it\)\n"
                          rf"  times      submitted 20\S+ {CLOCK} by {getpass.getuser()}, started 20\S+ {CLOCK}, ended 20\S+ {CLOCK}, ran \d+:\d\d\n"
                          rf"  nodes      \d: \S+\n  folder     {folder}\n")
@@ -131,7 +131,7 @@ class Story(submitting.SubmitCase):
         name, code, how = self.recent(folder, FORGOTTEN)
         self.assertEqual((name, code), ("other", "143"))
         self.assertRegex(how, rf"\A{end.replace(', exit code 143', '')}\Z")
-        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\): {end}, 20\d\d-")
+        self.assertRegex(self.told("status", FORGOTTEN, cwd=folder), rf"\Ajob {FORGOTTEN} \(other\)\n  state      {end} \(from its files")
         self.assertRegex(self.toprun("logs", "-f", FORGOTTEN, cwd=folder).err, end)
 
     def test_a_folder_is_asked_about_as_its_job(self):
@@ -213,7 +213,7 @@ class Story(submitting.SubmitCase):
         self.assertRegex(json.loads(self.told("report", id, cwd=folder))["told"], rf"^failed, exit code 143: {sent}$")
         self.forget(folder, id)
         self.assertRegex(self.told("status", FORGOTTEN, cwd=folder),
-                         rf"\Ajob {FORGOTTEN} \(sig\): interrupted by SIGTERM, exit code 143: {sent}, ")
+                         rf"\Ajob {FORGOTTEN} \(sig\)\n  state      interrupted by SIGTERM, exit code 143: {sent} \(")
 
     def test_what_failed_before_toprun_began(self):
         folder, program = self.folder(), self.folder() / "toprun"
@@ -273,7 +273,7 @@ class Story(submitting.SubmitCase):
             self.assertNotIn("_1", path.parent.name, path.read_text())
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
         # Slurm answers that it does not know such a task any more.
-        self.assertRegex(self.told("status", f"{id}_3", cwd=folder), rf"(?im)^(job {id}_3 \(many\):|  state +(CANCELLED:)?) *{how}")
+        self.assertRegex(self.told("status", f"{id}_3", cwd=folder), rf"(?im)^  state +(CANCELLED:)? *{how}")
         self.assertNotIn("cancelled by", self.told("status", f"{id}_1", cwd=folder))
         (folder / "go").touch()
         self.wait_for_state(f"{id}_1", "COMPLETED")
@@ -282,15 +282,19 @@ class Story(submitting.SubmitCase):
             path.rename(path.with_name(path.name.replace(id, FORGOTTEN, 1)))
         for task in 2, 3:
             self.assertRegex(self.told("status", f"{FORGOTTEN}_{task}", cwd=folder),
-                             rf"\Ajob {FORGOTTEN}_{task} \(many\): {how}")
+                             rf"\Ajob {FORGOTTEN}_{task} \(many\)\n  state      {how}")
             self.assertRegex(self.told("logs", f"{FORGOTTEN}_{task}", cwd=folder),
                              rf"job {FORGOTTEN}_{task} has printed nothing: {how}")
         for task in 1, 4:
             self.assertRegex(self.told("status", f"{FORGOTTEN}_{task}", cwd=folder),
-                             rf"\Ajob {FORGOTTEN}_{task} \(many\): ended with exit code 0")
+                             rf"\Ajob {FORGOTTEN}_{task} \(many\)\n  state      ended with exit code 0")
         whole = self.told("status", FORGOTTEN, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^job (\S+)", whole),
                          [f"{FORGOTTEN}_1", f"{FORGOTTEN}_4", f"{FORGOTTEN}_[2-3]"])
+        for verb in "status", "eta":
+            some = self.told(verb, f"{FORGOTTEN}_[1-2]", cwd=folder)
+            self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", some), [f"{FORGOTTEN}_1", f"{FORGOTTEN}_2"], verb)
+        self.assertIn("has forgotten the tasks", self.toprun("cancel", f"{FORGOTTEN}_[1-2]", cwd=folder).err)
         self.assertEqual(self.recent(folder, re.escape(f"{FORGOTTEN}_[2-3]"))[:2], ("many", "-"))
         self.assertNotRegex(self.told("jobs", "--recent", cwd=folder), rf"(?m)^ *{FORGOTTEN} ")
         refused = self.toprun("cancel", f"{id}_[7-8]", cwd=folder)
@@ -308,7 +312,7 @@ class Story(submitting.SubmitCase):
         how = rf"cancelled by {getpass.getuser()} at (\S+ )?{CLOCK}"
         status = self.told("status", id, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^job ([^\s:]+)", status), [f"{id}_0", f"{id}_1", f"{id}_[2-3]"])
-        self.assertRegex(status, rf"(?m)^job {id}_\[2-3\] \(half\): {how}, before it started")
+        self.assertRegex(status, rf"(?m)^job {id}_\[2-3\] \(half\)\n  state      {how}, before it started")
         self.assertNotIn("administrator", status)
         eta = self.told("eta", id, cwd=folder)
         self.assertEqual(re.findall(r"(?m)^job (\S+) .*(running|cancelled)", eta),
@@ -348,13 +352,13 @@ class Story(submitting.SubmitCase):
         self.forget(folder, waits)
         (folder / "go").touch()
         how = f"it had not begun: it waited for job {first}"
-        self.assertIn(f"job {FORGOTTEN} (next): {how} (from its files; Slurm has forgotten it)",
+        self.assertIn(f"job {FORGOTTEN} (next)\n  state      {how} (from its files; Slurm has forgotten it)\n",
                       self.told("status", FORGOTTEN, cwd=folder))
         self.assertIn(f"job {FORGOTTEN} has printed nothing: {how}; ", self.told("logs", FORGOTTEN, cwd=folder))
         self.wait_for_state(waits, "COMPLETED")
         (folder / "logs" / waits).rename(folder / "logs" / "999998")
         (folder / "logs" / f"next.{waits}.out").rename(folder / "logs" / "next.999998.out")
-        self.assertIn("job 999998 (next): ended with exit code 0", self.told("status", "999998", cwd=folder))
+        self.assertIn("job 999998 (next)\n  state      ended with exit code 0", self.told("status", "999998", cwd=folder))
 
     def test_a_requeue_is_told_from_a_preemption_and_each_run_keeps_its_end(self):
         folder = self.folder()
@@ -388,16 +392,21 @@ class List(submitting.SubmitCase):
     def test_what_a_job_says_and_that_it_starts_again(self):
         folder = self.folder()
         id = self.submitted("-N", "2", "--nproc-per-node", "1", "--max-restarts", "2", "-J", "train", "--no-python",
-                            "sh", "-c", "[ $RANK = 0 ] && printf 'step 1\\nstep 230 loss \\033[1m0.0043\\n'; "
+                            "sh", "-c", "[ $RANK$TOPRUN_ATTEMPT = 00 ] && printf 'step 1\\nstep 230 loss \\033[1m0.0043\\n'; "
                             f"{UNTIL_GO}; [ $TOPRUN_ATTEMPT = 1 ] || exit 1; "
+                            "until test -e on; do sleep 0.1; done; echo step 231; "
                             "until test -e end; do sleep 0.1; done", cwd=folder)
         self.wait_for_job(id, lambda: self.row(folder, id) == "step 230 loss 0.0043", "its last line", 30)
         job = json.loads(self.login(TOPRUN, "jobs", "--json", cwd="/").out)["jobs"][0]
         self.assertEqual((job["id"], job["told"], job["last_line"]), (id, "running", "step 230 loss 0.0043"))
         self.assertRegex(self.login(TOPRUN, "status", id).out, r"(?m)^  last line  step 230 loss 0\.0043$")
         (folder / "go").touch()
-        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2: step 230 loss 0.0043",
-                          "it starts again", 30)
+        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2",
+                          "it starts again, and no line is of the new attempt", 30)
+        self.assertNotIn("last line", self.login(TOPRUN, "status", id).out)
+        (folder / "on").touch()
+        self.wait_for_job(id, lambda: self.row(folder, id) == "running, restart 1 of 2: step 231",
+                          "a line of the new attempt", 30)
         (folder / "end").touch()
         self.wait_for_state(id, "COMPLETED")
 
@@ -423,7 +432,8 @@ class List(submitting.SubmitCase):
             refused = self.login(TOPRUN, "report", cwd=self.folder())
             self.assertEqual(refused.code, 1, refused)
             self.assert_one_line(refused, "you have submitted no job from this folder, according to the files in it; "
-                                          "give the job's id; toprun jobs lists your jobs")
+                                          "give the job's id; toprun jobs lists your jobs, and toprun jobs --recent "
+                                          "those that have ended")
         with self.subTest("an earlier job of another cluster, whose numbers are higher"):
             (folder / f"logs/{ids[1]}").rename(folder / "logs/99999")
             finished = self.login(TOPRUN, "status", cwd=folder)
@@ -462,7 +472,7 @@ class OfMpi(submitting.SubmitCase):
         self.assertRegex(self.login(TOPRUN, "jobs", "--recent", cwd=folder).out,
                          rf"(?m)^ *{FORGOTTEN}  mpi  .* 4  {how.replace(', exit code 4', '')}$")  # the code has a column
         self.assertRegex(self.login(TOPRUN, "status", FORGOTTEN, cwd=folder).out,
-                         rf"\Ajob {FORGOTTEN} \(mpi\): {how}, 20\d\d-.* → ")
+                         rf"\Ajob {FORGOTTEN} \(mpi\)\n  state      {how} \(from its files")
 
     def test_a_job_of_mpirun_that_is_cancelled(self):
         folder = self.folder()

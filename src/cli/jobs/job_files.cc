@@ -99,12 +99,19 @@ std::vector<engines::JobId> arrays_in(const std::vector<FoundFiles>& found, cons
   return arrays;
 }
 
-// The jobs of this id with files in LOGDIR.
+// The jobs of this id with files in LOGDIR; of "12_[0-3]", each of these tasks.
 std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id) {
+  const std::size_t list = id.find("_[");
+  const auto tasks = list == id.npos ? std::nullopt : parse_tasks(id.substr(list + 1));
+  const std::string of = tasks ? id.substr(0, list) : id;
   std::vector<FoundFiles> found;
   for (const std::string& name : names_in(log_dir)) {
-    const std::string whose = id_in(name, id);
+    const std::string whose = id_in(name, of);
     if (whose.empty()) continue;
+    if (tasks) {
+      const auto own = parse_tasks(whose.substr(std::min(whose.size(), of.size() + 1)));
+      if (!own || common_tasks(*own, *tasks).empty()) continue;
+    }
     auto job = std::ranges::find(found, whose, &FoundFiles::id);
     if (job == found.end()) {
       job = found.insert(job, {whose, {{}, (log_dir / whose).string()}});
@@ -367,16 +374,22 @@ std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::strin
 }
 
 std::optional<FoundFiles> files_at(const std::string& path) {
-  if (!path.contains('/') && !path.ends_with(".json")) return std::nullopt;  // an id
+  const bool is_path = path.contains('/') || path == "." || path == ".." ||
+                       path.ends_with(".json") || path.ends_with(host_suffix);
   std::error_code error;
-  fs::path folder = fs::canonical(path, error);
-  if (error) return std::nullopt;
-  if (folder.filename() == "report.json") folder = folder.parent_path();
-  if (!fs::is_directory(folder, error)) return std::nullopt;
-  const std::string id = folder.filename().string();
-  if (id_in(id, {}).empty()) return std::nullopt;
-  for (FoundFiles& found : found_in(folder.parent_path(), id)) {
-    if (found.id == id && is_there(found.files.folder)) return std::move(found);
+  fs::path at = is_path ? fs::canonical(path, error) : fs::path();
+  if (!is_path || error) return std::nullopt;  // an id
+  if (at.filename() == "report.json") at = at.parent_path();
+  const bool is_folder = fs::is_directory(at, error);
+  if (!is_folder && !path.ends_with(host_suffix)) return std::nullopt;
+  std::string id = id_in(at.filename().string(), {});
+  if (id.empty() && !is_folder) {  // HOST.out in the job's folder
+    at = at.parent_path();
+    id = id_in(at.filename().string(), {});
+  }
+  if (id.empty()) return std::nullopt;
+  for (FoundFiles& found : found_in(at.parent_path(), id)) {
+    if (found.id == id && (!is_folder || is_there(found.files.folder))) return std::move(found);
   }
   return std::nullopt;
 }

@@ -41,6 +41,10 @@ std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs);
 // found nothing.
 std::string no_files_text(const std::vector<engines::Job>& jobs);
 
+// Where a user can look for the id of a job.
+inline constexpr const char* lists_of_jobs =
+    "toprun jobs lists your jobs, and toprun jobs --recent those that have ended";
+
 // Returns the job's name, from the name of its output file: "train" for "logs/train.17.out". Empty
 // if the job has no output file.
 std::string name_in(const JobFiles& files, const std::string& id);
@@ -62,8 +66,9 @@ struct FoundFiles {
   JobFiles files;
 };
 // Searches the folders in `below`, and one level deeper, for files of jobs with this id. For the id
-// of an array job, the result contains the files of the array's tasks, in natural order. The result
-// contains the files in the array's own folder only if no task has files.
+// of an array job, the result contains the files of the array's tasks, in natural order; for
+// "12_[0-3]", of these tasks. The result contains the files in the array's own folder only if no
+// task has files.
 std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 
 // Whether the job's ranks write to a file per rank instead of HOST.out. True if the job's script
@@ -84,8 +89,9 @@ std::optional<FoundFiles> without_tasks(FoundFiles found, const std::string& arr
 std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::string& array,
                                     const std::vector<std::int64_t>& known);
 
-// Returns the files of the job that a path names: its own folder (LOGDIR/ID) or report.json in it.
-// nullopt: the path does not exist, has no slash (it may be an id), or names something else.
+// Returns the files of the job that a path names: its own folder (LOGDIR/ID), report.json or
+// HOST.out in it, or LOGDIR/NAME.ID.out. nullopt: the path does not exist, is a single name that
+// may be an id, or names something else.
 std::optional<FoundFiles> files_at(const std::string& path);
 
 // Returns the files of all jobs, with any id, in the folders in `below` and one level deeper.

@@ -75,6 +75,9 @@ TEST(JobFiles, TasksOfAnArrayThatTheEngineDoesNotKnow) {
   EXPECT_EQ(ids({0, 2, 4, 6, 10}), "12_5");
   EXPECT_EQ(other_tasks(top, "12", {0, 2, 4, 6, 10})[0].files.folder, top + "/12_5");
   EXPECT_EQ(ids({0, 2, 4, 5, 6, 10}), "");
+  std::vector<std::string> some;
+  for (const FoundFiles& found : search_files("12_[0-2,5]", {top})) some.push_back(found.id);
+  EXPECT_EQ(join(some, " "), "12_0 12_2 12_5");
 }
 
 TEST(JobFiles, ARanksFilesAreFoundByTheReport) {
@@ -130,15 +133,19 @@ TEST(JobFiles, AJobIsFoundByThePathOfItsFolder) {
   write(top + "/logs/17/report.json");
   write(top + "/logs/train.17.out");
   write(top + "/logs/170/n0.out");
-  for (const char* path : {"/logs/17", "/logs/17/", "/logs/17/report.json"}) {
+  for (const char* path : {"/logs/17", "/logs/17/", "/logs/17/report.json", "/logs/17/n0.out",
+                           "/logs/train.17.out", "/logs/170/../17/."}) {
     const auto found = files_at(top + path);
     ASSERT_TRUE(found) << path;
     EXPECT_EQ(found->id, "17");
     EXPECT_EQ(text_of(log_files(found->files, {}), top), "n0=logs/17/n0.out =logs/train.17.out ");
   }
-  for (const char* path : {"/logs", "/logs/18", "/logs/17/n0.out", "/logs/train.17.out"}) {
+  for (const char* path : {"/logs", "/logs/18", "/logs/18.out", "/logs/17/gone.out"}) {
     EXPECT_FALSE(files_at(top + path)) << path;
   }
+  write(top + "/slurm-19.out");
+  ASSERT_TRUE(files_at(top + "/slurm-19.out"));
+  EXPECT_EQ(files_at(top + "/slurm-19.out")->id, "19");
 }
 
 TEST(JobFiles, OneAgentsLayoutNeedsNoReport) {

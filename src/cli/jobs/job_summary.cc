@@ -437,21 +437,29 @@ std::string span_text(const std::optional<WallTime>& started,
   return fmt::format("{} → {}", time_text(*started), moment_text(*ended, *started));
 }
 
-std::string forgotten_words(const KnownJob& known, const engines::Queue* queue) {
-  const JobSummary what = summary_of(known);
-  const std::string span = span_text(what.started, what.ended);
+std::string from_its_files(const KnownJob& known, const engines::Queue* queue) {
   const std::string why = !known.why_only_files.empty() ? known.why_only_files
                           : queue == nullptr
                               ? std::string("no engine can be asked here")
                               : fmt::format("{} has forgotten it", queue->engine_in_words());
-  return fmt::format("{}{}{} (from its files; {})", what.words, span.empty() ? "" : ", ", span,
-                     why);
+  return fmt::format("(from its files; {})", why);
+}
+
+std::string forgotten_words(const KnownJob& known, const engines::Queue* queue) {
+  const JobSummary what = summary_of(known);
+  const std::string span = span_text(what.started, what.ended);
+  return fmt::format("{}{}{} {}", what.words, span.empty() ? "" : ", ", span,
+                     from_its_files(known, queue));
+}
+
+std::string forgotten_head(const KnownJob& known) {
+  const std::string name = summary_of(known).name;
+  return fmt::format("job {}{}", printable(known.id),
+                     name.empty() ? "" : fmt::format(" ({})", name));
 }
 
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue) {
-  const std::string name = summary_of(known).name;
-  return fmt::format("job {}{}: {}", printable(known.id),
-                     name.empty() ? "" : fmt::format(" ({})", name), forgotten_words(known, queue));
+  return fmt::format("{}: {}", forgotten_head(known), forgotten_words(known, queue));
 }
 
 nlohmann::json forgotten_json(const KnownJob& known) {

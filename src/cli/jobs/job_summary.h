@@ -39,8 +39,11 @@ JobSummary summary_of(const KnownJob& known);  // uses the current time
 // code 0, 2026-11-28 05:29:55 → 05:30:16 (from its files; Slurm has forgotten it)". `queue` is null
 // if there is no engine.
 std::string forgotten_text(const KnownJob& known, const engines::Queue* queue);
-// Returns the text of forgotten_text() without the job's id and name.
+// Returns the text of forgotten_text() without the job's id and name, these alone: "job 1 (train)",
+// or its end alone: "(from its files; Slurm has forgotten it)".
 std::string forgotten_words(const KnownJob& known, const engines::Queue* queue);
+std::string forgotten_head(const KnownJob& known);
+std::string from_its_files(const KnownJob& known, const engines::Queue* queue);
 
 // Returns the JSON object of a job that is known only from its files. A field is null if the files
 // do not tell it.

@@ -100,6 +100,18 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
                      is_said ? "" : why);
 }
 
+// "1, 2, 3, …", the jobs whose folders are in this folder.
+std::string jobs_text(const std::string& folder) {
+  constexpr std::size_t most_named = 8;
+  std::vector<std::string> ids;
+  for (const FoundFiles& found : files_beside(folder + "/any", {})) {
+    if (is_there(found.files.folder)) ids.push_back(printable(found.id));
+  }
+  const bool is_long = ids.size() > most_named;
+  if (is_long) ids.erase(ids.begin(), ids.end() - most_named);  // the latest
+  return (is_long ? "…, " : "") + join(ids, ", ");
+}
+
 }  // namespace
 
 std::string name_of(JobState state) {
@@ -200,17 +212,23 @@ std::string progress_text(const engines::Progress& progress) {
 
 Result<engines::JobId> job_id_in(const std::string& word) {
   auto id = engines::parse_job_id(word);
-  if (id || (!word.contains('/') && !word.ends_with(".json"))) return id;
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(word, error);
+  const bool is_path =
+      is_folder || word.contains('/') || word.ends_with(".json") || word.ends_with(".out");
+  if (!is_path || (id && !id->number.empty())) return id;
   const std::string what = printable(word);
   if (!is_there(word)) {
     return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
   }
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(word, error);
+  const std::string jobs = is_folder ? jobs_text(word) : std::string();
+  if (id && jobs.empty()) return id;  // a job may have the name of the folder
   return usage(what,
                fmt::format("it is a {}, and not the folder or the report of a job",
                            is_folder ? "folder" : "file"),
-               "give the job's id, as toprun jobs shows it, or its folder, as in logs/17");
+               jobs.empty()
+                   ? "give the job's id, as toprun jobs shows it, or its folder, as in logs/17"
+                   : fmt::format("give the id or the folder of one of the jobs in it: {}", jobs));
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
@@ -225,8 +243,7 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
   auto jobs = queue.find(id);
   if (jobs) leave_only(id, *jobs);
   if (!jobs || !jobs->empty()) return jobs;
-  return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
-              "toprun jobs lists your jobs");
+  return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id), lists_of_jobs);
 }
 
 std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs,

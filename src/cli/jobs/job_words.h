@@ -32,8 +32,9 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 // Returns "42 % done, 1:03:00 left, loss 0.31; reported at 2026-11-22 03:26:11".
 std::string progress_text(const engines::Progress& progress);
 
-// Parses a word of a command line as a job id. Error (exit 2): the word is not an id. If the word
-// is a path, the error says whether the file exists.
+// Parses a word of a command line as a job id. Error (exit 2): the word is not an id, or is the
+// name of a folder that contains jobs' folders. If the word is a path, the error says whether the
+// file exists.
 Result<engines::JobId> job_id_in(const std::string& word);
 
 // Returns the queue of the engine whose ids have this form. Error: `id` is not an id, or the engine

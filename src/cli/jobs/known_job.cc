@@ -307,7 +307,7 @@ std::vector<KnownJob> known_by_files(const JobAtPath& job) {
 
 Result<std::string> name_at(const std::string& word, const Environment& environment) {
   std::error_code error;
-  if (!fs::is_directory(word, error)) return word;
+  if (!fs::is_directory(word, error) && !word.ends_with(".out")) return word;
   const auto job = job_at(word, environment);
   const std::string report = job && !job->is_known ? job->found.files.report() : std::string();
   return is_there(report) ? report : id_of(word, job);
@@ -362,6 +362,10 @@ std::string latest_of(const std::vector<Submission>& jobs) {
 }
 
 Result<std::string> latest_job_here(const Environment& environment) {
+  if (const auto job = files_at(".")) {
+    say(fmt::format("job {}, whose folder this is", job->id));
+    return ".";
+  }
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
   std::map<std::string, std::optional<WallTime>> submitted;
@@ -387,7 +391,7 @@ Result<std::string> latest_job_here(const Environment& environment) {
   if (id.empty()) {
     constexpr std::string_view what =
         "you have submitted no job from this folder, according to the files in it";
-    if (queue) return fail(what, {}, "give the job's id; toprun jobs lists your jobs");
+    if (queue) return fail(what, {}, fmt::format("give the job's id; {}", lists_of_jobs));
     return fail(what, queue.error()->why,
                 "run this where you submit jobs, or name the file of a job's --report");
   }

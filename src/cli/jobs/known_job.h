@@ -101,9 +101,10 @@ std::vector<KnownJob> forgotten_jobs(const engines::Queue& queue, const std::str
 KnownJob with_files(KnownJob known, JobFiles files);
 KnownJob without_files(const engines::Queue& queue, const engines::Job& job);
 
-// Returns the id of the job that this user last submitted from the current folder; for a task of an
-// array, the array's id. The sources are the engine, if it is available, and the files in the
-// folder. Error: no job was found. Prints the job on stderr.
+// Returns "." if the current folder is a job's folder; otherwise the id of the job that this user
+// last submitted from the current folder; for a task of an array, the array's id. The sources are
+// the engine, if it is available, and the files in the folder. Error: no job was found. Prints the
+// job on stderr.
 Result<std::string> latest_job_here(const Environment& environment);
 
 // A job's id and its time of submission; nullopt if the time is unknown.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -30,6 +31,9 @@ constexpr std::size_t most_node_files = 4'096;  // whose times are compared
 constexpr std::size_t end_bytes = 16u << 10;    // of a node's file
 constexpr std::string_view own_mark = "toprun: ";
 constexpr std::string_view own_indent = "  ";
+// How toprun's own line begins after which a new attempt follows (run/conductor/restarts.cc).
+constexpr std::array<std::string_view, 3> restart_marks = {
+    "toprun: restart ", "toprun: starting again", "toprun: the next attempt starts "};
 
 // Work for several threads, whose results come one by one. The caller waits for them until a
 // deadline; a thread that hangs in the kernel is left behind with what it holds.
@@ -86,7 +90,7 @@ JobFiles usual_files(const Job& job) {
 LiveStatus glance_at(KnownJob known, JobFiles files) {
   known = with_files(std::move(known), std::move(files));
   return {summary_of(known).words,
-          known.job->state == JobState::running ? last_line_in(*known.files) : Outside()};
+          known.job->state == JobState::running ? last_line_in(known) : Outside()};
 }
 
 // Of jobs with one working directory: most have their files where submit puts them.
@@ -103,6 +107,23 @@ void look_below(Looks& looks, const std::string& folder, std::vector<KnownJob> j
       looks.keep(known.id, glance_at(known, files));
     });
   }
+}
+
+// When the current attempt began, if lines of an earlier one may stand in the same files; unset:
+// they cannot. WallTime::max(): no attempt runs now, and the next one has not begun.
+std::optional<WallTime> began_again(const KnownJob& known) {
+  if (!known.report || known.report->run.attempts.empty()) return std::nullopt;
+  const model::RunRecord& run = known.report->run;
+  const model::AttemptRecord& last = run.attempts.back();
+  if (!run.running_at || (last.attempt == 0 && run.earlier.empty())) return std::nullopt;
+  return last.ended ? WallTime::max() : model::if_known(last.started);
+}
+
+bool is_older(const LogFile& file, WallTime than) {
+  struct stat status {};
+  if (::lstat(file.path.c_str(), &status) != 0) return false;
+  return WallTime(std::chrono::seconds(status.st_mtim.tv_sec) +
+                  std::chrono::nanoseconds(status.st_mtim.tv_nsec)) < than;
 }
 
 std::string newest_of(const std::vector<LogFile>& files) {
@@ -140,7 +161,8 @@ std::string end_of(const std::string& path) {
   return text;
 }
 
-// What ranks have printed, without toprun's own lines and the indented ones below them.
+// What ranks have printed since the last restart, without toprun's own lines and the indented ones
+// below them.
 struct Parted {
   std::string theirs;
   bool ends_with_ours = false;
@@ -152,6 +174,8 @@ Parted parted(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     ours = line.starts_with(own_mark) || (ours && line.starts_with(own_indent));
     if (!ours) out.theirs += std::string(line) + '\n';
+    const auto begins = [&](std::string_view mark) { return line.starts_with(mark); };
+    if (std::ranges::any_of(restart_marks, begins)) out.theirs.clear();
     if (!trim(line).empty()) out.ends_with_ours = ours;
   }
   return out;
@@ -181,8 +205,11 @@ Outside last_line_of(std::string_view end_of_file) {
   return last_state(parted(end_of_file).theirs, meter::longest_last_line);
 }
 
-Outside last_line_in(const JobFiles& files) {
-  const std::vector<LogFile> nodes = node_files(files);
+Outside last_line_in(const KnownJob& known) {
+  std::vector<LogFile> nodes = node_files(*known.files);
+  if (const auto since = began_again(known)) {
+    std::erase_if(nodes, [&](const LogFile& file) { return is_older(file, *since); });
+  }
   const std::string newest = newest_of(nodes);
   if (newest.empty()) return {};
   const std::string end = end_of(newest);
@@ -190,7 +217,7 @@ Outside last_line_in(const JobFiles& files) {
   if (!parted(end).ends_with_ours) return line;
   // The file's time is of toprun's own message, as of a hang. The engine's file has the lines of
   // all nodes in the order in which they came.
-  for (const std::string& path : files.own) {
+  for (const std::string& path : known.files->own) {
     Outside last = last_line_of(end_of(path));
     if (last.empty() || last.raw() == line.raw()) continue;
     if (is_last_of_a_node(last, nodes)) return last;

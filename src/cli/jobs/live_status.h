@@ -37,11 +37,12 @@ std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
 // Returns "step 230 loss 0.0043", "running, restart 1 of 3: step 230 loss 0.0043". Pure.
 std::string text_of(const LiveStatus& glance);
 
-// Returns the ranks' last line in the most recently written HOST.out (a host's output file). It has
-// at most meter::longest_last_line bytes. Empty if the files contain no line of a rank.
-Outside last_line_in(const JobFiles& files);
-// Returns the ranks' last line in `end_of_file`, the end of a HOST.out. Ignores toprun's own lines.
-// The first line of this text may be incomplete. Pure.
+// Returns the ranks' last line in the most recently written HOST.out (a host's output file) of a
+// job with files. It has at most meter::longest_last_line bytes. Empty if the ranks of the current
+// attempt have printed no line.
+Outside last_line_in(const KnownJob& known);
+// Returns the ranks' last line in `end_of_file`, the end of a HOST.out. Ignores toprun's own lines,
+// and all lines before a restart. The first line of this text may be incomplete. Pure.
 Outside last_line_of(std::string_view end_of_file);
 
 // Returns the engine's own file's last line if it explains the job's end. Such a line is from

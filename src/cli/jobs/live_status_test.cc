@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "base/os/os_testing.h"
 #include "base/text/text.h"
 #include "machine/meter/usage.h"
 
@@ -30,6 +34,8 @@ TEST(LiveStatus, TheLastLineIsThatOfARank) {
       {"toprun: nothing yet\n", ""},
       {"begins\ntoprun: no rank has made progress\n  rank 2: sleeps\n      load\n", "begins"},
       {"toprun: restart 1 of 3\nstep 1\n  and 2\n", "  and 2"},
+      {"step 9\ntoprun: rank 2 failed\n  next  x\ntoprun: restart 1 of 3\n", ""},
+      {"step 9\ntoprun: starting again without it\n", ""},
       {"a\x1b[31mb\x1b[0m\n", "ab"},
   };
   for (const auto& [text, line] : cases) EXPECT_EQ(last_line_of(text).raw(), line) << text;
@@ -37,6 +43,36 @@ TEST(LiveStatus, TheLastLineIsThatOfARank) {
   EXPECT_LE(cut.raw().size(), meter::longest_last_line);
   EXPECT_EQ(last_line_of("HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345\n").raw().find("hf_abc"),
             std::string::npos);
+}
+
+TEST(LiveStatus, ALineOfAnEarlierAttemptIsNotOfThisOne) {
+  const TemporaryFolder folder;
+  const auto write = [&](const char* name, const char* text, std::chrono::seconds age) {
+    const auto path = folder.path() / name;
+    std::ofstream(path) << text;
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
+  };
+  KnownJob known;
+  known.files = JobFiles{{}, folder.path()};
+  known.report.emplace();
+  model::RunRecord& run = known.report->run;
+  const WallTime now = std::chrono::system_clock::now();
+  run.running_at = now;
+  run.attempts.resize(1);
+  run.attempts[0].started = now - std::chrono::seconds(30);
+  write("n3.out", "RuntimeError: Connection closed by peer\n", std::chrono::seconds(10));
+  EXPECT_EQ(last_line_in(known).raw(), "RuntimeError: Connection closed by peer");
+  run.attempts[0].ended = now - std::chrono::seconds(9);
+  run.attempts.resize(2);
+  run.attempts[1].attempt = 1;
+  run.attempts[1].started = now - std::chrono::seconds(8);
+  EXPECT_EQ(last_line_in(known).raw(), "");
+  write("n0.out", "step 2\ntoprun: restart 1 of 1\n", std::chrono::seconds(7));
+  EXPECT_EQ(last_line_in(known).raw(), "");
+  write("n2.out", "step 0\n", std::chrono::seconds(5));
+  EXPECT_EQ(last_line_in(known).raw(), "step 0");
+  run.attempts.back().ended = now;
+  EXPECT_EQ(last_line_in(known).raw(), "");
 }
 
 TEST(LiveStatus, ToprunsLineAtTheEnd) {

@@ -107,14 +107,26 @@ std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now)
 constexpr std::chrono::hours end_of_unlimited{24 * 365};
 constexpr std::chrono::hours no_plan = end_of_unlimited / 2;
 
-// "job 48 on n0", a job that holds nodes of its partition without a time limit. Empty: none does.
+// "job 48 on n0 has no time limit", of running jobs of its partition. Empty: none is without one.
 std::string without_limit(const Job& job, const std::vector<Job>& all) {
-  const auto found = std::ranges::find_if(all, [&](const Job& other) {
-    return other.state == JobState::running && same_queue(other, job) && !other.limit &&
-           !other.limit_of_partition;
-  });
-  if (found == all.end()) return {};
-  return fmt::format("job {} on {}", printable(found->id), printable(found->node_list));
+  constexpr std::size_t most_named = 4;
+  std::vector<std::string> found;
+  for (const Job& other : all) {
+    const bool is_unlimited = other.state == JobState::running && same_queue(other, job) &&
+                              !other.limit && !other.limit_of_partition;
+    if (!is_unlimited) continue;
+    found.push_back(fmt::format("job {} on {}", printable(other.id), printable(other.node_list)));
+  }
+  if (found.empty()) return {};
+  if (found.size() > most_named) {
+    const std::size_t more = found.size() - most_named + 1;
+    found.resize(most_named - 1);
+    found.push_back(fmt::format("{} more", more));
+  }
+  const std::string last = std::move(found.back());
+  found.pop_back();
+  return found.empty() ? last + " has no time limit"
+                       : fmt::format("{} and {} have no time limit", join(found, ", "), last);
 }
 
 bool waits_for_room(const std::string& reason) {
@@ -146,7 +158,7 @@ std::string start_text(const Waiting& waiting, const Job& job, WallTime now, Lab
                        duration_text(*waiting.not_before - now), wish);
   }
   if (!waiting.unlimited.empty()) {
-    return fmt::format("{}unknown: {} has no time limit", labelled == Labelled::no ? "start " : "",
+    return fmt::format("{}unknown: {}", labelled == Labelled::no ? "start " : "",
                        waiting.unlimited);
   }
   if (waiting.start) {

@@ -18,7 +18,7 @@ struct Waiting {
   std::optional<std::int64_t> ahead;   // number of waiting jobs before it
   std::optional<WallTime> start;       // expected by the engine
   std::optional<WallTime> not_before;  // earliest possible start
-  std::string unlimited;  // "job 48 on n0": a running job without a time limit, after whose assumed
+  std::string unlimited;  // "job 48 on n0 has no time limit", of running jobs after whose assumed
                           // end (365 days) the engine plans the start; then `start` is unset
   bool was_requeued = false;  // true: not_before comes from the engine, not from --begin
 };

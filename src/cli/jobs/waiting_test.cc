@@ -72,6 +72,9 @@ TEST(WaitingJobs, BehindAJobWithoutATimeLimitTheStartIsUnknown) {
   const std::string holder = "JobId=48 JobState=RUNNING Partition=main NodeList=n[0-3] TimeLimit=";
   EXPECT_EQ(start_of(in_a_year, holder + "365-00:00:00"),
             "start unknown: job 48 on n[0-3] has no time limit");
+  EXPECT_EQ(start_of(in_a_year, holder + "UNLIMITED\n\nJobId=49 JobState=RUNNING Partition=main "
+                                         "NodeList=n4 TimeLimit=UNLIMITED"),
+            "start unknown: job 48 on n[0-3] and job 49 on n4 have no time limit");
   for (const std::string& other : {holder + "364-00:00:00", std::string()}) {
     EXPECT_TRUE(start_of(in_a_year, other).starts_with("expected to start at 2027-11-22")) << other;
   }

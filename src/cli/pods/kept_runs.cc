@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/os/console.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
@@ -16,6 +18,7 @@ namespace {
 constexpr int no_such_run = 3;
 constexpr std::size_t most_line_bytes = 64 * 1024;
 constexpr std::size_t longest_run = 32;
+constexpr std::size_t own_length = 8;  // of the ids that toprun gives
 
 // Finds the run's folder $f and the process $p, in a folder that is this user's. Where nothing is
 // said, the newest run is meant.
@@ -124,20 +127,31 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
 
 }  // namespace
 
-std::optional<Result<RunId>> parse_run_id(std::string_view text) {
+std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_folder) {
   const std::size_t slash = text.find('/');
-  const bool is_path = slash == 0 || text.starts_with('.') || text.ends_with(".json") ||
-                       text.find('/') != text.rfind('/');
-  if (slash == std::string_view::npos || is_path) return std::nullopt;
+  if (slash == std::string_view::npos) return std::nullopt;
   RunId id{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
-  const bool good = !id.job.empty() && id.run.size() <= longest_run &&
-                    id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (good) return id;
+  const bool has_digits_alone = id.run.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_hex = id.run.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const bool has_own_length = id.run.size() == own_length;
+  const bool is_of_slurm = has_digits_alone && !id.run.empty() && !id.run.starts_with('0') &&
+                           !has_own_length;  // logs/17
+  const bool is_path = slash == 0 || text.starts_with('.') || text.ends_with(".json") ||
+                       id.run.contains('/') || is_of_slurm ||
+                       (is_below_folder && (has_digits_alone || !is_hex || !has_own_length));
+  if (is_path) return std::nullopt;
+  if (is_hex && id.run.size() <= longest_run) return id;
   const std::string_view name = engines::name_behind_kind(text);
   return usage(fmt::format("run {}", printable(text)),
                "the run's id does not have the form JOB/RUN",
                name.empty() ? std::string("toprun run --in JOB --detach prints the id of its run")
                             : fmt::format("for the job {0}, write {0} without its kind", name));
+}
+
+std::optional<Result<RunId>> run_id_in(const std::string& word) {
+  std::error_code error;
+  const auto folder = word.substr(0, word.find('/'));
+  return parse_run_id(word, std::filesystem::is_directory(folder, error));
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {

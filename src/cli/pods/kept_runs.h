@@ -16,8 +16,11 @@ struct RunId {
   std::string run;  // empty: the newest run
 };
 // Parses the id of a detached run. nullopt if the text cannot be an id, because the text has no
-// slash or is a path.
-std::optional<Result<RunId>> parse_run_id(std::string_view text);
+// slash or is a path, such as "logs/17". `is_below_folder`: the part before the slash is a folder.
+// Then only an id of the form that toprun gives is one. Pure.
+std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_folder);
+// Like parse_run_id(), for a word of a command line.
+std::optional<Result<RunId>> run_id_in(const std::string& word);
 
 // Prints the run's output. With `follow`, also shows new output until the run ends, and returns the
 // run's exit code; else returns 0. Error: the pod does not exist, does not have this run, or the

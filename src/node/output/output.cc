@@ -82,6 +82,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   Result<void> open_files(const StreamPlan& stream_plan, Stream& stream);
   void show_on_console(const StreamPlan& stream_plan, Stream& stream);
 
+  void serve_ready(Stream& stream);
   void serve(Stream& stream, const Portion& portion);
   bool read_some(Stream& stream, const Portion& portion);
   bool read_out(Stream& stream, bool past_limits = false);
@@ -145,7 +146,7 @@ Result<void> Output::Impl::watch(Stream& stream) {
   if (!readable) {
     auto created = TRY(Readable::create(io, [weak = weak_from_this()](std::size_t index) {
       const auto self = weak.lock();
-      if (self && !self->streams[index]->at_end) self->serve(*self->streams[index], round);
+      if (self && !self->streams[index]->at_end) self->serve_ready(*self->streams[index]);
     }));
     readable = created;
   }
@@ -175,6 +176,14 @@ void Output::Impl::show_on_console(const StreamPlan& stream_plan, Stream& stream
       plan.console->new_source(),
       colours ? coloured(stream_plan.prefix, stream_plan.colour) : stream_plan.prefix,
       plan.console->cursor(stream.is_err));
+}
+
+// While the worker's other stream rests, it may have text that is older than this: that comes
+// first.
+void Output::Impl::serve_ready(Stream& stream) {
+  Stream& other = *streams[stream.index ^ 1];
+  if (other.resting && !other.at_end) read_some(other, turn);
+  serve(stream, round);
 }
 
 void Output::Impl::serve(Stream& stream, const Portion& portion) {

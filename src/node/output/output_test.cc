@@ -237,6 +237,25 @@ TEST_F(OutputTest, WhatWasPrintedStandsBeforeTheTracebackThatFollows) {
   finish();
 }
 
+TEST_F(OutputTest, WhatAStreamPrintsWhileItRestsStandsBeforeALaterLineOfTheOther) {
+  auto ends = begin(console_fd_.get(), 1);
+  for (const bool begins_with_err : {false, true}) {
+    const Fd& first = begins_with_err ? ends[0].err : ends[0].out;
+    const Fd& second = begins_with_err ? ends[0].out : ends[0].err;
+    const auto shown = console().size();
+    write_all(first.get(), "1\n");
+    while (console().size() == shown) io_.run_one_for(100ms);
+    write_all(first.get(), "2\n");
+    write_all(second.get(), "3\n");
+    std::this_thread::sleep_for(1ms);
+    while (console().size() < shown + 6) io_.run_one_for(100ms);
+    EXPECT_EQ(console().substr(shown), "1\n2\n3\n");
+    io_.run_for(20ms);
+  }
+  ends.clear();
+  finish();
+}
+
 TEST_F(OutputTest, DropsWhatIsNotShownButKeepsItsEnd) {
   StreamPlan plan;
   plan.console = false;

@@ -391,7 +391,7 @@ int cancel(const Call& call, const std::string& signal) {
                         : jobs::id_of(word, job);
     if (!id) {
       take(std::unexpected(id.error()));
-    } else if (const auto run = pods::parse_run_id(*id)) {
+    } else if (const auto run = pods::run_id_in(*id)) {
       take(*run ? signal_run(**run, call, signal) : std::unexpected(run->error()));
     } else {
       const auto parsed = engines::parse_job_id(*id);

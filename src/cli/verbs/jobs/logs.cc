@@ -59,7 +59,7 @@ std::unexpected<Error> nothing_found(const engines::JobId& id, const std::vector
   }
   const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
   return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
-              "toprun jobs lists your jobs");
+              jobs::lists_of_jobs);
 }
 
 // `queue` changes as in jobs::find_in().
@@ -356,7 +356,7 @@ Result<int> run_logs(const options::Call& call) {
     if (!job->is_known) return show_files(options, *job, call.environment);
     options.id = job->found.id;
   }
-  if (const auto run = pods::parse_run_id(options.id)) {
+  if (const auto run = pods::run_id_in(options.id)) {
     TRY(refuse_last_lines(options, "the output of a run in pods is in the pod"));
     return *run ? pods::show_run(**run, options.follow, call.environment)
                 : std::unexpected(run->error());

@@ -83,7 +83,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
-  if (all.empty()) return fail(what, "the job is unknown", "toprun jobs lists your jobs");
+  if (all.empty()) return fail(what, "the job is unknown", jobs::lists_of_jobs);
   if (all.size() > 1) {
     return fail(what, fmt::format("the job is an array with {} tasks", all.size()),
                 fmt::format("name one task, as in {}_1", name));
@@ -110,7 +110,7 @@ Result<json> find_report(const std::string& word, const Environment& environment
   }
   if (const auto job = jobs::files_at(word)) return by_files(*job);
   if (is_file) return by_file(word);
-  if (const auto run = pods::parse_run_id(word)) {
+  if (const auto run = pods::run_id_in(word)) {
     return *run ? by_run(**run, environment) : std::unexpected(run->error());
   }
   return by_job(word, environment);

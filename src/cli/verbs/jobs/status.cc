@@ -74,8 +74,9 @@ std::string times_by_files(const jobs::KnownJob& known, const jobs::JobSummary& 
   if (what.started) parts.push_back("started " + time_text(*what.started));
   if (what.ended) parts.push_back("ended " + time_text(*what.ended));
   if (what.started && what.ended && *what.ended >= *what.started) {
-    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<std::chrono::seconds>(
-                                 *what.ended - *what.started)));
+    using std::chrono::seconds;  // the difference of the times as they are shown
+    parts.push_back("ran " + jobs::clock_text(std::chrono::floor<seconds>(*what.ended) -
+                                              std::chrono::floor<seconds>(*what.started)));
   }
   return join(parts, ", ");
 }
@@ -435,7 +436,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job, known.story.submitted));
     if (job.state == JobState::running && known.files) {
-      out += row("last line", jobs::last_line_in(*known.files).shown());
+      out += row("last line", jobs::last_line_in(known).shown());
     }
     if (job.progress) out += row("training", jobs::progress_text(*job.progress));
     out += row("nodes", job.node_list.empty()
@@ -444,7 +445,9 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Style
     out += row("folder", printable(job.folder));
     out += row("not told", printable(job.untold));
   } else {
-    out += jobs::forgotten_text(known, queue) + '\n';
+    out += jobs::forgotten_head(known) + '\n';
+    out += row("state", coloured(what.words, jobs::colour_of(what.state), style) + ' ' +
+                            jobs::from_its_files(known, queue));
     out += row("times", times_by_files(known, what));
     out += row("nodes", nodes_by_files(known));
     out += row("folder", directory_by_files(known));
@@ -470,7 +473,7 @@ json json_of(const Queue* queue, const jobs::KnownJob& known) {
   json document = known.job ? jobs::job_json(*queue, *known.job) : jobs::forgotten_json(known);
   document["told"] = jobs::summary_of(known).words;
   const bool runs = known.job && known.job->state == JobState::running;
-  const Outside line = runs && known.files ? jobs::last_line_in(*known.files) : Outside();
+  const Outside line = runs && known.files ? jobs::last_line_in(known) : Outside();
   document["last_line"] = or_null(line);
   document["waits_for"] = json::array();
   if (known.job && known.job->state == JobState::pending) {
@@ -490,7 +493,7 @@ Error unknown(const engines::JobId& id, const jobs::FoundQueue& queue) {
   }
   return {fmt::format("job {} is unknown", id.text),
           fmt::format("{}; {}", (*queue)->forgets(id), jobs::no_files_text({})),
-          "toprun jobs lists your jobs", exit_failure};
+          jobs::lists_of_jobs, exit_failure};
 }
 
 std::string list_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
@@ -735,16 +738,19 @@ Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
 
 Result<int> run_status(const options::Call& call) {
   std::error_code error;
-  const std::string argument = call.operand();
-  if (std::filesystem::is_regular_file(argument, error)) return show_report_status(argument, call);
+  const std::string argument =
+      call.operand().empty() ? TRY(jobs::latest_job_here(call.environment)) : call.operand();
+  const bool is_output = argument.ends_with(".out");
+  if (!is_output && std::filesystem::is_regular_file(argument, error)) {
+    return show_report_status(argument, call);
+  }
   if (const auto job = jobs::job_at(argument, call.environment)) {
     return show_folder_status(*job, call);
   }
-  if (const auto run = pods::parse_run_id(argument)) {
+  if (const auto run = pods::run_id_in(argument)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
-  return show_status(TRY(argument.empty() ? jobs::latest_job_here(call.environment) : argument),
-                     call);
+  return show_status(argument, call);
 }
 
 }  // namespace toprun::cli
