@@ -189,6 +189,8 @@ class InsideMpirun(MpiCase):
                 finished = run.wait(20)
                 self.assertNotEqual(finished.code, 0)
                 self.assertIn("2 ranks on 2 nodes, interrupted", finished.err)
+                self.assertIn("because mpirun was interrupted (Ctrl-C) or another of its processes failed",
+                              finished.err)
                 self.assert_nothing_left(run)
 
 
