@@ -126,6 +126,13 @@ class Environment(support.TestCase):
         self.assert_ok(finished)
         self.assertIn("toprun: -e NOPE_TOKEN: the variable is not set here, so the ranks do not get it\n", finished.err)
 
+    def test_a_requirement_for_several_nodes_is_told(self):
+        said = "toprun: --require-rdma has no effect: all ranks are on one node\n"
+        for option, env, told in ((["--require-rdma"], {}, 1), ([], {"TOPRUN_REQUIRE_RDMA": "1"}, 0)):
+            finished = self.toprun(*option, *SH, "true", env=env)
+            self.assert_ok(finished)
+            self.assertEqual(finished.err.count(said), told, finished)
+
     def test_limits_mask_and_descriptors_are_inherited(self):
         show = "ulimit -n; umask; ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign)' /proc/self/status"
         change = "ulimit -S -n 77; umask 027; trap '' USR2; exec \"$@\""
