@@ -398,6 +398,18 @@ class Telling(support.TestCase):
         self.assertRegex(finished.out, rf"(?m)^each worker +touch {marker}$")
         self.assertNotIn("hush", finished.out + finished.err)
 
+    def test_a_dry_run_in_a_pod_tells_what_is_detected_and_by_what(self):
+        pod = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "MASTER_ADDR": "job-master-0", "MASTER_PORT": "23456",
+               "WORLD_SIZE": "2", "RANK": "1"}
+        finished = self.toprun("--dry-run", *SH, "true", env=pod)
+        self.assert_ok(finished)
+        self.assertEqual(re.findall(r"(?m)^detected +(.*)$", finished.out),
+                         ["this is a pod of a PyTorchJob (RANK and WORLD_SIZE): 2 pods by WORLD_SIZE",
+                          "pod 1 by RANK", "pod 0 is job-master-0 by MASTER_ADDR"])
+        without = self.toprun("--dry-run", *SH, "true", env={"KUBERNETES_SERVICE_HOST": "10.96.0.1"})
+        self.assertIn("\ndetected     one node: this host, because no engine's variables are set\n", without.out)
+        self.assertNotIn("detected", self.toprun("--dry-run", *SH, "true").out)
+
     def test_two_runs_at_once_without_a_port(self):
         ready = self.folder()
         runs = [self.begin(support.binary(), "--nproc-per-node", 2, *SH,

@@ -175,6 +175,13 @@ class InsideMpirun(MpiCase):
         self.assert_ok(finished)
         self.assertIn("add --bind-to none", finished.err)
 
+    def test_a_dry_run_names_no_root_outside_of_the_job(self):
+        finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN, "--dry-run", "--no-python", "true")
+        self.assert_ok(finished)
+        roots = re.findall(r"(?m)^root +(.*)$", finished.out)
+        self.assertEqual(len(roots), 2, finished)
+        self.assertRegex("\n".join(sorted(roots)), r"\An0:(\d+)\nthe host of rank 0, port \1; .*\bn0\b.*\Z")
+
     def test_a_signal_to_mpirun(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
