@@ -170,6 +170,8 @@ class Shell(SleepingJob):
         finished = self.launch("shell", "--attach", JOB, "--dry-run")
         self.assert_ok(finished)
         self.assertTrue(finished.out.startswith("kubectl exec job-master-0 -i -c pytorch -- sh -c "), finished)
+        named = self.launch("shell", "--on", "kubernetes", "--attach", JOB, "--dry-run")
+        self.assertEqual(named.out, finished.out, named)
 
 
 if __name__ == "__main__":

@@ -312,6 +312,8 @@ class Refusals(support.TestCase):
                 ((*IMAGE, "-"), 'script "-": it means standard input, which the pods do not have; name the script\'s file'),
                 (("--container", "UPPER/img:1"), "--container UPPER/img:1: the name of an image in a registry has no capital letters; .*"),
                 ((*IMAGE, "--gpus-per-node", "0.5"), "--gpus-per-node 0.5: must be a whole number from 0 to 1024"),
+                ((*IMAGE, "--dry-run", "-e", "HOME", "--patch", "/no/file"), "--patch /no/file: .*; check the path"),
+                ((*IMAGE, "--annotation", "a=hf_" + 34 * "a"), "--annotation a: the value looks like a secret, .*"),
                 ((*IMAGE, "--nodes", "0"), "--nodes 0: .*")]:
             with self.subTest(words):
                 script = [] if "-" in words else ["train.py"]

@@ -126,6 +126,13 @@ class Environment(support.TestCase):
         self.assert_ok(finished)
         self.assertIn("toprun: -e NOPE_TOKEN: the variable is not set here, so the ranks do not get it\n", finished.err)
 
+    def test_a_requirement_for_several_nodes_is_told(self):
+        said = "toprun: --require-rdma has no effect: all ranks are on one node\n"
+        for option, env, told in ((["--require-rdma"], {}, 1), ([], {"TOPRUN_REQUIRE_RDMA": "1"}, 0)):
+            finished = self.toprun(*option, *SH, "true", env=env)
+            self.assert_ok(finished)
+            self.assertEqual(finished.err.count(said), told, finished)
+
     def test_limits_mask_and_descriptors_are_inherited(self):
         show = "ulimit -n; umask; ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign)' /proc/self/status"
         change = "ulimit -S -n 77; umask 027; trap '' USR2; exec \"$@\""
@@ -390,6 +397,18 @@ class Telling(support.TestCase):
         self.assertRegex(finished.out, r"(?m)^processes +3 per node \(--nproc-per-node\)$")
         self.assertRegex(finished.out, rf"(?m)^each worker +touch {marker}$")
         self.assertNotIn("hush", finished.out + finished.err)
+
+    def test_a_dry_run_in_a_pod_tells_what_is_detected_and_by_what(self):
+        pod = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "MASTER_ADDR": "job-master-0", "MASTER_PORT": "23456",
+               "WORLD_SIZE": "2", "RANK": "1"}
+        finished = self.toprun("--dry-run", *SH, "true", env=pod)
+        self.assert_ok(finished)
+        self.assertEqual(re.findall(r"(?m)^detected +(.*)$", finished.out),
+                         ["this is a pod of a PyTorchJob (RANK and WORLD_SIZE): 2 pods by WORLD_SIZE",
+                          "pod 1 by RANK", "pod 0 is job-master-0 by MASTER_ADDR"])
+        without = self.toprun("--dry-run", *SH, "true", env={"KUBERNETES_SERVICE_HOST": "10.96.0.1"})
+        self.assertIn("\ndetected     one node: this host, because no engine's variables are set\n", without.out)
+        self.assertNotIn("detected", self.toprun("--dry-run", *SH, "true").out)
 
     def test_two_runs_at_once_without_a_port(self):
         ready = self.folder()

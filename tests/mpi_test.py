@@ -175,6 +175,13 @@ class InsideMpirun(MpiCase):
         self.assert_ok(finished)
         self.assertIn("add --bind-to none", finished.err)
 
+    def test_a_dry_run_names_no_root_outside_of_the_job(self):
+        finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN, "--dry-run", "--no-python", "true")
+        self.assert_ok(finished)
+        roots = re.findall(r"(?m)^root +(.*)$", finished.out)
+        self.assertEqual(len(roots), 2, finished)
+        self.assertRegex("\n".join(sorted(roots)), r"\An0:(\d+)\nthe host of rank 0, port \1; .*\bn0\b.*\Z")
+
     def test_a_signal_to_mpirun(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
@@ -189,6 +196,8 @@ class InsideMpirun(MpiCase):
                 finished = run.wait(20)
                 self.assertNotEqual(finished.code, 0)
                 self.assertIn("2 ranks on 2 nodes, interrupted", finished.err)
+                self.assertIn("because mpirun was interrupted (Ctrl-C) or another of its processes failed",
+                              finished.err)
                 self.assert_nothing_left(run)
 
 

@@ -311,7 +311,10 @@ class Refusals(RunaiCase):
                 (("--dry-run", "--runai-cli", "v3"), "--runai-cli v3: must be v1 or v2"),
                 (("--dry-run", "--runai-cli", "v1", "-e", "HF_TOKEN=hf_a"), f"-e HF_TOKEN: everyone .*; {in_a_file}"),
                 (("--dry-run", "--runai-cli", "v2", "-e", "HF_TOKEN=hf_a"), "-e HF_TOKEN: everyone .*; use --secret-env HF_TOKEN=SECRET:KEY .*"),
-                (("--dry-run", "--runai-cli", "v1", "--secret-env", "A=b:c"), f"--secret-env A: this version .*; install a newer runai, or {in_a_file}")]:
+                (("--dry-run", "--runai-cli", "v1", "--secret-env", "A=b:c"), f"--secret-env A: this version .*; install a newer runai, or {in_a_file}"),
+                (("--dry-run", "--runai-cli", "v1", "--secret-env", "UNSET"), f"--secret-env UNSET: this version .*; install a newer runai, or {in_a_file}"),
+                (("--dry-run", "--runai-cli", "v2", "--secret-env", "UNSET"), "--secret-env UNSET: Run:AI cannot create .*; create a Secret in Run:AI, .*"),
+                (("--dry-run", "--annotation", "a=hf_" + 34 * "a"), "--annotation a: the value looks like a secret, .*")]:
             with self.subTest(words):
                 finished = self.toprun("submit", "--on", "runai", *image, *words, "a.py", env={"PATH": "/nowhere"})
                 self.assertEqual(finished.code, 2, finished)

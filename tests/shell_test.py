@@ -133,6 +133,7 @@ class Shell(SubmitCase):
             (["--constraint", "h100"], 1, r"Slurm refuses the job: .*[Ii]nvalid feature.*"),
             (["train.py"], 2, r"toprun shell train.py: a shell takes no script; .*"),
             (["--attach", "x_"], 2, r"--attach x_: is not a job's number; .*"),
+            (["--on", "kubernetes", "-N2"], 2, r"shell: the engine is kubernetes \(--on or TOPRUN_ON\), where .*; give --attach JOB; .*"),
         ]:
             with self.subTest(words):
                 finished = self.login(TOPRUN, "shell", *words)

@@ -95,7 +95,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
         {"toprun shell --attach dev/1", "in the second pod of a Kubernetes job"}},
        {},
        {shell_grammar, file_grammar},
-       {"--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach",
+       {"--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach", "--on",
         "--dry-run"}},
       {Command::setup,
        "setup",

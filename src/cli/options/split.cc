@@ -216,13 +216,6 @@ std::string instead_of_benchs(std::string_view name, Command command) {
   return {};
 }
 
-// The variable that chooses the engine where the verb has no --on. Empty: no such option.
-std::string instead_of_submits(std::string_view name, Command command) {
-  const bool is_on = name == "--on" || name.starts_with("--on=");
-  if (!is_on || command != Command::shell) return {};
-  return "the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, kubernetes or runai";
-}
-
 // "--time" or "-N2", as submit knows them; null: it does not.
 const Flag* flag_of_submit(std::string_view name) {
   if (name.starts_with("--")) return find_flag(name, Command::submit);
@@ -241,8 +234,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "start the program as toprun");
   }
   for (auto& instead : {instead_of_slurms(name, command), instead_of_launchs(name, command),
-                        instead_of_submits(name, command), instead_of_benchs(name, command),
-                        instead_of_others(name, command)}) {
+                        instead_of_benchs(name, command), instead_of_others(name, command)}) {
     if (!instead.empty()) return usage(std::move(what), {}, instead);
   }
   auto near = nearest_flag(name, command);

@@ -339,10 +339,6 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
        {"--walltime", "a.py"},
        "unknown option --walltime; toprun --help lists the options"},
       {Command::jobs, {"--nice"}, "unknown option --nice; toprun jobs --help lists the options"},
-      {Command::shell,
-       {"--on", "runai"},
-       "unknown option --on; the variable TOPRUN_ON chooses the engine: TOPRUN_ON=slurm, "
-       "kubernetes or runai"},
       {Command::doctor, {"--on"}, "unknown option --on; toprun doctor --help lists the options"},
       {Command::submit,
        {"--node", "2", "a.py"},

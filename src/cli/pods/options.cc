@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_options.h"
 #include "cli/options/run_options.h"
@@ -322,10 +323,15 @@ Result<void> set_annotations(Workload& job, const OptionReader& reader) {
   const auto all = reader.all("--annotation");
   auto pairs = TRY(pairs_of(all, "an annotation has one value"));
   for (const auto& pair : pairs) {
-    if (engines::kubernetes::is_label_key(lower(pair.first))) continue;
-    return usage(label_of(all, pair),
-                 fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
-                 "write the annotation as in example.com/key=value");
+    if (!engines::kubernetes::is_label_key(lower(pair.first))) {
+      return usage(label_of(all, pair),
+                   fmt::format("'{}' is not the key of an annotation", printable(pair.first)),
+                   "write the annotation as in example.com/key=value");
+    }
+    if (!has_secret_form(pair.second)) continue;
+    return usage("--annotation " + pair.first,
+                 "the value looks like a secret, and everyone who may read the job could read it",
+                 "leave it out; --secret-env NAME passes a secret to the program");
   }
   job.annotations = std::move(pairs);
   return {};
@@ -642,7 +648,7 @@ Result<PodOptions> pod_options(const options::Split& argument,
   TRY(set_path(out, reader));
   TRY(set_objects(out, reader));
   TRY(set_user(job, reader));
-  TRY(read_secrets(job, out.secrets, reader));
+  TRY(read_secrets(job, out.secrets, reader, out.on_runai));
   TRY(set_dry_run(out, reader));
   if (out.interactive) job.command = engines::sleeping_command();
   job.placement = TRY(placement_of(reader));

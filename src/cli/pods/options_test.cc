@@ -179,6 +179,12 @@ TEST(PodOptions, SecretsComeFromTheEnvironmentOrFromASecret) {
   EXPECT_EQ(refused("--secret-env HF_TOKEN x.py").line(),
             "--secret-env HF_TOKEN: the variable is not set here; export HF_TOKEN, or name a "
             "Secret's key: --secret-env HF_TOKEN=SECRET:KEY");
+  const auto on_runai = pods({"--on=runai", "--container=a", "--secret-env", "HF_TOKEN", "x.py"});
+  EXPECT_TRUE(on_runai) << on_runai.error().line();  // runai refuses it, set or not
+  const std::string form = "hf_" + std::string(34, 'a');
+  EXPECT_EQ(refused("--annotation a/b=" + form + " x.py").line(),
+            "--annotation a/b: the value looks like a secret, and everyone who may read the job "
+            "could read it; leave it out; --secret-env NAME passes a secret to the program");
   const Error mistaken = refused("--secret-env HF_TOKEN=hush x.py");
   EXPECT_FALSE(mistaken.line().contains("hush")) << mistaken.line();
 }

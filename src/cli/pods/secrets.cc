@@ -85,13 +85,14 @@ Result<void> check_value(const ordered_json& value, const std::string& path) {
 }  // namespace
 
 Result<void> read_secrets(engines::kubernetes::Workload& job,
-                          std::map<std::string, std::string>& values, const OptionReader& reader) {
+                          std::map<std::string, std::string>& values, const OptionReader& reader,
+                          bool on_runai) {
   for (const Argument& argument : reader.all("--secret-env")) {
     auto one = TRY(parse_secret(argument));
     const auto known = std::ranges::find(job.secret_variables, one.name, &SecretVariable::name);
     const bool is_twice = known != job.secret_variables.end();
     if (is_twice) return usage("--secret-env " + one.name, "is given twice", "give it once");
-    if (one.secret.empty()) {
+    if (one.secret.empty() && !on_runai) {
       const auto value = reader.environment.non_empty(one.name);
       if (!value) {
         return usage("--secret-env " + one.name, "the variable is not set here",

@@ -13,9 +13,11 @@ namespace toprun::pods {
 
 // Parses --secret-env and adds the variables to `job`. `values` receives the values of the
 // variables in the job's own Secret. These values come from the environment. Pure. Errors (exit 2):
-// the form is not NAME or NAME=SECRET:KEY, a repeated name, an unset variable.
+// the form is not NAME or NAME=SECRET:KEY, a repeated name, an unset variable. Run:AI accepts no
+// NAME, so with `on_runai` the environment does not matter.
 Result<void> read_secrets(engines::kubernetes::Workload& job,
-                          std::map<std::string, std::string>& values, const OptionReader& reader);
+                          std::map<std::string, std::string>& values, const OptionReader& reader,
+                          bool on_runai);
 
 // Returns a unique name for a job's Secret.
 std::string fresh_secret_name();

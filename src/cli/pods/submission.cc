@@ -40,14 +40,16 @@ int reported(const Result<int>& code) {
   return code ? *code : give_up(code.error());
 }
 
+using Notes = std::vector<std::string>;  // said once it is clear that there is no error
+
 // Those that may be taken, the preferred one first.
-Result<std::vector<Operator>> operators_for(const PodOptions& options,
+Result<std::vector<Operator>> operators_for(const PodOptions& options, Notes& notes,
                                             const Environment& environment,
                                             std::chrono::milliseconds limit) {
   if (options.which) return std::vector{*options.which};
   if (options.dry_run != DryRun::client) return kubernetes::find_operators(environment, limit);
   constexpr Operator assumed = Operator::pytorchjob;
-  say(fmt::format(
+  notes.push_back(fmt::format(
       "no cluster was contacted, so the job is assumed to be a {}; --operator chooses another kind",
       kubernetes::kind_of(assumed)));
   return std::vector{assumed};
@@ -116,7 +118,7 @@ Result<void> check_size(const nlohmann::ordered_json& object, const kubernetes::
 // fields.
 Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Schema& schema,
                                           const PodOptions& options, kubernetes::Workload job,
-                                          std::optional<std::string>& unknown) {
+                                          std::optional<std::string>& unknown, Notes& notes) {
   TRY(kubernetes::check(which, job));
   const bool counts = which != Operator::pytorchjob || schema.has("spec.nprocPerNode");
   if (!counts) say_workers_in_words(job, options.interactive);
@@ -128,7 +130,7 @@ Result<nlohmann::ordered_json> object_for(Operator which, const kubernetes::Sche
     const auto patch = TRY(kubernetes::parse_yaml_value(*text, options.patch));
     if (!schema.is_known()) {
       for (const std::string& doubt : kubernetes::doubtful_fields(object, patch)) {
-        say(fmt::format("warning: {}: {}", options.patch, doubt));
+        notes.push_back(fmt::format("warning: {}: {}", options.patch, doubt));
       }
     }
     TRY(kubernetes::apply_patch(object, patch, options.patch));
@@ -160,27 +162,31 @@ struct Chosen {
   nlohmann::ordered_json object;
 };
 
-void look_at_the_namespace(kubernetes::Workload& job, const Environment& environment,
+void look_at_the_namespace(kubernetes::Workload& job, Notes& notes, const Environment& environment,
                            std::chrono::milliseconds limit) {
   if (job.restricted || !kubernetes::asks_for_restricted(job.space, environment, limit)) return;
   job.restricted = true;
-  say("this namespace accepts only restricted pods, so the job's pods are restricted (not root, no "
+  notes.emplace_back(
+      "this namespace accepts only restricted pods, so the job's pods are restricted (not root, no "
       "capabilities); if the image's user is root, --run-as UID sets another user");
 }
 
 // The training operator gives Workers beside a Master an init container of its own, which is
 // restricted only where its administrator has changed the template (training-operator,
 // pkg/controller.v1/pytorch/initcontainer.go).
-void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workload& job) {
+void prefer_restricted(std::vector<Operator>& operators, const kubernetes::Workload& job,
+                       Notes& notes) {
   const auto found = std::ranges::find(operators, Operator::pytorchjob);
   const bool has_workers = job.nodes > 1 && !job.least_nodes;
   if (!job.restricted || !has_workers || found == operators.end()) return;
   if (operators.size() > 1) {
     operators.erase(found);
-    say("a PyTorchJob is not possible with restricted pods: its operator adds an init container "
+    notes.emplace_back(
+        "a PyTorchJob is not possible with restricted pods: its operator adds an init container "
         "that the restricted Pod Security level forbids");
   } else {
-    say("perhaps the cluster refuses the workers' pods: the training operator adds an init "
+    notes.emplace_back(
+        "perhaps the cluster refuses the workers' pods: the training operator adds an init "
         "container to them, and in a namespace of the Pod Security level `restricted` each "
         "container needs a security context. Use --operator jobset, or set the init container's "
         "security context in the file of the operator's --pytorch-init-container-template-file");
@@ -199,18 +205,18 @@ Result<void> check_namesake(Operator which, const kubernetes::Workload& job,
 
 // The first operator whose version has all fields that the job needs.
 Result<Chosen> choose_object(const std::vector<Operator>& operators, const PodOptions& options,
-                             const kubernetes::Workload& job, const Environment& environment,
-                             std::chrono::milliseconds limit) {
+                             const kubernetes::Workload& job, Notes& notes,
+                             const Environment& environment, std::chrono::milliseconds limit) {
   std::string missing;
   for (const Operator which : operators) {
     const bool asks = options.dry_run != DryRun::client;
     const auto schema =
         asks ? kubernetes::ask_schema(which, environment, limit) : kubernetes::Schema();
     std::optional<std::string> unknown;
-    auto object = TRY(object_for(which, schema, options, job, unknown));
+    auto object = TRY(object_for(which, schema, options, job, unknown, notes));
     if (!unknown) {
       if (!missing.empty())
-        say(fmt::format("the job is a {}: {}", kubernetes::kind_of(which), missing));
+        notes.push_back(fmt::format("the job is a {}: {}", kubernetes::kind_of(which), missing));
       return Chosen{which, std::move(object)};
     }
     if (!missing.empty()) continue;
@@ -292,10 +298,10 @@ std::string next_words(const PodOptions& options, std::string_view id) {
 }
 
 int submit_pods(const PodOptions& options, const Environment& environment) {
-  for (const std::string& note : options.notes) say(note);
+  Notes notes = options.notes;
   const auto limit = engines::engine_timeout_of(environment);
   if (!limit) return give_up(limit.error());
-  auto operators = operators_for(options, environment, *limit);
+  auto operators = operators_for(options, notes, environment, *limit);
   if (!operators) return give_up(operators.error());
   kubernetes::Workload job = options.job;
   if (const auto word = word_with_secret(job.command)) {
@@ -306,16 +312,19 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
     job.mark = fresh_mark(job.name);
   }
   if (!options.secrets.empty()) job.own_secret = fresh_secret_name();
-  if (options.dry_run != DryRun::client) look_at_the_namespace(job, environment, *limit);
-  prefer_restricted(*operators, job);
-  const auto chosen = choose_object(*operators, options, job, environment, *limit);
+  if (options.dry_run != DryRun::client) look_at_the_namespace(job, notes, environment, *limit);
+  prefer_restricted(*operators, job, notes);
+  const auto chosen = choose_object(*operators, options, job, notes, environment, *limit);
   if (!chosen) return give_up(chosen.error());
+  if (options.dry_run == DryRun::no) {
+    const auto fine = check_namesake(chosen->which, job, environment, *limit);
+    if (!fine) return give_up(fine.error());
+  }
+  for (const std::string& note : notes) say(note);
   if (options.dry_run == DryRun::client) return print_bytes(printed(options, chosen->object));
   if (options.dry_run == DryRun::server) {
     return try_out(options, job, chosen->object, environment, *limit);
   }
-  const auto fine = check_namesake(chosen->which, job, environment, *limit);
-  if (!fine) return give_up(fine.error());
   return create(options, job, *chosen, environment, *limit);
 }
 

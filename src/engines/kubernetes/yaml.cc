@@ -33,7 +33,9 @@ bool is_plain_character(char c) {
 }
 
 bool is_plain(std::string_view text) {
-  return !text.empty() && is_letter(text.front()) && text.back() != ':' &&
+  // An option (--rank) or a path; a lone - begins an item of a list, and -1 is a number.
+  const std::string_view word = text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  return !word.empty() && (is_letter(word.front()) || text.front() == '/') && text.back() != ':' &&
          std::ranges::all_of(text, is_plain_character) &&
          std::ranges::find(no_strings, lower(text)) == no_strings.end();
 }

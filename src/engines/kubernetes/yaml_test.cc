@@ -52,7 +52,14 @@ TEST(Yaml, TextsAreQuotedWhereAnyReaderWouldTakeThemForSomethingElse) {
            {"key:", "\"key:\""},
            {"a #b", "\"a #b\""},
            {"- a", "\"- a\""},
-           {"--lr", "\"--lr\""},
+           {"--lr", "--lr"},
+           {"-e", "-e"},
+           {"/t.py", "/t.py"},
+           {"-", "\"-\""},
+           {"---", "\"---\""},
+           {"-1", "\"-1\""},
+           {"-.inf", "\"-.inf\""},
+           {"--on", "--on"},
            {"a\nb\n", "\"a\\nb\\n\""},
            {"tab\there", "\"tab\\there\""},
            {"\"'\\", "\"\\\"'\\\\\""},
@@ -75,7 +82,7 @@ TEST(Yaml, AnObjectReadsAsOneWould) {
             "  empty: {}\n"
             "command:\n"
             "  - toprun\n"
-            "  - \"--lr\"\n"
+            "  - --lr\n"
             "  - \"1\"\n");
 }
 

@@ -366,7 +366,9 @@ asio::awaitable<Result<RunRole>> take_role(Session& session) {
     auto listening = session.listen(true, here);
     if (listening) co_return RunRole{true, here};
     if (job.is_root || session.leaves_endpoint) {
-      co_return std::unexpected(listening.error().error);
+      Error error = listening.error().error;
+      error->what = fmt::format("{}: {}", job.place.node_name, error->what);
+      co_return std::unexpected(std::move(error));
     }
     member.trouble = std::move(listening.error());
   }

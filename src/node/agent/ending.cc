@@ -145,9 +145,9 @@ std::string next_after_signal(const plan::Job& job, const model::Cause& cause, i
     return fmt::format("toprun status {} shows whether a user cancelled the job", *id);
   }
   if (job.place.engine == engines::EngineKind::mpi) {
-    return "mpirun probably ended this agent, because another process of mpirun failed: see "
-           "mpirun's "
-           "own message";
+    return "mpirun probably ended this agent, because mpirun was interrupted (Ctrl-C) or another "
+           "of "
+           "its processes failed: see mpirun's own message";
   }
   return signal == SIGHUP
              ? "SIGHUP mostly comes from a closed terminal: nohup, tmux and toprun submit keep a "

@@ -119,6 +119,20 @@ bool follows_mpirun(const plan::Job& job) {
          !is_asked;
 }
 
+// Several hosts may be the root's until the agents look for it; rank 0 knows that it is the root.
+std::string root_text(const plan::Job& job) {
+  const int port = job.ports.front();
+  if (job.other_root_hosts.empty()) return fmt::format("{}:{}", job.root_host, port);
+  if (job.is_root == true) return fmt::format("{}:{}", job.place.node_name, port);
+  return fmt::format("the host of rank 0, port {}; at the start toprun looks for it on {}, {}",
+                     port, job.root_host, join(job.other_root_hosts, ", "));
+}
+
+// Whether the kind of job and this process's number are to be seen even without -v.
+bool is_one_of_several(const plan::Job& job) {
+  return job.place.stance == Stance::agent || job.environment.has("KUBERNETES_SERVICE_HOST");
+}
+
 int show(const Result<std::string>& text) {
   if (!text) return give_up(text.error());
   std::fputs(text->c_str(), stdout);
@@ -252,6 +266,9 @@ Result<std::string> describe(const plan::Job& job) {
   line("engine", fmt::format("{}: {}", name_of(job.place.engine),
                              starts_ranks ? "mpirun starts every rank, without agents"
                                           : words_for(job.place.stance)));
+  if (job.options.verbose > 0 || is_one_of_several(job)) {
+    for (const std::string& reason : job.place.reasons) line("detected", reason);
+  }
   if (!job.options.activation.before.empty()) {
     line("before", job.options.activation.before + " (bash runs this on every node; not run now)");
   }
@@ -272,7 +289,7 @@ Result<std::string> describe(const plan::Job& job) {
   if (follows_mpirun(job)) {
     line("root", job.root_host + ", at a port that toprun computes from mpirun's job");
   } else if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
-    line("root", fmt::format("{}:{}", job.root_host, port));
+    line("root", root_text(job));
   }
   if (job.in_container()) {
     const auto plan = plan::plan_container(job, "FOLDER");

@@ -259,7 +259,9 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
       co_return std::unexpected(std::move(*why));
     }
-    report_waiting(result);
+    // The last word about a foreign program follows soon, with the same reason.
+    const bool ends_soon = stranger_since && (is_only_place || is_taken(result));
+    if (!ends_soon) report_waiting(result);
     const bool is_overrun = result.end == Round::End::busy || result.end == Round::End::closed;
     asio::steady_timer timer(io_, within(is_overrun ? busy_pause(pause) : pause));
     co_await timer.async_wait(use_nothrow_awaitable);

@@ -176,6 +176,14 @@ void note_absent_stage(Job& job) {
                   stage));
 }
 
+// A setting for many jobs, as from a file, may have none for this one.
+void note_idle_requirement(Job& job) {
+  const auto typed = std::ranges::find(job.options.command_line, "--require-rdma");
+  const bool is_typed = job.options.require_rdma && typed != job.options.command_line.end();
+  if (!is_typed || job.several_processes() || job.place.stance == Stance::starter) return;
+  job.place.notes.emplace_back("--require-rdma has no effect: all ranks are on one node");
+}
+
 // Determines the program and the number of workers on this host.
 Result<void> inspect_host(Job& job) {
   if (job.starts_by_login()) return {};
@@ -411,6 +419,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   auto known = inspect_host(job);
   if (known) note_absent_stage(job);
+  note_idle_requirement(job);
   if (known) known = add_accelerate(job);
   if (!known) {
     const bool awaited = job.several_processes() && job.place.stance != Stance::starter;

@@ -212,7 +212,8 @@ bool looks_like_a_file(const std::string& script) {
   return script.contains('/') || (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
 }
 
-std::string advice_on_absent(const std::string& script) {
+std::string advice_on_absent(const Options& options) {
+  const std::string& script = options.script;
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
   }
@@ -227,7 +228,11 @@ std::string advice_on_absent(const std::string& script) {
           did_you_mean(fs::path(script).filename().string(), scripts_beside(script))) {
     return fmt::format("did you mean {}?", (fs::path(script).parent_path() / *meant).string());
   }
-  return looks_like_a_file(script) ? "check the path" : "`toprun -h` shows how to call toprun";
+  if (looks_like_a_file(script)) return "check the path";
+  if (options.hosts.source == "--hosts" && !options.arguments.empty()) {
+    return fmt::format("if it is a host, write --hosts {},{}", options.hosts.value, script);
+  }
+  return "`toprun -h` shows how to call toprun";
 }
 
 // At most so much that its interpreter and its #SBATCH lines stand in it.
@@ -246,7 +251,7 @@ Result<void> check_script(const Options& options, const Environment& environment
   const auto status = fs::status(script, error);
   if (status.type() == fs::file_type::not_found) {
     return usage(fmt::format("script {}", with_base_folder(script)), errno_text(ENOENT),
-                 advice_on_modules(options).value_or(advice_on_absent(script)));
+                 advice_on_modules(options).value_or(advice_on_absent(options)));
   }
   if (status.type() == fs::file_type::none) {
     return usage(fmt::format("script {}", with_base_folder(script)), error.message(),

@@ -110,6 +110,10 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
             "if the page is to be at this port, write --web=n0:8197");
   EXPECT_EQ(advice("8197", {}), "`toprun -h` shows how to call toprun");
   options.web.reset();
+  options.hosts = {"n0,n1", "--hosts"};
+  EXPECT_EQ(advice("n2", {"train.py"}), "if it is a host, write --hosts n0,n1,n2");
+  EXPECT_EQ(advice("n2.sh", {"train.py"}), "check the path");
+  options.hosts = {};
   EXPECT_TRUE(advice("nodes=2", {"train.py"}).contains("`toprun submit -h`"));
   EXPECT_EQ(advice("torch", {"train.py"}), "`toprun -h` shows how to call toprun");
 }

@@ -241,11 +241,24 @@ int open_shell(const options::Split& split, const Environment& environment) {
   return allocate(*options, *shell, facts, clean);
 }
 
-// --attach with a name: a number is Slurm's.
-std::optional<std::string> job_of_pods(const options::Split& split) {
+// --attach with a name: a number is Slurm's, unless the engine is named.
+Result<std::optional<std::string>> job_of_pods(const options::Split& split,
+                                               const Environment& environment) {
   std::optional<std::string> job;
   for (const options::ParsedOption& option : split.options) {
     if (option.flag->id == options::FlagId::attach) job = option.value;
+  }
+  const std::string on = environment.get("TOPRUN_ON").value_or("");
+  const auto engine = engines::queue_kind(on);
+  if (engine && engine != engines::QueueKind::slurm) {
+    if (job) return job;
+    return usage("shell",
+                 fmt::format("the engine is {} (--on or TOPRUN_ON), where a shell opens only in a "
+                             "running job",
+                             on),
+                 fmt::format("give --attach JOB; toprun submit --on {} --interactive starts pods "
+                             "that sleep",
+                             on));
   }
   if (!job) return std::nullopt;
   const auto id = engines::parse_job_id(job->substr(0, job->find('/')));
@@ -269,13 +282,12 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 
 Result<int> run_shell(const options::Call& call) {
   const auto shell = call.environment.non_empty(plan::entered_shell_variable);
-  const auto job = shell ? std::nullopt : job_of_pods(call.split);
-  if (job) {
+  if (shell) return enter(*shell, call.split, call.environment);
+  if (const auto job = TRY(job_of_pods(call.split, call.environment))) {
     const bool dry_run = call.has(options::FlagId::job_dry_run);
     return pods::open_pod_shell(*job, dry_run, call.environment);
   }
-  return shell ? enter(*shell, call.split, call.environment)
-               : open_shell(call.split, call.environment);
+  return open_shell(call.split, call.environment);
 }
 
 }  // namespace toprun::cli
