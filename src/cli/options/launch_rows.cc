@@ -603,9 +603,11 @@ constexpr std::array launch_flags = {
               .variable = "PET_LOG_DIR",
               .id = FlagId::log_dir,
               .group = Group::output,
+              .known_to = launches | of(Command::setup),
               .set = set_log_dir,
-              .help = "Write output files under DIR; the workers' output and error files have the "
-                      "same layout as with torchrun"}),
+              .help =
+                  "Write the job's output files under DIR; the files of ranks have the same layout "
+                  "as with torchrun"}),
     torchrun({.name = "--redirects",
               .letter = 'r',
               .value = "STREAMS",

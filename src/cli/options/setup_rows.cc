@@ -71,15 +71,6 @@ constexpr std::array setup_flags = {
               .of_one_call = true,
               .help = "Build again, and replace the environment or image that `toprun setup` "
                       "has built at this path"}),
-    torchrun({.name = "--log-dir",
-              .value = "DIR",
-              .variable = "PET_LOG_DIR",
-              .id = FlagId::log_dir,
-              .group = Group::output,
-              .known_to = of(Command::setup),
-              .set = set_log_dir,
-              .help = "Folder of the job's output file",
-              .default_value = "logs"}),
 };
 
 }  // namespace
