@@ -90,7 +90,7 @@ class Waiting(submitting.SubmitCase):
         self.assert_ok(self.login(TOPRUN, "cancel", id))
         shown = screen.expect("code 0")
         self.assertRegex(shown, r"2 ranks: 2 stopped")
-        self.assertRegex(shown, r"\ncancelled by \S+ at [0-9:]+; it had hung: ")
+        self.assertRegex(shown, r"\ncancelled by \S+ at [0-9:]+, it had hung since [0-9:]+: rank ")
         self.assertNotRegex(shown, r"\d (run|hang|wait)s?\b")
 
     def test_status_shows_the_page_and_how_to_reach_it(self):
@@ -160,7 +160,7 @@ class Waiting(submitting.SubmitCase):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)
         self.assertEqual(refused.code, 1, refused)
-        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running: waiting: JobHeldUser: .*; toprun status {id} shows more")
+        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running yet \(waiting, JobHeldUser: .*\); toprun status {id} shows more")
 
 
 if __name__ == "__main__":

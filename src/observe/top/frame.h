@@ -27,10 +27,11 @@ std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 // Returns the job's whole state, with nothing folded, for output without a terminal.
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
-// Returns the text that `toprun top` leaves on the terminal after the job's end. Nodes and racks
-// are folded so that the text fits without scrolling.
+// Returns the text that `toprun top` leaves on the terminal after the job's end. What the user has
+// unfolded stays so if it fits without scrolling; else nodes and racks are folded. The rows of
+// ranks that failed are the last that are left out.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
-                                 const Style& style);
+                                 const Style& style, const Folds& unfolded = {});
 
 // Returns what `toprun top` shows until the job begins. `waits`: lines that say why the job waits.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,
