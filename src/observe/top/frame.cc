@@ -368,21 +368,32 @@ Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
   return all;
 }
 
-// `most` of the rows: those of failed ranks, and of what is around them, before others.
+// `most` of the rows: those of failed ranks and of what is around them, then nodes and racks, then
+// other ranks.
 std::vector<Row> kept(const Picture& picture, const Tree& tree, const std::vector<Row>& rows,
                       std::size_t most) {
-  const auto matters = [&](const Row& row) { return has_failed(picture, tree, row.item); };
-  const auto important = static_cast<std::size_t>(std::ranges::count_if(rows, matters));
-  std::size_t others = most - std::min(most, important);
-  std::vector<Row> some;
+  std::vector<int> turns;
   for (const Row& row : rows) {
-    if (some.size() == most) break;
-    if (matters(row) || (others > 0 && others-- > 0)) some.push_back(row);
+    const bool is_rank = row.item.kind == Kind::rank;
+    turns.push_back(has_failed(picture, tree, row.item) ? 0 : is_rank ? 2 : 1);
+  }
+  constexpr int taken = -1;
+  for (int turn = 0; turn <= 2; ++turn) {
+    for (int& own : turns) {
+      if (own == turn && most > 0) {
+        own = taken;
+        --most;
+      }
+    }
+  }
+  std::vector<Row> some;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (turns[i] == taken) some.push_back(rows[i]);
   }
   return some;
 }
 
-// What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
+// What stands above the list, and at most `most` lines of the list.
 Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style,
              const Folds& unfolded = {}) {
   Lines lines = head(picture, {width, 0}, style);
@@ -392,7 +403,6 @@ Lines listed(const Picture& picture, std::size_t width, std::size_t most, const 
   lines.push_back(columns.heads());
   const Tree tree = tree_of(picture);
   auto rows = rows_of(picture, tree, Sort::order, unfolded, most);
-  if (rows.size() > most) rows = rows_of(picture, tree, Sort::order, {}, most);
   const std::size_t all = rows.size();
   if (all > most) rows = kept(picture, tree, rows, most - 1);
   for (const Row& row : rows) lines.push_back(columns.line(picture, tree, row, false, style));

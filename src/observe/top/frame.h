@@ -27,9 +27,9 @@ std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 // Returns the job's whole state, with nothing folded, for output without a terminal.
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
-// Returns the text that `toprun top` leaves on the terminal after the job's end. What the user has
-// unfolded stays so if it fits without scrolling; else nodes and racks are folded. The rows of
-// ranks that failed are the last that are left out.
+// Returns the text that `toprun top` leaves on the terminal after the job's end. Nodes and racks
+// are folded so that the text fits without scrolling, except `unfolded`. If that is too long, rows
+// of ranks are left out, then rows of nodes and racks, and those of ranks that failed last.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style, const Folds& unfolded = {});
 

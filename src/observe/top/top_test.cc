@@ -294,6 +294,13 @@ TEST(Remains, ShowARankThatFailed) {
   EXPECT_TRUE(folded.back().ends_with("  boom: disk full")) << folded.back();
   const Lines open = remains(picture, usual, no_colours, {{{Kind::node, 3}, true}});
   EXPECT_EQ(open.size(), folded.size() + 11) << "it stays as the user had it";
+  const std::string full = join(remains(picture, {.columns = 80, .rows = 20}, no_colours,
+                                        {{{Kind::node, 0}, true}, {{Kind::node, 3}, true}}),
+                                "\n");
+  for (const char* row :
+       {"- n0  ", "    rank 0  ", "+ n2  ", "- n3  ", "    rank 37  ", "… and "}) {
+    EXPECT_TRUE(full.contains(row)) << row << " is not in\n" << full;
+  }
   picture = failed_job();
   for (std::size_t rank = 0; rank < 36; ++rank) picture.ranks[rank].state = RankState::failed;
   EXPECT_TRUE(remains(picture, usual, no_colours).back().starts_with("    rank 37  "))

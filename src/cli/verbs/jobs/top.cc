@@ -403,11 +403,15 @@ Result<int> print_last_state(const jobs::KnownJob& known, std::string_view name,
   const Picture picture = snapshot::last_picture(known.report->run, known.id);
   const TerminalSize size = terminal_size(STDOUT_FILENO);
   const bool has_height = style.columns > 0 && size.rows > 0;
-  return print(
-      text_of(has_height ? top::remains(picture, size, style) : top::whole(picture, style)) +
-      fmt::format("the job has ended: {}; this is its last state, by its report; toprun "
-                  "status {} shows more\n",
-                  jobs::summary_of(known).words, name));
+  std::vector<std::string> lines =
+      has_height ? top::remains(picture, size, style) : top::whole(picture, style);
+  const std::string last = fmt::format(
+      "the job has ended: {}; this is its last state, by its report; toprun status {} shows more",
+      jobs::summary_of(known).words, name);
+  for (std::string& line : report::wrapped(last, has_height ? size.columns : 0, 0)) {
+    lines.push_back(std::move(line));
+  }
+  return print(text_of(lines));
 }
 
 // nullopt: the file is not a report of a run that has ended.
