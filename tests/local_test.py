@@ -292,7 +292,7 @@ class Logs(support.TestCase):
                 (["--redirects", "1"], 1, r"logs +%s/[\w-]+/attempt_0/1/stdout\.log on \S+"),
                 (["--tee", "0:3"], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
                 ([], 30, r"next +.*--log-dir DIR --tee 3 to keep all output.*"),
-                ([], 1, r"next +the program ended by itself with 5: look for the code that ends it with 5, such as sys\.exit\(5\), or for what prints the last line above")):
+                ([], 1, r"next +the program ended by itself with 5: look for the code that ends it with 5, such as sys\.exit\(5\), or for what prints the last line of its output")):
             with self.subTest(options, lines=lines):
                 finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, *options, *SH,
                                        f"[ $RANK = 1 ] && {{ seq {lines} >&2; exit 5; }}; exec sleep 60")

@@ -90,8 +90,20 @@ class Waiting(submitting.SubmitCase):
         self.assert_ok(self.login(TOPRUN, "cancel", id))
         shown = screen.expect("code 0")
         self.assertRegex(shown, r"2 ranks: 2 stopped")
-        self.assertRegex(shown, r"\ncancelled by \S+ at [0-9:]+; it had hung: ")
+        self.assertRegex(shown, r"\ncancelled by \S+ at [0-9:]+, it had hung since [0-9:]+: rank ")
         self.assertNotRegex(shown, r"\d (run|hang|wait)s?\b")
+
+    def test_the_report_of_a_running_job_is_asked_of_the_job(self):
+        folder = self.folder()
+        id = self.submitted("-N", "1", "--no-python", "sleep", "100", cwd=folder)
+        screen = self.top(folder, id)
+        screen.expect("1 runs")
+        file = json.loads((folder / "logs" / id / "report.json").read_text())
+        time.sleep(1.1)
+        asked = json.loads(self.login(TOPRUN, "report", id, cwd=folder).out)
+        self.assertGreater(asked["updated"], file["updated"])
+        self.assertEqual((asked["id"], asked["exit_code"], asked["started"]), (id, None, file["started"]))
+        self.assert_ok(self.login(TOPRUN, "cancel", id))
 
     def test_status_shows_the_page_and_how_to_reach_it(self):
         folder = self.folder()
@@ -160,7 +172,7 @@ class Waiting(submitting.SubmitCase):
         id = self.held(self.folder())
         refused = self.login(TOPRUN, "top", id)
         self.assertEqual(refused.code, 1, refused)
-        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running: waiting: JobHeldUser: .*; toprun status {id} shows more")
+        self.assert_one_line(refused, rf"cannot look at job {id}: the job is not running yet \(waiting, JobHeldUser: .*\); toprun status {id} shows more")
 
 
 if __name__ == "__main__":

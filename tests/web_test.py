@@ -92,7 +92,13 @@ class Chromium(web_cases.Windows):
         self.assertTrue(page.run("$('said').hidden"), "a victim may have printed last")
         self.assertIn("illegal memory access", page.text("alert-text"))
         self.assertTrue(page.text("alert-output").startswith("step 1200 loss 2.31\nTraceback"), page.text("alert-output"))
-        self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step")
+        self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step\n"
+                         "Output: /scratch/logs/4711/node00154 on node00154")
+        picture.job["node_log"] = "/home/me/logs/4711"
+        player.show(job=picture.job)
+        page.until("$('alert-next').textContent.endsWith('Output: /home/me/logs/4711/node00154.out')")
+        page.run("choose(1234)")
+        self.assertIn("Output of its node" + "/home/me/logs/4711/node00154.out", page.text("details-list"))
         self.assertRegex(page.text("facts"), r"started 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d")
         page.until("document.getElementById('legend').textContent.includes('1 failed')")
         picture.end(1)
@@ -100,6 +106,7 @@ class Chromium(web_cases.Windows):
         player.send("end")
         page.until("document.getElementById('link').textContent === 'the job has ended'")
         self.assertEqual(page.text("stage"), "ended with exit code 1")
+        self.assertRegex(page.text("details-list"), r"Measuredat \d\d:\d\d:\d\d", "no age that grows no more")
         asked = len(page.requests())
         player.process.wait(10)
         self.assertEqual(page.text("link"), "the job has ended")
@@ -138,6 +145,7 @@ class Chromium(web_cases.Windows):
         self.assertIn("Local rank" + "1 of 8", page.text("details-list"))
         page.run("document.getElementById('table').open = true")
         page.until("document.getElementById('table-body').textContent.includes('rank 5: step 229')")
+        self.assertRegex(page.text("table-body"), r"\d of 16" r"[\d.]+ GiB of 512 GiB")
         self.assert_clean(page, player)
 
     def test_a_state_is_found_by_any_form_of_its_word(self):
@@ -323,6 +331,31 @@ class Chromium(web_cases.Windows):
             page.run("$('table').open = true")
             page.until("$('table-body').rows.length === 1")
             self.assertLess(page.run("document.querySelector('#table-body button').getBoundingClientRect().height"), 30, "one line")
+
+    def test_no_line_ends_within_a_date_or_an_option(self):
+        picture = web_pictures.Picture(2)
+        picture.fail(3)
+        picture.job["attempts"][-1]["cause"]["next"] = "give `toprun submit --venv /home/me/venv`"
+        page = self.opened(self.player(picture), width=420)
+        for width in range(320, 460, 10):
+            page.resize(width, 800)
+            broken = page.run("[...document.querySelectorAll('.unbroken')].filter((e) => e.getClientRects().length > 1).map((e) => e.textContent)")
+            self.assertEqual(broken, [], width)
+        self.assertEqual(page.run("[...document.querySelectorAll('.unbroken')].map((e) => e.textContent)"), ["2026-11-25", "--venv"])
+
+    def test_the_order_of_the_nodes(self):
+        picture = web_pictures.Picture(4)
+        picture.job["order"] = {"name": "topology", "why": "", "ring": [{"level": "leaf", "ordered": 2, "given": 4, "minimum": 2}],
+                                "warnings": [], "notes": ["slurm gives spine, leaf for 2 of 4 nodes"]}
+        page = self.opened(self.player(picture))
+        self.assertIn("For 2 of 4 nodes, the next node in the order is in another leaf of the network", page.text("order-list"))
+        self.assertIn("The levels of the network (spine, leaf) are known from slurm for 2 of 4 nodes", page.text("order-list"))
+
+    def test_a_job_whose_numbers_can_be_read_stays_whole(self):
+        page = self.opened(self.player(web_pictures.Picture(2)), width=420)
+        fitted = page.run("[picture.scale, picture.x, picture.y]")
+        page.run("choose(9, true)")
+        self.assertEqual(page.run("[picture.chosen, picture.scale, picture.x, picture.y]"), [9, *fitted])
 
     def test_keys_of_the_whole_page(self):
         page = self.opened(self.player(web_pictures.Picture(512)), height=400)
@@ -661,7 +694,8 @@ class Report(web_cases.Windows):
         self.assertEqual(page.text("legend"), "2 stopped" + "1 ended early")
         self.assertEqual(page.run("model.troubled()"), [1])
         self.assertNotIn("spine", page.text("order-list"), "a level with nothing to say")
-        self.assertIn("2 neighbours in another leaf", page.text("order-list"))
+        self.assertIn("the next node in the order is in another leaf of the network (in the order as given: 4; in the best order: 2)",
+                      page.text("order-list"))
 
     def shown_attempt(self, name, ranks, code=1, **members):
         folder = self.folder()
@@ -693,7 +727,7 @@ class Report(web_cases.Windows):
                  "message": said, "next": "run `toprun net env --to <b>HOST</b>` there; a ` alone stays"}
         page = self.shown_attempt("typed", 2, cause=cause)
         self.assertEqual(page.run("$('alert-next').innerHTML"),
-                         "Next: run <code>toprun net env --to &lt;b&gt;HOST&lt;/b&gt;</code> there; a ` alone stays")
+                         "Next: run <code>toprun net env <span class=\"unbroken\">--to</span> &lt;b&gt;HOST&lt;/b&gt;</code> there; a ` alone stays")
         self.assertEqual(page.text("alert-text"), said)
         self.assertEqual(page.run("document.querySelectorAll('main i:not([style]), main b b').length"), 0)
         self.assertEqual(page.complaints(), [])

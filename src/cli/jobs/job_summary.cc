@@ -73,12 +73,6 @@ const model::Hang* hang_at_end(const KnownJob& known) {
   return is_from_outside(kind_of(*last)) || !last->cause ? &*last->hang : nullptr;
 }
 
-std::string hang_words(const model::Hang& hang, std::string_view verb, WallTime beside) {
-  const auto begin = model::if_known(model::since(hang));
-  const std::string since = begin ? " since " + moment_text(*begin, beside) : "";
-  return fmt::format("{}{}: {}", verb, since, printable(hang.verdict.what));
-}
-
 // Of a job with a cancellation.
 const JobStory::Act& cancel_of(const KnownJob& known) {
   const JobStory::Act* const cancel =
@@ -222,7 +216,7 @@ std::string why_words(const KnownJob& known, WallTime beside) {
   const JobStory::Signal* const signal = signal_before_end(known);
   const std::string sent = signal != nullptr ? signal_words(*signal, beside) : std::string();
   if (const model::Hang* const hang = hang_at_end(known)) {
-    return ", " + hang_words(*hang, "it had hung", beside) + (sent.empty() ? "" : "; " + sent);
+    return ", it " + model::past_text(*hang, beside) + (sent.empty() ? "" : "; " + sent);
   }
   if (!sent.empty()) return ": " + sent;
   const AttemptRecord* const last = last_attempt(known);
@@ -312,7 +306,7 @@ std::string words_of_ended(const KnownJob& known, WallTime beside, ExitCode requ
     text += ", interrupted by " + signal_name(last->interrupted->signal);
   }
   if (const model::Hang* const hang = hang_at_end(known)) {
-    text += ", " + hang_words(*hang, "when it had hung", beside);
+    text += ", when it " + model::past_text(*hang, beside);
   }
   return text;
 }
@@ -360,7 +354,8 @@ std::string words_of_running(const KnownJob& known, WallTime now) {
                        ended ? " at " + moment_text(*ended, now) : "", *code);
   }
   if (last->hang && !last->hang->over && !last->ended) {
-    return hang_words(*last->hang, "hangs", now);
+    constexpr std::string_view past = "had hung";
+    return "hangs" + model::past_text(*last->hang, now).substr(past.size());
   }
   const std::string restart = restart_words(known.report->run);
   if (last->ended) return known.engine_words + restart + ": starts again";

@@ -682,12 +682,12 @@ std::string advice(const model::Cause& cause, bool has_logs) {
   const int code = cause.exit_code.value_or(exit_failure);
   if (code == run::no_restart_exit_code) {
     return fmt::format("the rank ended by itself with {}, which tells toprun not to restart{}",
-                       code, printed > 0 ? ": the last lines above may say why" : "");
+                       code, printed > 0 ? ": the last lines of its output may say why" : "");
   }
   if (printed > 0) {
     return fmt::format(
         "the program ended by itself with {0}: look for the code that ends it with {0}, such as "
-        "sys.exit({0}), or for what prints the last line above",
+        "sys.exit({0}), or for what prints the last line of its output",
         code);
   }
   if (has_logs) {  // its output may be in a file only

@@ -302,11 +302,11 @@ TEST(Report, WhereAProgramThatEndedByItselfIsLookedAt) {
       {{"bad step"},
        "",
        "the program ended by itself with 7: look for the code that ends it with 7, such as "
-       "sys.exit(7), or for what prints the last line above"},
+       "sys.exit(7), or for what prints the last line of its output"},
       {{"bad step"},
        "/logs",
        "the program ended by itself with 7: look for the code that ends it with 7, such as "
-       "sys.exit(7), or for what prints the last line above"},
+       "sys.exit(7), or for what prints the last line of its output"},
       {{}, "/logs", "the program ended by itself with 7: look for the code that ends it with 7"},
       {{}, "", "the rank printed nothing: look for the code that ends the rank with 7"},
   };
@@ -382,7 +382,7 @@ TEST(Report, TheCodeAgainstRestartsIsNoRiddle) {
       "  next        the rank ended by itself with 93, which tells toprun not to restart";
   exit.last_output = {"loss is nan"};
   const std::string report = failure_report(model::cause_of(exit), {}, "", {});
-  EXPECT_TRUE(report.contains(next + ": the last lines above may say why\n")) << report;
+  EXPECT_TRUE(report.contains(next + ": the last lines of its output may say why\n")) << report;
   exit.last_output.clear();
   const std::string silent = failure_report(model::cause_of(exit), {}, "", {});
   EXPECT_TRUE(silent.contains(next + "\n")) << silent;

@@ -79,16 +79,6 @@ std::string last_line_of(const model::WorkerExit& exit) {
       meter::longest_last_line);
 }
 
-// What it printed last, if nothing was measured while it ran.
-std::vector<Outside> last_lines_of(const model::WorkerExit& exit) {
-  std::vector<Outside> lines;
-  const std::size_t all = exit.last_output.size();
-  for (std::size_t i = all - std::min(all, meter::most_last_lines); i < all; ++i) {
-    lines.emplace_back(last_state(exit.last_output[i], meter::longest_last_line));
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> step_in(std::string_view line) {
@@ -125,7 +115,10 @@ void Board::ended(const model::WorkerExit& exit) {
   if (std::string line = last_line_of(exit); !line.empty()) {
     rank.usage.last_line = std::move(line);
   }
-  if (rank.usage.last_lines.empty()) rank.usage.last_lines = last_lines_of(exit);
+  // What was measured while it ran may lack its last words.
+  const auto lines = last_public_lines(join(exit.last_output, "\n"), meter::most_last_lines,
+                                       meter::longest_last_line);
+  if (!lines.empty()) rank.usage.last_lines.assign(lines.begin(), lines.end());
 }
 
 void Board::ordered_to_end(int signal) {

@@ -103,6 +103,23 @@ TEST(Board, KeepsTheLastLineOfWhatHasEnded) {
             (std::vector<std::string>{"step 3", "ValueError: boom of <secret>", "last", "step 3"}));
 }
 
+TEST(Board, AFailedRanksLastLinesAreThoseOfItsEnd) {
+  Board board;
+  board.begin(1, 2);
+  board.started({0, 0, 2});
+  meter::Node usage;
+  usage.ranks.resize(2);
+  for (meter::Rank& rank : usage.ranks) rank.last_lines = {"step 2", "step 3"};
+  board.measured({0, 0, 2}, usage, {});
+  model::WorkerExit exited = exit_of(1, 3);
+  exited.last_output = {"step 2", "step 3", "", "step 4", "boom: disk full"};
+  board.ended(exited);
+  board.ended(exit_of(0, 0));
+  EXPECT_EQ(board.ranks()[1].usage.last_lines,
+            (std::vector<Outside>{"step 2", "step 3", "step 4", "boom: disk full"}));
+  EXPECT_EQ(board.ranks()[0].usage.last_lines, (std::vector<Outside>{"step 2", "step 3"}));
+}
+
 TEST(Board, TakesNothingThatIsOutOfItsPlace) {
   Board board;
   board.begin(1, 2);

@@ -136,14 +136,14 @@ void read_run(const json& job, model::RunRecord& run) {
   last.phases = model::phases_in(member(job, "phases"));
   last.spreads = model::spreads_in(member(job, "slowest"));
   last.awaited = model::awaited_in(member(job, "awaited"));
-  if (member(job, "hangs") == true) last.hang = model::hang_in(member(job, "hang"));
+  last.hang = model::hang_in(member(job, "hang"));
+  if (last.hang && last.hang->over) last.hang.reset();
 }
 
 void read_job(const json& job, Picture& picture) {
   read_run(job, picture.run);
-  if (model::last_attempt(picture.run).hang) {
-    picture.hang_places = places_in(member(job, "hang"));
-  }
+  picture.hang_is_past = member(job, "hangs") != true;
+  if (!picture.hang_is_past) picture.hang_places = places_in(member(job, "hang"));
   picture.id = text_at(job, "id");
   picture.stage = text_at(job, "stage");
   picture.now = moment_in(job, "now");

@@ -44,7 +44,7 @@ struct Picture {
   };
 
   // The run's record, without data about nodes and networks. Only the last attempt has phases. The
-  // last attempt has a hang only while the hang continues.
+  // last attempt has a hang only until the ranks go on.
   model::RunRecord run;
   Outside id, stage;
   Outside node_log;  // the folder of --node-log; empty: the option is not given
@@ -59,6 +59,7 @@ struct Picture {
   std::vector<Outside> missing;  // the names of the first missing nodes
   std::size_t missing_count = 0;
   std::vector<Place> hang_places;  // of the last attempt's hang, at most most_pictured_places
+  bool hang_is_past = false;       // the last attempt ended in its hang, or has none
   // In words: which user cancelled the job, and when. Empty: no cancellation is known. The job's
   // JSON does not contain this text.
   Outside cancelled;

@@ -62,6 +62,13 @@ json messages_json(const std::deque<Message>& messages) {
   return all;
 }
 
+// Without the list of nodes that have no place: it may be long.
+json order_of(const model::AttemptRecord& attempt) {
+  json order = model::order_json(attempt.order);
+  if (order.is_object()) order.erase("unplaced");
+  return order;
+}
+
 std::size_t ranks_of(const std::vector<model::NodeRecord>& nodes) {
   std::size_t sum = 0;
   for (const model::NodeRecord& node : nodes) sum += static_cast<std::size_t>(node.nproc);
@@ -192,6 +199,7 @@ json job_json(const Run& run, WallTime now) {
           {"phases", model::phases_json(last.phases)},
           {"slowest", model::slowest_json(last.spreads)},
           {"awaited", model::awaited_json(last.awaited)},
+          {"order", order_of(last)},
           {"hangs", run.hangs},
           {"hang", model::hang_json(last.hang)},
           {"hang_text", last.hang ? json(model::headline(*last.hang)) : json(nullptr)},

@@ -29,6 +29,7 @@ constexpr std::size_t share_of_messages = 5;  // of a screen that the list fills
 constexpr std::size_t most_message_lines = 8;
 constexpr std::size_t share_of_trouble = 5;  // of the screen, at most
 constexpr std::size_t most_title_lines = 2;
+constexpr std::size_t share_of_title = 6;  // … or this part of a screen
 
 using Lines = std::vector<std::string>;
 
@@ -176,28 +177,28 @@ std::string last_failure(const Picture& picture) {
 }
 
 // The rank that keeps the others waiting comes first, so that no narrow screen cuts it off.
-std::string hang_line(const model::Hang& hang, std::optional<WallTime> now, bool is_past) {
+std::string hang_line(const model::Hang& hang, std::optional<WallTime> now) {
   const auto since = model::if_known(model::since(hang));
   if (hang.alarm) return printable(model::headline(hang));
   const std::string what = printable(hang.verdict.what);
   if (!since || !now || *now < *since) return what;
-  return fmt::format("{} (no rank {} made progress for {})", what, is_past ? "had" : "has",
-                     duration_text(*now - *since));
+  return fmt::format("{} (no rank has made progress for {})", what, duration_text(*now - *since));
 }
 
 // What is wrong with the job, or which user ended it. Of a job that has ended, its hang is past.
 std::string trouble(const Picture& picture) {
   const model::AttemptRecord& last = model::last_attempt(picture.run);
   const model::Hang* const hang = last.hang && !last.hang->over ? &*last.hang : nullptr;
-  const bool is_past = !picture.cancelled.empty() || model::reported_code(picture.run);
-  if (hang != nullptr && !is_past) return hang_line(*hang, picture.now, false);
+  const bool is_past =
+      picture.hang_is_past || !picture.cancelled.empty() || model::reported_code(picture.run);
+  if (hang != nullptr && !is_past) return hang_line(*hang, picture.now);
   const bool is_hang = last.cause && last.cause->kind == model::CauseKind::hang;
   std::string how = !picture.cancelled.empty()   ? picture.cancelled.shown()
                     : hang != nullptr && is_hang ? std::string()
                                                  : last_failure(picture);
   if (hang == nullptr) return how;
-  if (!how.empty()) how += "; ";
-  return how + "it had hung: " + hang_line(*hang, picture.now, true);
+  if (!how.empty()) how += ", ";
+  return how + "it " + model::past_text(*hang, picture.now.value_or(model::since(*hang)));
 }
 
 std::string fitted(std::string_view text, std::size_t width) {
@@ -305,16 +306,28 @@ Lines rank_lines(const Picture& picture, const State& state, std::size_t width) 
   return wraps;
 }
 
-std::string foot(const State& state, std::size_t width) {
-  if (state.searches) return fitted("/" + state.search + "_", width);
-  if (!state.note.empty()) return fitted(state.note, width);
-  if (state.shows_help) return std::string(back_words);
-  if (state.shows_rank) return fitted("l log  q quit  any other key goes back", width);
+// Of what is too long for the screen, the title and `rows` - 1 lines up to the end, or to as many
+// lines before the end as the user has scrolled.
+Lines scrolled(Lines text, std::size_t rows, std::size_t& below) {
+  below = std::min(below, text.size() - std::min(text.size(), rows));
+  text.resize(text.size() - below);
+  if (text.size() <= rows) return text;
+  const std::size_t above = text.size() - rows + 1;
+  text[above] = fmt::format("  … {} above", counted(above, "line"));
+  text.erase(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(above));
+  return text;
+}
+
+Lines foot(const State& state, std::size_t width) {
+  if (state.searches) return {fitted("/" + state.search + "_", width)};
+  if (!state.note.empty()) return report::wrapped(printable(state.note), width, 0);
+  if (state.shows_help) return {std::string(back_words)};
+  if (state.shows_rank) return {fitted("↑↓ scroll  l log  q quit  others go back", width)};
   const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
   Lines keys = {"q quit", "s sort: " + sort_word(state.sort), "/ search", enter, "l log", "? help"};
   const auto all = [&] { return join(keys, "  "); };
   while (!fits(all(), width) && keys.size() > 2) keys.erase(keys.end() - 2);
-  return both_ends(all(), width);
+  return {both_ends(all(), width)};
 }
 
 // The whole line, so that it shows without colours too where they are not wanted.
@@ -355,20 +368,45 @@ Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
   return all;
 }
 
-// What stands above the list, and the list: of `most` lines what fits, else folded and then cut.
-Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style) {
+// `most` of the rows: those of failed ranks and of what is around them, then nodes and racks, then
+// other ranks.
+std::vector<Row> kept(const Picture& picture, const Tree& tree, const std::vector<Row>& rows,
+                      std::size_t most) {
+  std::vector<int> turns;
+  for (const Row& row : rows) {
+    const bool is_rank = row.item.kind == Kind::rank;
+    turns.push_back(has_failed(picture, tree, row.item) ? 0 : is_rank ? 2 : 1);
+  }
+  constexpr int taken = -1;
+  for (int turn = 0; turn <= 2; ++turn) {
+    for (int& own : turns) {
+      if (own == turn && most > 0) {
+        own = taken;
+        --most;
+      }
+    }
+  }
+  std::vector<Row> some;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (turns[i] == taken) some.push_back(rows[i]);
+  }
+  return some;
+}
+
+// What stands above the list, and at most `most` lines of the list.
+Lines listed(const Picture& picture, std::size_t width, std::size_t most, const Style& style,
+             const Folds& unfolded = {}) {
   Lines lines = head(picture, {width, 0}, style);
   // A job that ended before its nodes had joined.
   if (picture.nodes.empty() && model::reported_code(picture.run)) return lines;
   const Columns columns(picture, width);
   lines.push_back(columns.heads());
   const Tree tree = tree_of(picture);
-  const auto rows = rows_of(picture, tree, Sort::order, {}, most);
-  const std::size_t shown = rows.size() <= most ? rows.size() : most - 1;
-  for (const Row& row : std::span(rows).first(shown)) {
-    lines.push_back(columns.line(picture, tree, row, false, style));
-  }
-  if (shown < rows.size()) lines.push_back(fmt::format("… and {} more", rows.size() - shown));
+  auto rows = rows_of(picture, tree, Sort::order, unfolded, most);
+  const std::size_t all = rows.size();
+  if (all > most) rows = kept(picture, tree, rows, most - 1);
+  for (const Row& row : rows) lines.push_back(columns.line(picture, tree, row, false, style));
+  if (rows.size() < all) lines.push_back(fmt::format("… and {} more", all - rows.size()));
   return lines;
 }
 
@@ -380,7 +418,11 @@ Lines head(const Picture& picture, TerminalSize size, const Style& style) {
   const std::size_t title_lines = is_low ? 1 : most_title_lines;
   Lines parts = title(picture, width, title_lines);
   if (is_low) keep_ends(parts, width);
-  Lines lines = report::wrapped(parts, width, title_lines);
+  const std::size_t share = size.rows / share_of_title;
+  Lines lines = report::wrapped(parts, width,
+                                is_low      ? 1
+                                : share > 0 ? std::max(share, title_lines)
+                                            : 0);
   const std::string now = progress(picture, width);
   if (!now.empty()) {
     const std::string line = fitted(now, width);
@@ -418,7 +460,8 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
     if (state.shows_help && size.rows < least_rows_for_messages) lines.resize(1);
     const std::size_t rows = end - lines.size();
     const Lines text =
-        state.shows_help ? help(width - 2, rows) : rank_lines(picture, state, width - 2);
+        state.shows_help ? help(width - 2, rows)
+                         : scrolled(rank_lines(picture, state, width - 2), rows, state.lines_below);
     if (text.size() < rows) lines.emplace_back();
     for (const std::string& line : text) {
       if (lines.size() < end) lines.push_back("  " + both_ends(line, width - 2));
@@ -443,7 +486,9 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   }
   if (parts.has_said)
     lines.push_back(report::beginning(said_at(picture, tree, state.selected), width));
-  lines.push_back(coloured(foot(state, width), Colour::faint, style));
+  const Lines last = foot(state, width);
+  lines.resize(size.rows - std::min(size.rows - 1, last.size()));
+  for (const std::string& line : last) lines.push_back(coloured(line, Colour::faint, style));
   return {std::move(lines), std::move(state)};
 }
 
@@ -458,11 +503,12 @@ Lines whole(const Picture& picture, const Style& style) {
   return lines;
 }
 
-Lines remains(const Picture& picture, TerminalSize size, const Style& style) {
+Lines remains(const Picture& picture, TerminalSize size, const Style& style,
+              const Folds& unfolded) {
   constexpr std::size_t heads_and_last_words = 5, least_list = 5;
   const std::size_t used = head(picture, {size.columns, 0}, style).size() + heads_and_last_words;
   const std::size_t rest = size.rows > used ? size.rows - used : 0;
-  return listed(picture, size.columns, std::max(rest, least_list), style);
+  return listed(picture, size.columns, std::max(rest, least_list), style, unfolded);
 }
 
 Lines waiting_screen(const Lines& waits, const State& state, std::size_t columns) {

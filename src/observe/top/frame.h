@@ -28,9 +28,10 @@ std::size_t list_lines(const snapshot::Picture& picture, TerminalSize size);
 std::vector<std::string> whole(const snapshot::Picture& picture, const Style& style);
 
 // Returns the text that `toprun top` leaves on the terminal after the job's end. Nodes and racks
-// are folded so that the text fits without scrolling.
+// are folded so that the text fits without scrolling, except `unfolded`. If that is too long, rows
+// of ranks are left out, then rows of nodes and racks, and those of ranks that failed last.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
-                                 const Style& style);
+                                 const Style& style, const Folds& unfolded = {});
 
 // Returns what `toprun top` shows until the job begins. `waits`: lines that say why the job waits.
 std::vector<std::string> waiting_screen(const std::vector<std::string>& waits, const State& state,

@@ -59,6 +59,7 @@ void open(State& state, const std::vector<Row>& rows) {
   const Row& row = rows[state.row];
   if (row.item.kind == Kind::rank) {
     state.shows_rank = true;
+    state.lines_below = 0;
   } else {
     state.folds[row.item] = !row.is_open;
   }
@@ -83,6 +84,11 @@ std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t line
     default:
       return row;
   }
+}
+
+std::size_t scrolled(Code code, std::size_t below, std::size_t lines) {
+  constexpr std::size_t far = 1'000'000;  // frame() knows how many lines there are
+  return far - moved(code, far - std::min(below, far), far + 1, lines);
 }
 
 struct StateWords {
@@ -292,6 +298,11 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   state.note.clear();
   if (state.searches) return typed(std::move(state), key, picture);
   if (std::exchange(state.shows_help, false)) return state;
+  const Code scroll = plain(key).code;
+  if (state.shows_rank && scroll <= Code::end) {
+    state.lines_below = scrolled(scroll, state.lines_below, lines);
+    return state;
+  }
   const bool goes_on = key.code == Code::text && (key.letter == 'l' || key.letter == 'q');
   if (std::exchange(state.shows_rank, state.shows_rank && goes_on) && !goes_on) return state;
   key = plain(key);

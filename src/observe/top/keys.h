@@ -33,8 +33,9 @@ struct State {
   bool is_followed = false;  // the user chose the selected rank, so it stays selected when the rows
                              // of a sorted list move
   bool shows_help = false;
-  bool shows_rank = false;  // shows only the selected rank instead of the list
-  std::string note;         // one line, shown until the next key
+  bool shows_rank = false;      // shows only the selected rank instead of the list
+  std::size_t lines_below = 0;  // of that rank's details, below the screen
+  std::string note;             // shown until the next key
   enum class Wish { none, log, quit };
   Wish wish = Wish::none;  // what the caller has to do now
 };

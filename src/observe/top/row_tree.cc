@@ -49,6 +49,8 @@ std::vector<Row> sorted(const Picture& picture, Sort sort) {
   return rows;
 }
 
+constexpr std::size_t share_of_failed = 4;  // of the rows
+
 // The kinds that are open unless the user has folded them.
 struct Open {
   bool racks = false;
@@ -62,34 +64,57 @@ Open what_fits(const Picture& picture, const Tree& tree, std::size_t lines) {
 
 class Rows {
  public:
-  Rows(const Picture& picture, const Folds& folds, Open open)
-      : picture_(picture), folds_(folds), open_(open) {}
+  Rows(const Picture& picture, const Tree& tree, const Folds& folds, std::size_t lines)
+      : picture_(picture),
+        tree_(tree),
+        folds_(folds),
+        open_(what_fits(picture, tree, lines)),
+        failed_left_(lines / share_of_failed) {
+    const std::optional<model::Cause>& cause = model::last_attempt(picture.run).cause;
+    if (cause) first_failed_ = cause->rank.value_or(-1);
+  }
 
-  void add_rack(const Rack& rack, std::size_t number) {
-    const bool is_open = is_open_at({Kind::rack, number}, open_.racks);
-    rows_.push_back({{Kind::rack, number}, 0, is_open});
-    if (!is_open) return;
-    for (const std::size_t node : rack.nodes) add_node(node, 1);
+  void add_rack(std::size_t number) {
+    const bool is_open = add({Kind::rack, number}, 0, open_.racks);
+    for (const std::size_t node : tree_.racks[number].nodes) {
+      if (is_open || keeps_failed({Kind::rack, number}, {Kind::node, node})) add_node(node, 1);
+    }
   }
   void add_node(std::size_t node, std::size_t depth) {
-    const bool is_open = is_open_at({Kind::node, node}, open_.nodes);
-    rows_.push_back({{Kind::node, node}, depth, is_open});
+    const bool is_open = add({Kind::node, node}, depth, open_.nodes);
     const Ranks ranks = ranks_of(picture_, node);
-    for (std::size_t rank = ranks.first; is_open && rank < ranks.end; ++rank) {
-      rows_.push_back({{Kind::rank, rank}, depth + 1});
+    for (std::size_t rank = ranks.first; rank < ranks.end; ++rank) {
+      const Item item{Kind::rank, rank};
+      if (!is_open && !keeps_failed({Kind::node, node}, item)) continue;
+      if (!is_open && std::cmp_not_equal(rank, first_failed_)) --failed_left_;
+      rows_.push_back({item, depth + 1});
     }
   }
   std::vector<Row> take() { return std::move(rows_); }
 
  private:
-  bool is_open_at(Item item, bool otherwise) const {
+  bool add(Item item, std::size_t depth, bool otherwise) {
     const auto chosen = folds_.find(item);
-    return chosen == folds_.end() ? otherwise : chosen->second;
+    rows_.push_back({item, depth, chosen == folds_.end() ? otherwise : chosen->second});
+    return rows_.back().is_open;
+  }
+  // Whether a part of what is not open has a row nevertheless.
+  bool keeps_failed(Item around, Item part) const {
+    if (folds_.contains(around) || !has_failed(picture_, tree_, part)) return false;
+    const bool is_rank = part.kind == Kind::rank;
+    const std::size_t rank = is_rank ? part.number : picture_.nodes[part.number].first_rank;
+    const std::size_t end = is_rank ? rank + 1 : ranks_of(picture_, part.number).end;
+    const bool is_first =
+        std::cmp_greater_equal(first_failed_, rank) && std::cmp_less(first_failed_, end);
+    return is_first || failed_left_ > 0;
   }
 
   const Picture& picture_;
+  const Tree& tree_;
   const Folds& folds_;
   const Open open_;
+  std::size_t failed_left_;
+  int first_failed_ = -1;
   std::vector<Row> rows_;
 };
 
@@ -125,13 +150,25 @@ std::size_t node_of(const Picture& picture, std::size_t rank) {
                                   picture.nodes.begin());
 }
 
+bool has_failed(const Picture& picture, const Tree& tree, Item item) {
+  if (item.kind == Kind::rack) {
+    return std::ranges::any_of(tree.racks[item.number].nodes, [&](std::size_t node) {
+      return has_failed(picture, tree, {Kind::node, node});
+    });
+  }
+  const Ranks ranks = item.kind == Kind::node ? ranks_of(picture, item.number)
+                                              : Ranks{item.number, item.number + 1};
+  return std::any_of(
+      picture.ranks.begin() + static_cast<std::ptrdiff_t>(ranks.first),
+      picture.ranks.begin() + static_cast<std::ptrdiff_t>(ranks.end),
+      [](const Picture::Rank& rank) { return rank.state == snapshot::RankState::failed; });
+}
+
 std::vector<Row> rows_of(const Picture& picture, const Tree& tree, Sort sort, const Folds& folds,
                          std::size_t lines) {
   if (sort != Sort::order) return sorted(picture, sort);
-  Rows rows(picture, folds, what_fits(picture, tree, lines));
-  for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
-    rows.add_rack(tree.racks[rack], rack);
-  }
+  Rows rows(picture, tree, folds, lines);
+  for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) rows.add_rack(rack);
   for (const std::size_t node : tree.loose_nodes) rows.add_node(node, 0);
   return rows.take();
 }

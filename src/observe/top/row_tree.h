@@ -43,6 +43,9 @@ Ranks ranks_of(const snapshot::Picture& picture, std::size_t node);
 // Returns the node of a rank, or the number of nodes in the picture if no node has the rank.
 std::size_t node_of(const snapshot::Picture& picture, std::size_t rank);
 
+// Whether a rank, or one of a node's or rack's ranks, has failed.
+bool has_failed(const snapshot::Picture& picture, const Tree& tree, Item item);
+
 // The sort key for ranks, largest value first. The list contains racks and nodes only if the key is
 // `order`.
 enum class Sort { order, cpu, memory, silence };
@@ -57,7 +60,9 @@ struct Row {
 };
 // Returns the rows of the list. `folds` determines which racks and nodes are open. Without an entry
 // in `folds`, a rack is open if it is the only rack, or if all racks and nodes fit in `lines` rows.
-// A node is open if all racks, nodes and ranks fit in these rows.
+// A node is open if all racks, nodes and ranks fit in these rows. In what is not open, and was not
+// folded by the user, the rank that is the cause of the failure still has its row, and so have
+// other failed ranks, up to a quarter of `lines`.
 std::vector<Row> rows_of(const snapshot::Picture& picture, const Tree& tree, Sort sort,
                          const Folds& folds, std::size_t lines);
 

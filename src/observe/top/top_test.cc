@@ -154,7 +154,7 @@ TEST(Frame, ACancelledJobsLastPictureHasNoRunningRank) {
   const std::string text = text_of(frame(last, {}, usual, no_colours));
   EXPECT_TRUE(text.contains("cancelled | 1 min 15 s | ")) << text;
   EXPECT_TRUE(text.contains("4 ranks: 3 stopped, 1 done")) << text;
-  EXPECT_TRUE(text.contains("cancelled by alice at 06:04:10; it had hung: rank 0 on n0 sleeps"))
+  EXPECT_TRUE(text.contains("cancelled by alice at 06:04:10, it had hung: rank 0 on n0 sleeps"))
       << text;
 }
 
@@ -164,7 +164,7 @@ TEST(Frame, TheHangOfAnEndedJobIsPast) {
   hang_with(picture, "rank 0 on n0 sleeps");
   picture.run.running_at.reset();
   std::string text = text_of(frame(picture, {}, usual, no_colours));
-  EXPECT_TRUE(text.contains("interrupted by SIGTERM; it had hung: rank 0 on n0 sleeps")) << text;
+  EXPECT_TRUE(text.contains("interrupted by SIGTERM, it had hung: rank 0 on n0 sleeps")) << text;
   EXPECT_FALSE(text.contains("has made")) << text;
   last_of(picture).cause->kind = model::CauseKind::hang;
   text = text_of(frame(picture, {}, usual, no_colours));
@@ -173,6 +173,12 @@ TEST(Frame, TheHangOfAnEndedJobIsPast) {
   picture.now = WallTime();  // of a report without its end
   text = text_of(frame(picture, {}, usual, no_colours));
   EXPECT_FALSE(text.contains("progress for")) << text;
+  last_of(picture).cause->kind = model::CauseKind::interrupted;
+  last_of(picture).hang->noticed = WallTime() + seconds(40);
+  picture.run.running_at = picture.now;
+  picture.hang_is_past = true;
+  text = text_of(frame(picture, {}, usual, no_colours));
+  EXPECT_TRUE(text.contains("SIGTERM, it had hung since ")) << "while it ends\n" << text;
   last_of(picture).cause.reset();
   last_of(picture).hang->over = WallTime();
   EXPECT_FALSE(text_of(frame(picture, {}, usual, no_colours)).contains("sleeps"));
@@ -264,6 +270,94 @@ TEST(Remains, FitOnTheScreen) {
   EXPECT_LE(cut.size(), usual.rows - 3);
   EXPECT_EQ(cut.back(), "… and 83 more");
   EXPECT_GE(remains(job(200, 2), {.columns = 80, .rows = 3}, no_colours).size(), 6u);
+}
+
+// As of a job of 4 x 12 ranks whose rank 37 printed why it ended.
+Picture failed_job() {
+  Picture picture = job(4, 12);
+  for (Picture::Node& node : picture.nodes) node.location = "";
+  picture.run.running_at.reset();
+  picture.run.exit_code = 3;
+  fail_with(picture, 0, "rank 37 on n3 ended with exit code 3", "boom: disk full");
+  last_of(picture).cause->rank = 37;
+  for (Picture::Rank& rank : picture.ranks) rank.state = RankState::stopped;
+  picture.ranks[37].state = RankState::failed;
+  picture.ranks[37].line = "boom: disk full";
+  return picture;
+}
+
+TEST(Remains, ShowARankThatFailed) {
+  Picture picture = failed_job();
+  const Lines folded = remains(picture, usual, no_colours);
+  EXPECT_LE(folded.size(), usual.rows - 3);
+  EXPECT_TRUE(folded.back().starts_with("    rank 37  ")) << folded.back();
+  EXPECT_TRUE(folded.back().ends_with("  boom: disk full")) << folded.back();
+  const Lines open = remains(picture, usual, no_colours, {{{Kind::node, 3}, true}});
+  EXPECT_EQ(open.size(), folded.size() + 11) << "it stays as the user had it";
+  const std::string full = join(remains(picture, {.columns = 80, .rows = 20}, no_colours,
+                                        {{{Kind::node, 0}, true}, {{Kind::node, 3}, true}}),
+                                "\n");
+  for (const char* row :
+       {"- n0  ", "    rank 0  ", "+ n2  ", "- n3  ", "    rank 37  ", "… and "}) {
+    EXPECT_TRUE(full.contains(row)) << row << " is not in\n" << full;
+  }
+  picture = failed_job();
+  for (std::size_t rank = 0; rank < 36; ++rank) picture.ranks[rank].state = RankState::failed;
+  EXPECT_TRUE(remains(picture, usual, no_colours).back().starts_with("    rank 37  "))
+      << "the cause has its row even if many others failed too";
+  Picture many = job(200, 2);
+  many.ranks[399].state = RankState::failed;
+  const Lines cut = remains(many, usual, no_colours);
+  EXPECT_TRUE(cut[cut.size() - 2].starts_with("      rank 399  ")) << cut[cut.size() - 2];
+  EXPECT_TRUE(cut.back().starts_with("… and ")) << cut.back();
+}
+
+TEST(Frame, AFailedRankIsNotFoldedAwayUnlessByTheUser) {
+  const Picture picture = failed_job();
+  State state;
+  EXPECT_TRUE(text_of(frame(picture, state, usual, no_colours)).contains("    rank 37  "));
+  state.folds[{Kind::node, 3}] = false;
+  EXPECT_FALSE(text_of(frame(picture, state, usual, no_colours)).contains("    rank 37  "));
+}
+
+TEST(Frame, ARanksDetailsScroll) {
+  Picture picture = failed_job();
+  for (int line = 0; line < 30; ++line) {
+    last_of(picture).cause->last_output.emplace_back(fmt::format("line {}", line));
+  }
+  constexpr TerminalSize low{.columns = 44, .rows = 20};
+  State state;
+  state.selected = {Kind::rank, 37};
+  state.shows_rank = true;
+  const auto shown = [&](Code code) {
+    state = after(state, {code}, picture, list_lines(picture, low));
+    Frame drawn = frame(picture, state, low, no_colours);
+    state = drawn.state;
+    EXPECT_TRUE(state.shows_rank);
+    EXPECT_EQ(drawn.lines.size(), low.rows);
+    const std::string text = text_of(drawn);
+    EXPECT_TRUE(text.contains("rank 37 on n3, its local rank 1: failed")) << text;
+    return text;
+  };
+  EXPECT_TRUE(shown(Code::down).contains("    line 29\n")) << "the newest stay";
+  EXPECT_TRUE(shown(Code::down).contains(" lines above\n"));
+  EXPECT_FALSE(shown(Code::up).contains("line 29\n"));
+  EXPECT_TRUE(shown(Code::page_down).contains("line 29\n"));
+  const std::string top = shown(Code::home);
+  EXPECT_TRUE(top.contains("  last line  boom: disk full\n")) << top;
+  EXPECT_FALSE(top.contains(" above\n")) << top;
+  EXPECT_TRUE(shown(Code::page_up).contains("  last line  "));
+  EXPECT_TRUE(shown(Code::end).contains("line 29\n"));
+  EXPECT_FALSE(after(state, {Code::text, 'x'}, picture, 9).shows_rank);
+}
+
+TEST(Frame, ANoteIsWrapped) {
+  State state;
+  state.note = "no log file of this rank: --redirects 3 or --tee 3 writes one";
+  const Lines lines = frame(job(2, 2), state, {.columns = 44, .rows = 20}, no_colours).lines;
+  ASSERT_EQ(lines.size(), 20u);
+  EXPECT_EQ(lines[18] + "|" + lines[19],
+            "no log file of this rank: --redirects 3 or|--tee 3 writes one");
 }
 
 TEST(Keys, OfTerminals) {

@@ -97,20 +97,6 @@ EarlierRun earlier_in(const json& run) {
           int_at(run, "exit_code"), cause_in(member(run, "cause"))};
 }
 
-json order_json(const OrderRecord& order) {
-  json levels = json::array();
-  for (const OrderRecord::Level& level : order.levels) {
-    levels.push_back({{"level", level.name},
-                      {"given", level.given},
-                      {"ordered", level.ordered},
-                      {"minimum", level.minimum}});
-  }
-  return {
-      {"name", order.name},        {"why", order.why},           {"source", or_null(order.source)},
-      {"ring", std::move(levels)}, {"unplaced", order.unplaced}, {"warnings", order.warnings},
-      {"notes", order.notes},      {"verified", order.verified}};
-}
-
 json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
   json all = json::array();
   for (const auto& [host, use] : networks) {
@@ -197,7 +183,7 @@ json attempt_json(const AttemptRecord& attempt) {
           {"awaited", awaited_json(attempt.awaited)},
           {"hang", hang_json(attempt.hang)},
           {"nodes", std::move(nodes)},
-          {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
+          {"order", order_json(attempt.order)},
           {"network", networks_json(attempt.networks)},
           {"interrupted", interrupted_json(attempt.interrupted)},
           {"lost_nodes", lost_nodes_json(attempt.lost_nodes)},
@@ -343,6 +329,25 @@ std::vector<std::string> order_table(const OrderRecord& order,
         level.given, nodes.size(), level.name, level.ordered, level.minimum));
   }
   return lines;
+}
+
+json order_json(const std::optional<OrderRecord>& order) {
+  if (!order) return nullptr;
+  json levels = json::array();
+  for (const OrderRecord::Level& level : order->levels) {
+    levels.push_back({{"level", level.name},
+                      {"given", level.given},
+                      {"ordered", level.ordered},
+                      {"minimum", level.minimum}});
+  }
+  return {{"name", order->name},
+          {"why", order->why},
+          {"source", or_null(order->source)},
+          {"ring", std::move(levels)},
+          {"unplaced", order->unplaced},
+          {"warnings", order->warnings},
+          {"notes", order->notes},
+          {"verified", order->verified}};
 }
 
 json spares_json(const RunRecord& run) {

@@ -153,6 +153,7 @@ const AttemptRecord& last_attempt(const RunRecord& run);
 std::optional<int> reported_code(const RunRecord& run);
 // Returns the time of the record, which is the run's end if the run has ended.
 WallTime updated_at(const RunRecord& run);
+nlohmann::json order_json(const std::optional<OrderRecord>& order);  // null: it is not known
 nlohmann::json spares_json(const RunRecord& run);
 nlohmann::json lost_spares_json(const RunRecord& run);
 

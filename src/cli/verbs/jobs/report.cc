@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "base/json/json_text.h"
@@ -9,9 +11,11 @@
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/known_job.h"
 #include "cli/pods/kept_runs.h"
+#include "cli/verbs/jobs/running_jobs.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/queue.h"
+#include "observe/live/client.h"
 #include "observe/web/files.h"
 
 namespace toprun::cli {
@@ -77,6 +81,20 @@ Error no_report(const std::string& what, const jobs::KnownJob& known) {
           "give the file that the job's --report names", exit_failure};
 }
 
+// What the job itself says now: its file is as old as its last event. nullopt: it does not answer
+// on this host.
+std::optional<json> live_report(const jobs::KnownJob& known, const Environment& environment) {
+  constexpr std::chrono::seconds limit{5};
+  const model::RunRecord& run = known.report->run;
+  if (model::reported_code(run)) return std::nullopt;
+  const auto job = find_running_job(known.id, environment, {"report", known.id});
+  if (!job || !*job || time_in((*job)->started) != run.started) return std::nullopt;
+  const auto answer = live::ask((*job)->socket.path, {"GET", "/report"}, limit);
+  if (!answer || !*answer || (*answer)->status != 200) return std::nullopt;
+  auto report = jobs::parse_report((*answer)->body);
+  return report ? std::optional(std::move(report->document)) : std::nullopt;
+}
+
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
   const auto id = TRY(jobs::job_id_in(name));
@@ -92,7 +110,8 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
     return std::unexpected(no_report(what, all.front()));
   }
   const jobs::JobSummary end = jobs::summary_of(all.front());
-  json document = std::move(all.front().report->document);
+  auto now = live_report(all.front(), environment);
+  json document = now ? *std::move(now) : std::move(all.front().report->document);
   document["id"] = all.front().id;
   document["node_output"] = outputs_of(all.front());
   document["told"] = end.words;

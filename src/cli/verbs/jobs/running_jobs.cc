@@ -228,10 +228,13 @@ std::vector<std::string> waiting_lines(const engines::Queue& queue, const std::v
   return lines;
 }
 
+std::string more_in_status(const std::string& id) {
+  return fmt::format("toprun status {} shows more", id);
+}
+
 std::unexpected<Error> does_not_run(const Asking& asking, const std::string& state,
                                     const std::string& id) {
-  return fail(asking.what, "the job is not running: " + state,
-              fmt::format("toprun status {} shows more", id));
+  return fail(asking.what, "the job is not running: " + state, more_in_status(id));
 }
 
 // A number may be a process id, which this host knows, or a job id, which the engine knows.
@@ -384,7 +387,12 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
   }
   auto approach = TRY(approach_root(id, environment, asking, words));
   if (approach.waits.empty()) return std::move(approach.command);
-  return does_not_run(asking, approach.state, id);
+  std::string state = std::move(approach.state);
+  if (const std::size_t colon = state.find(": "); colon != std::string::npos) {
+    state.replace(colon, 2, ", ");
+  }
+  return fail(asking.what, fmt::format("the job is not running yet ({})", state),
+              more_in_status(id));
 }
 
 }  // namespace toprun::cli

@@ -126,8 +126,10 @@ std::string text_of(const std::vector<std::string>& lines) {
 }
 
 // What is left on the terminal when the job is over: its last state, and its last word.
-std::string farewell(const Picture& picture, TerminalSize size, const Style& style) {
-  std::vector<std::string> lines = top::remains(picture, size, style);
+std::string farewell(const Picture& picture, TerminalSize size, const Style& style,
+                     top::Folds folds) {
+  std::erase_if(folds, [](const auto& fold) { return !fold.second; });
+  std::vector<std::string> lines = top::remains(picture, size, style, folds);
   // The last message of a job that was cancelled names the signal alone.
   if (!picture.messages.empty() && picture.cancelled.empty()) {
     const std::string last = printable(trim(picture.messages.back().text));
@@ -242,7 +244,7 @@ class Session {
         news.trouble.reset();
       }
     }
-    result = print(farewell(picture_, screen_.size(), style_));
+    result = print(farewell(picture_, screen_.size(), style_, state_.folds));
     if (news.trouble) result = std::unexpected(*news.trouble);
     return true;
   }
@@ -398,10 +400,18 @@ Result<PictureFeed> feed_from_afar(const std::string& id, const Environment& env
 Result<int> print_last_state(const jobs::KnownJob& known, std::string_view name,
                              const Environment& environment) {
   const Style style = style_of(STDOUT_FILENO, environment);
-  return print(text_of(top::whole(snapshot::last_picture(known.report->run, known.id), style)) +
-               fmt::format("the job has ended: {}; this is its last state, by its report; toprun "
-                           "status {} shows more\n",
-                           jobs::summary_of(known).words, name));
+  const Picture picture = snapshot::last_picture(known.report->run, known.id);
+  const TerminalSize size = terminal_size(STDOUT_FILENO);
+  const bool has_height = style.columns > 0 && size.rows > 0;
+  std::vector<std::string> lines =
+      has_height ? top::remains(picture, size, style) : top::whole(picture, style);
+  const std::string last = fmt::format(
+      "the job has ended: {}; this is its last state, by its report; toprun status {} shows more",
+      jobs::summary_of(known).words, name);
+  for (std::string& line : report::wrapped(last, has_height ? size.columns : 0, 0)) {
+    lines.push_back(std::move(line));
+  }
+  return print(text_of(lines));
 }
 
 // nullopt: the file is not a report of a run that has ended.

@@ -6,10 +6,20 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// No line ends within a date or the name of an option, as it could behind each "-".
+function unbroken(text) {
+  return text.split(/(\d{4}-\d\d-\d\d|--[\w-]+)/).map((part, i) => (i % 2 ? element('span', part, {className: 'unbroken'}) : part));
+}
+
 // A sentence of toprun's, in which `…` is a command or a name to type. What a rank or the kernel has
 // written is not: there a quote may look like `this'.
 function prose(text) {
-  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? element('code', part) : part)).filter((part) => part !== '');
+  return text.split(/`([^`\n]+)`/).flatMap((part, i) => {
+    if (i % 2 === 0) return unbroken(part);
+    const code = element('code');
+    code.append(...unbroken(part));
+    return [code];
+  }).filter((part) => part !== '');
 }
 
 // `quoted`: words of a rank behind it, as they are.
@@ -118,7 +128,7 @@ class Panel {
       facts.push(`attempt ${job.attempt}${isNumber(job.restarts) ? `, ${counted(job.restarts, 'restart')}${most}` : ''}`);
     }
     if (job.root) facts.push(`root agent on ${job.root}`);
-    setText($('facts'), facts.join(' · '));
+    fill($('facts'), facts, () => unbroken(facts.join(' · ')));
   }
 
   // What the job said last: that of the rank that printed last. After a failure that rank is mostly one
@@ -191,7 +201,7 @@ class Panel {
     setWords($('alert-text'), cause, '',
       [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
-    const kept = this.outputOf(cause.node);
+    const kept = this.outputOf(cause.node) || this.logsOf(cause.node);
     const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
     setProse($('alert-next'), advice);
     $('alert-next').hidden = !advice;
@@ -200,9 +210,18 @@ class Panel {
     if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
   }
 
-  // The file with the output of a node; empty: it is not known.
+  // The file with the output of a node, as report::node_log_path(); empty: it is not known.
   outputOf(node) {
-    return this.model.nodes.output?.[this.model.nodes.name.indexOf(node)] ?? '';
+    const {job, nodes} = this.model;
+    const live = job.node_log && node ? `${job.node_log}/${node.replaceAll('/', '_')}.out` : '';
+    return nodes.output?.[nodes.name.indexOf(node)] || live;
+  }
+
+  // The folder with the logs of a node's ranks; empty: they have none.
+  logsOf(node) {
+    const {nodes} = this.model;
+    const logs = nodes.logs[nodes.name.indexOf(node)];
+    return logs ? `${logs} on ${node}` : '';
   }
 
   hasOneNode() {
@@ -300,9 +319,9 @@ class Panel {
     $('attempts').hidden = attempts.length === 0 || this.isAttemptTold(attempts);
     const key = [attempts, $('alert').hidden, $('alert-title').dataset.prose];
     fill($('attempts-list'), key, () => attempts.slice().reverse().map((attempt) => {
-      const item = element('li', `Attempt ${attempt.attempt} `);
+      const item = element('li', `Attempt ${attempt.attempt}: `);
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
-      item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
+      item.append(element('small', `began ${clock(attempt.started)}, ${seconds === null ? 'still runs' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
         item.append(...this.causeLines(attempt));
       }
@@ -337,9 +356,10 @@ class Panel {
   showOrder(order) {
     $('order').hidden = !order || this.hasOneNode();
     if (!order) return;
+    const nodes = this.model.nodes.name.length;
     const rings = (order.ring ?? []).filter((level) => level.ordered > 0 || level.given > 0).map((level) =>
-      `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
-    fill($('order-list'), order, () => [orderText(order), ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
+      ringText(level, nodes));
+    fill($('order-list'), [order, nodes], () => [orderText(order), ...rings, ...(order.warnings ?? []), ...(order.notes ?? []).map(noteText)]
       .map((line) => proseElement('li', line)));
   }
 
@@ -382,15 +402,16 @@ class Panel {
     if (lines.length > 0) facts.push(['Last lines', lines.join('\n')]);
     else if (model.lineOf(rank)) facts.push(['Last line', model.lineOf(rank)]);
     add('Last output', model.figureOf('output_age', rank), (v) => `${age(v)} ago`);
-    add('Host CPU', model.nodeFigure('cpu', node),
-      (v) => `${rounded(v, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}`);
-    add('Host memory', model.nodeFigure('memory', node),
-      (v) => `${mebibytes(v)} of ${mebibytes(model.nodeFigure('memory_total', node))}`);
+    const cpu = hostCpu(model, node), memory = hostMemory(model, node);
+    if (cpu) facts.push(['Host CPU', cpu]);
+    if (memory) facts.push(['Host memory', memory]);
     add('Network', model.nodeFigure('received', node),
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
-    add('Measured', model.nodeFigure('age', node), (v) => `${age(v)} ago`);
-    if (model.nodes.logs[node]) facts.push(['Logs', `${model.nodes.logs[node]} on ${model.nodes.name[node]}`]);
-    if (model.nodes.output?.[node]) facts.push(['Output of its node', model.nodes.output[node]]);
+    add('Measured', model.nodeFigure('age', node), (v) => this.hasEnded()
+      ? `at ${clock(new Date(model.figures.at) - 1000 * v)}` : `${age(v)} ago`);
+    const logs = this.logsOf(model.nodes.name[node]), output = this.outputOf(model.nodes.name[node]);
+    if (logs) facts.push(['Logs', logs]);
+    if (output) facts.push(['Output of its node', output]);
     const standing = model.standingOf(rank);
     if (standing) {
       const when = job.hang.noticed ? ` (at ${clock(job.hang.noticed)})` : '';

@@ -6,6 +6,7 @@ const COSIEST_PX = 46;   // the height of a cell at most when all is shown in a 
 const CELLS_ACROSS = 5;  // … and in a large one this part of its width
 const MARGIN_PX = 10;
 const CLOSEST = 2;        // so many times that at the largest scale
+const READABLE_PX = 24;   // the width of a cell
 const SHADES = 64;
 
 // "#rrggbb" as a pixel of an ImageData on a little-endian machine, which all browsers run on.
@@ -180,9 +181,10 @@ class Picture {
     if (box.y + box.height > this.canvas.height - edge) this.y -= box.y + box.height - this.canvas.height + edge;
   }
 
-  // So near that its number can be read, in the middle.
+  // So near that its number can be read, in the middle; where all is shown so near, all stays shown.
   showClosely(rank) {
     const {shape} = this.layout;
+    if (this.isFitted && shape.cellWidth * this.scale >= READABLE_PX * this.ratio) return this.choose(rank);
     this.scale = Math.max(this.scale, 34 * this.ratio / shape.cellWidth);
     const node = this.model.nodeOfRank[rank];
     this.x = this.canvas.width / 2 - (this.layout.x[node] + shape.width / 2) * this.scale;
@@ -365,7 +367,8 @@ class Picture {
     for (let node = 0; node < name.length; ++node) {
       const x = this.x + this.layout.x[node] * this.scale, y = this.y + this.layout.y[node] * this.scale;
       if (!this.isSeen(x, y, shape.width * this.scale, shape.height * this.scale)) continue;
-      this.text(name[node], x + 4 * this.ratio, y + strip / 2, (shape.width - 1) * this.scale - 4 * this.ratio,
+      const left = Math.max(x, 0) + 4 * this.ratio;
+      this.text(name[node], left, y + strip / 2, x + (shape.width - 1) * this.scale - left,
         Math.max(smallest, Math.min(largest, strip * 0.8)), this.ink);
       this.drawNumbers(node);
     }

@@ -45,7 +45,7 @@ class Table {
     const silences = Array.from({length: nproc[node]}, (_, i) => model.figureOf('output_age', first_rank[node] + i));
     const newest = model.newest(first_rank[node], nproc[node]);
     return [name[node], ranks, model.statesOf(node), location[node] ?? '',
-      write(model.nodeFigure('cpu', node), (v) => rounded(v, 1)), write(model.nodeFigure('memory', node), mebibytes),
+      hostCpu(model, node), hostMemory(model, node),
       write(model.nodeFigure('received', node), (v) => rounded(v, 1)), write(model.nodeFigure('sent', node), (v) => rounded(v, 1)),
       write(Math.min(...silences.map((silence) => silence ?? Infinity)), (seconds) => `${age(seconds)} ago`),
       newest < 0 ? '' : `rank ${newest}: ${model.lineOf(newest)}`];

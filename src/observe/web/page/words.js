@@ -113,6 +113,17 @@ function mebibytes(value) {
   return value < 1024 ? `${rounded(value, 0)} MiB` : `${rounded(value / 1024, 1)} GiB`;
 }
 
+// "3.1 of 16", "12 GiB of 64 GiB"; empty: it is not known.
+function hostCpu(model, node) {
+  const used = model.nodeFigure('cpu', node);
+  return isNumber(used) ? `${rounded(used, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}` : '';
+}
+
+function hostMemory(model, node) {
+  const used = model.nodeFigure('memory', node);
+  return isNumber(used) ? `${mebibytes(used)} of ${mebibytes(model.nodeFigure('memory_total', node))}` : '';
+}
+
 // "2026-11-29 19:52:02", by the reader's clock.
 function dateTime(text) {
   const time = new Date(text);
@@ -153,6 +164,17 @@ const ORDERS = {
 // "By name (no evidence of the topology, …)".
 function orderText({name, why}) {
   return `${ORDERS[name] ?? name}${why ? ` (${why})` : ''}`;
+}
+
+// How often who goes around the nodes, in the order of their ranks and from the last to the first,
+// comes to another domain of the network.
+function ringText({level, given, ordered, minimum}, nodes) {
+  return `For ${ordered} of ${counted(nodes, 'node')}, the next node in the order is in another ${level} of the network (in the order as given: ${given}; in the best order: ${minimum})`;
+}
+
+// "slurm gives spine, leaf for 2 of 2 nodes": as coverage_text() of decide/topology/sources.cc.
+function noteText(note) {
+  return note.replace(/^(\S+) gives (.+) for (\d+ of \d+ nodes)$/, 'The levels of the network ($2) are known from $1 for $3');
 }
 
 function awaitedText(awaited) {
