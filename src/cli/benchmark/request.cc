@@ -61,8 +61,7 @@ Result<Value> named(const Argument& argument, const Rows& rows, Value Row::*valu
 }
 
 // The measurement of a program that many have figures of; what is given goes before it.
-void apply(std::string_view preset, const Call& call, Request& request) {
-  if (preset != "all_reduce_bench") return;
+void apply_preset(const Call& call, Request& request) {
   constexpr std::uint64_t its_bytes = 500'000ULL * 2000 * 4;  // a matrix of float
   if (!call.has(FlagId::min_bytes) && !call.has(FlagId::max_bytes)) {
     request.min_bytes = request.max_bytes = its_bytes;
@@ -232,7 +231,8 @@ Result<BenchRequest> bench_request(const Call& call) {
     measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
   }
   if (call.has(FlagId::iterations)) measured.least_time = {};
-  apply(call.text(FlagId::preset).value_or(""), call, measured);
+  const auto preset = TRY(call.choice(FlagId::preset));
+  if (!preset.empty()) apply_preset(call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
   TRY(check_range(call, measured));
   TRY(check(measured));
