@@ -189,6 +189,8 @@ class Here(support.TestCase):
                 (["all_reduce", "-b", "1", "-e", "1G", "-i", "1"], "more than 1000 sizes"),
                 (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
                 (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is missing"),
+                (["alltoall", "-b", "1G", "--expect-busbw", "usual"], "usual values are known only for all_reduce between GPUs"),
+                (["all_reduce", "-b", "1M", "--expect-busbw", "usual"], "usual values are known only for messages of 1 GiB and more"),
                 (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
                 (["all_reduce", "-g", "2"], "unknown option -g; toprun starts one rank for each GPU: give --nproc-per-node"),
                 (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
@@ -220,6 +222,18 @@ class Here(support.TestCase):
                 self.assertEqual(done.code, 2, done)
                 self.assertEqual(done.err.count(said), 1, done)
                 self.assertNotIn("ended with exit code", done.err)  # no rank has failed
+
+    def test_an_unknown_usual_bandwidth_is_refused_before_the_measurement(self):
+        """Without --backend, only the ranks' host tells whether there are GPUs."""
+        for words in ([], ["--backend", "tcp"], ["--nproc-per-node", "1"]):
+            with self.subTest(words=words):
+                done = self.bench("all_reduce", "--nproc-per-node", "3", "-b", "1G", "-n", "2", "--expect-busbw", "usual", *words,
+                                  env={"CUDA_VISIBLE_DEVICES": ""})
+                self.assertEqual(done.code, 2, done)
+                self.assertEqual(done.out, "")
+                self.assertEqual(done.err.count("--expect-busbw usual: "), 1, done)
+                self.assertRegex(done.err, "usual (busbw is|values are) known .*; give the expected busbw in GB/s\n")
+                self.assertNotIn("something was found", done.err)
 
     def test_ranks_that_are_left_out_wait_for_the_others(self):
         """They cannot know how often the others repeat a size: until a spread that is never reached, as often as

@@ -103,6 +103,19 @@ Result<void> check_range(const Call& call, const measure::Request& request) {
                "the smallest size is larger than the largest", "exchange them");
 }
 
+// Which GPUs the ranks have, only the started job tells.
+Result<void> check_usual(const Request& request) {
+  constexpr auto refused = "--expect-busbw usual";
+  if (request.collective != bench::Collective::all_reduce ||
+      !std::ranges::all_of(request.backends, is_on_gpus)) {
+    return usage(refused, "usual values are known only for all_reduce between GPUs",
+                 "give the expected busbw in GB/s");
+  }
+  if (request.max_bytes >= bench::smallest_anchored) return {};
+  return usage(refused, "usual values are known only for messages of 1 GiB and more",
+               "add --minbytes 1G");
+}
+
 // A message below one element would be empty.
 Result<void> check_elements(const Call& call, const Request& request) {
   const measure::TypeFacts& type = measure::facts_of(request.type);
@@ -246,11 +259,7 @@ Result<BenchRequest> bench_request(const Call& call) {
             .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
             .take(FlagId::fail_below, expected.fail_below, positive)
             .done());
-    if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
-      return usage("--expect-busbw usual",
-                   "usual values are known only for messages of 1 GiB and more",
-                   "add --minbytes 1G");
-    }
+    if (!expected.busbw) TRY(check_usual(measured));
   }
   request.format = TRY(call.choice(FlagId::format));
   request.save = call.text(FlagId::save);

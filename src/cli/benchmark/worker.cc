@@ -54,6 +54,17 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
   return series;
 }
 
+// Only rank 0 knows them.
+std::vector<bench::Device> devices_of(const measure::Group& group,
+                                      std::span<const measure::Opened> opened) {
+  std::vector<bench::Device> devices;
+  for (const measure::Peer& peer : group.peers) {
+    const measure::Opened::Device& device = opened.back().devices.at(peer.rank);
+    devices.push_back({peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
+  }
+  return devices;
+}
+
 std::string text_of(const measure::Limit& limit) {
   if (limit.share == 1) return limit.link;
   return fmt::format("{} and TCP can carry {:.1f} % of its bits", limit.link, 100 * limit.share);
@@ -83,11 +94,7 @@ class BenchOutput {
     for (const measure::Opened& one : opened) {
       report_.library += (report_.library.empty() ? "" : ", ") + one.library;
     }
-    for (const measure::Peer& peer : group.peers) {
-      const measure::Opened::Device& device = opened.back().devices.at(peer.rank);
-      report_.devices.push_back(
-          {peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
-    }
+    report_.devices = devices_of(group, opened);
     for (const measure::Cell& cell : cells) {
       const auto limit = measure::limit_of(request.measured.collective, cell, group.peers,
                                            request.measured.root, request.rates);
@@ -255,6 +262,30 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   return {};
 }
 
+// Rank 0 tells the others what it does not know a usual busbw for.
+Result<void> check_usual(const BenchRequest& request, measure::Group& group,
+                         const std::vector<measure::Opened>& opened, std::span<const Cell> cells) {
+  if (!request.expected || request.expected->busbw) return {};
+  const std::string key = fmt::format("toprun.bench/{}/unusual", group.self.attempt);
+  if (group.self.rank == 0) {
+    bench::Report report;
+    report.devices = devices_of(group, opened);
+    std::string unusual;
+    for (const Cell& cell : cells) {
+      const bench::Series series = series_of(request, cell, std::nullopt);
+      if (!unusual.empty() || bench::anchor_of(report, series) != nullptr) continue;
+      unusual = bench::what_was_run(series);
+    }
+    TRY(group.store.set(key, unusual));
+  }
+  TRY(group.store.wait(std::span(&key, 1), join_limit));
+  const auto unusual = TRY(group.store.get(key));
+  if (unusual.empty()) return {};
+  return usage("--expect-busbw usual",
+               fmt::format("{}: no usual busbw is known for this hardware", unusual),
+               "give the expected busbw in GB/s");
+}
+
 // Several ranks may lack the same library, or refuse the same request. The first says so, and the
 // others end without a word. True: this rank is the first, or it cannot tell.
 bool is_first_to_say(measure::Group& group, const Error& error) {
@@ -299,6 +330,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   const auto compared = TRY(measure::compared(request.measured, group.peers, group.self.order));
   const std::vector<Cell>& cells = compared.cells;
   TRY(check(request, group, cells));
+  TRY(check_usual(request, group, opened, cells));
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
                         measure::CellMesh& mesh) {
     const auto& its = *std::ranges::find(opened, cells[index].backend, &measure::Opened::name);
