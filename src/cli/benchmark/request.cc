@@ -60,6 +60,22 @@ Result<Value> named(const Argument& argument, const Rows& rows, Value Row::*valu
   return (*std::ranges::find(rows, chosen, [](const auto& row) { return row.name; })).*value;
 }
 
+// Names of PyTorch (torch.float16, torch.long) and NCCL (ncclFloat16), and common short ones.
+struct Synonym {
+  std::string_view other, name;
+};
+constexpr std::array type_synonyms = {
+    Synonym{"float16", "half"},  Synonym{"fp16", "half"},      Synonym{"float32", "float"},
+    Synonym{"fp32", "float"},    Synonym{"float64", "double"}, Synonym{"fp64", "double"},
+    Synonym{"bf16", "bfloat16"}, Synonym{"int", "int32"},      Synonym{"long", "int64"},
+};
+
+Result<measure::Type> type_named(Argument argument) {
+  const auto synonym = std::ranges::find(type_synonyms, argument.value, &Synonym::other);
+  if (synonym != type_synonyms.end()) argument.value = synonym->name;
+  return named(argument, measure::types(), &measure::TypeFacts::type);
+}
+
 // The measurement of a program that many have figures of; what is given goes before it.
 void apply_preset(const Call& call, Request& request) {
   constexpr std::uint64_t its_bytes = 500'000ULL * 2000 * 4;  // a matrix of float
@@ -197,9 +213,6 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto op = [](const Argument& argument) {
     return named(argument, measure::ops(), &measure::OpName::op);
   };
-  const auto type = [](const Argument& argument) {
-    return named(argument, measure::types(), &measure::TypeFacts::type);
-  };
   const auto average = [](const Argument& argument) -> Result<measure::Average> {
     const auto number = TRY(options::parse_number(argument, 0, 3));
     return static_cast<measure::Average>(number);
@@ -224,7 +237,7 @@ Result<BenchRequest> bench_request(const Call& call) {
           .number(FlagId::warmups, measured.warmups, 0, most_iterations)
           .number(FlagId::check, measured.check, 0, 1)
           .take(FlagId::reduction, measured.op, op)
-          .take(FlagId::datatype, measured.type, type)
+          .take(FlagId::datatype, measured.type, type_named)
           .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
           .number(FlagId::aggregated, measured.aggregated, 1, most_iterations)
           .take(FlagId::averaged, measured.average, average)

@@ -66,7 +66,8 @@ constexpr std::array bench_flags = {
               .letter = 'd',
               .value = "int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16",
               .id = FlagId::datatype,
-              .help = "Data type of the elements",
+              .help = "Data type of the elements; also float16, fp16, float32, fp32, float64, "
+                      "fp64, bf16, int and long",
               .default_value = "float"}),
     of_bench({.name = "--root",
               .letter = 'r',
