@@ -58,14 +58,10 @@ class Here(support.TestCase):
     def test_gloo_is_right_too(self):
         if not os.access(pathlib.Path(TOPRUN).with_name("toprun-bench-gloo"), os.X_OK):
             self.skipTest("toprun-bench-gloo is not built: libgloo-dev is not installed")
-        for name in COLLECTIVES:
+        for name in [name for name in COLLECTIVES if name != "reduce_scatter"]:
             with self.subTest(name):
                 done = self.bench(name, "--nproc-per-node", "3", "-b", "100K", "-n", "2", "-r", "2",
                                   "--backend", "tcp,gloo", "--format", "csv")
-                if name == "reduce_scatter":
-                    self.assertEqual(done.code, 2)
-                    self.assertIn("Gloo does not support reduce_scatter; use --backend tcp", done.err)
-                    continue
                 self.assert_ok(done)
                 head, *rows = [line.split(",") for line in done.out.splitlines()]
                 self.assertEqual({row[head.index("backend")] for row in rows}, {"tcp", "gloo"})
@@ -196,6 +192,7 @@ class Here(support.TestCase):
                 (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
                 (["all_reduce", "-b", "3"], "--minbytes 3: a message of 3 bytes would be empty: one float has 4 bytes"),
                 (["all_reduce", "-e", "1", "-d", "half"], "--maxbytes 1: a message of 1 byte would be empty: one half has 2 bytes"),
+                (["reduce_scatter", "--backend", "tcp,gloo"], "--backend gloo: Gloo does not support reduce_scatter; use --backend tcp"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
                 (["all_reduce", "--preset", "all_reduce_benhc"],

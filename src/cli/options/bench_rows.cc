@@ -78,8 +78,9 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--backend",
               .value = "tcp,gloo,nccl,rccl",
               .id = FlagId::backend,
-              .help = "Library that moves the data: toprun's own TCP sockets, Gloo, or NCCL or "
-                      "RCCL between GPUs. Several libraries are measured alternately, in one run",
+              .help = "Library that moves the data: toprun's own TCP sockets, Gloo (not for "
+                      "reduce_scatter), or NCCL or RCCL between GPUs. Several libraries are "
+                      "measured alternately, in one run",
               .default_value = "nccl or rccl if each rank has a GPU, else tcp"}),
     of_bench({.name = "--fabrics",
               .value = "rdma,tcp",
