@@ -262,7 +262,8 @@ std::string comparison_heading(const Series& first) {
   return fmt::format("{}, in turns\n", facts_of(first.collective).name) +
          fmt::format(comparison_columns, "size", "over", "order", "nodes", "ranks", "time", "busbw",
                      "limit", "ratio of times") +
-         fmt::format(comparison_columns, "", "", "", "", "", "", "GB/s", "", "");
+         without_blanks_at_end(
+             fmt::format(comparison_columns, "", "", "", "", "", "", "GB/s", "", ""));
 }
 
 std::string comparison_row(const Series& series, const Row& row,

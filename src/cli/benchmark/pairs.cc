@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -241,7 +242,7 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
     results += "  " + line + "\n";
   }
   print(results);
-  await_stdout_is_read();
+  await_is_read(STDOUT_FILENO);
   const bool is_certain = pairs::is_certain(cluster, said.bad_hosts);
   if (!is_certain) {
     say(

@@ -1,6 +1,7 @@
 #include "cli/benchmark/worker.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -91,6 +92,7 @@ class BenchOutput {
     report_.version = fmt::format("toprun {}", version);
     report_.start_time = now();
     report_.args.assign(argv.begin() + 1, argv.end());
+    report_.args.front() = "bench";  // the launch calls the ranks by worker_word
     for (const measure::Opened& one : opened) {
       report_.library += (report_.library.empty() ? "" : ", ") + one.library;
     }
@@ -101,6 +103,7 @@ class BenchOutput {
       report_.series.push_back(series_of(request, cell, limit));
       limits_.push_back(limit ? text_of(*limit) : "");
     }
+    await_is_read(STDERR_FILENO);  // the heading and its rows stand together
     if (request.format == "nccl-tests" && !is_comparison()) {
       print(bench::nccl_header(report_, report_.series.front()));
     }
@@ -126,7 +129,7 @@ class BenchOutput {
     report_.end_time = now();
     const bool is_table = request_.format == "table";
     const bool is_printed = is_table || (request_.format == "nccl-tests" && !is_comparison());
-    if (is_printed) await_stdout_is_read();
+    if (is_printed) await_is_read(STDOUT_FILENO);
     if (is_table) print_remarks();
     if (!is_printed) print_bytes(formatted(report_, request_.format));
     if (request_.format == "nccl-tests" && is_printed) {
@@ -390,17 +393,19 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
     return is_first_to_say(group, fine.error()) ? Result<int>(std::unexpected(fine.error()))
                                                 : Result<int>(0);
   }
-  if (is_pairs) return run_pairs(call, group);
+  const auto said_once = [&](Result<int> done) {
+    const bool is_refused = !done && done.error()->exit_code == exit_usage;
+    return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
+  };
+  if (is_pairs) return said_once(run_pairs(call, group));
   if (group.self.rank == 0) {
     if (const auto unused = unused_size(call, request.measured.collective)) say(*unused);
   }
-  if (request.bisect) return run_bisect(argv, request, group, environment);
+  if (request.bisect) return said_once(run_bisect(argv, request, group, environment));
   const auto opened = open_backends(request, backends, group, environment);
   if (!opened && !is_first_to_say(group, opened.error())) return 0;
   if (!opened) return std::unexpected(opened.error());
-  auto done = measure_cells(std::move(request), group, *opened, argv, environment);
-  const bool is_refused = !done && done.error()->exit_code == exit_usage;
-  return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
+  return said_once(measure_cells(std::move(request), group, *opened, argv, environment));
 }
 
 }  // namespace
