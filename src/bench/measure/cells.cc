@@ -291,7 +291,7 @@ std::optional<Limit> limit_of(Collective collective, const Cell& cell, std::span
           [&](std::size_t rank) { return peers[rank].host; });
   }
   if (rates.uplink) {
-    lower(limit, cell, collective, position, *rates.uplink * share, share, "the uplink of",
+    lower(limit, cell, collective, position, *rates.uplink * share, share, uplink_word,
           [&](std::size_t rank) { return domain_of(peers[rank]); });
   }
   return limit;

@@ -71,6 +71,18 @@ std::string text_of(const measure::Limit& limit) {
   return fmt::format("{} and TCP can carry {:.1f} % of its bits", limit.link, 100 * limit.share);
 }
 
+// Of an uplink; remarks() have what a node's own line cannot have carried.
+std::string excess_text(const bench::Series& series, std::string_view limit) {
+  constexpr double clearly = 1.1;
+  const auto plateau = bench::plateau_of(series);
+  if (!plateau || !limit.starts_with(measure::uplink_word)) return {};
+  const double busbw = bench::side_of(plateau->row)->busbw;
+  if (bench::gbps_of(busbw) <= clearly * *series.limit_gbps) return {};
+  return fmt::format("; the measured {} GB/s is more, so --uplink-gbps or the topology is wrong{}",
+                     bench::rate_text(busbw),
+                     series.backend == "tcp" ? "" : ", or the library used another algorithm");
+}
+
 std::vector<double> means(const std::vector<std::vector<double>>& turns) {
   std::vector<double> found;
   for (const auto& turn : turns) {
@@ -175,9 +187,10 @@ class BenchOutput {
     for (std::size_t i = 0; i < report_.series.size(); ++i) {
       const bench::Series& series = report_.series[i];
       if (series.limit_gbps) {
-        say(fmt::format("{}{}: {}, so busbw is at most {:.3g} GB/s",
+        say(fmt::format("{}{}: {}, so busbw is at most {:.3g} GB/s{}",
                         series.order.empty() ? "" : "order " + series.order + " on ",
-                        counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
+                        counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8,
+                        excess_text(series, limits_[i])));
       }
       if (i > 0) continue;
       for (const std::string& remark : bench::remarks(series)) say(remark);
