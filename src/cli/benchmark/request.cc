@@ -60,19 +60,19 @@ Result<Value> named(const Argument& argument, const Rows& rows, Value Row::*valu
   return (*std::ranges::find(rows, chosen, [](const auto& row) { return row.name; })).*value;
 }
 
-// Names of PyTorch (torch.float16, torch.long) and NCCL (ncclFloat16), and common short ones.
-struct Synonym {
-  std::string_view other, name;
-};
-constexpr std::array type_synonyms = {
-    Synonym{"float16", "half"},  Synonym{"fp16", "half"},      Synonym{"float32", "float"},
-    Synonym{"fp32", "float"},    Synonym{"float64", "double"}, Synonym{"fp64", "double"},
-    Synonym{"bf16", "bfloat16"}, Synonym{"int", "int32"},      Synonym{"long", "int64"},
-};
+// nccl-tests' name for a name of PyTorch (torch.float16, torch.long) or NCCL (ncclFloat16), or for
+// a common short one.
+std::string_view type_name(std::string_view name) {
+  if (name == "float16" || name == "fp16") return "half";
+  if (name == "float32" || name == "fp32") return "float";
+  if (name == "float64" || name == "fp64") return "double";
+  if (name == "bf16") return "bfloat16";
+  if (name == "int") return "int32";
+  return name == "long" ? "int64" : name;
+}
 
 Result<measure::Type> type_named(Argument argument) {
-  const auto synonym = std::ranges::find(type_synonyms, argument.value, &Synonym::other);
-  if (synonym != type_synonyms.end()) argument.value = synonym->name;
+  argument.value = type_name(argument.value);
   return named(argument, measure::types(), &measure::TypeFacts::type);
 }
 
