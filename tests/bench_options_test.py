@@ -110,7 +110,11 @@ class Several(named_agents.TestCase):
 
     def test_uplink_gbps(self):
         _, told = self.ends(self.agents(PLACES, "bench", "all_reduce", *SMALL, "--uplink-gbps", 10))
-        self.assertRegex(told, r"the uplink of /c/r1 sends .* so busbw is at most 1\.(19|25) GB/s")
+        self.assertRegex(told, r"the uplink of /c/r1 sends .* so busbw is at most 1\.(19|25) GB/s(\n|;)")
+
+    def test_an_uplink_that_cannot_have_carried_it(self):
+        _, told = self.ends(self.agents(PLACES, "bench", "all_reduce", *SMALL, "--uplink-gbps", 0.0001))
+        self.assertRegex(told, r"at most \S+ GB/s; the measured \S+ GB/s is more, so --uplink-gbps or the topology is wrong\n")
 
     def test_link_gbps(self):
         two = self.agents(TWO_PLACES, "bench", "all_reduce", *SMALL, "--link-gbps", 37,

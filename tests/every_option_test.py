@@ -286,6 +286,33 @@ class TheTable(support.TestCase):
                     self.assertEqual({option.name for option in options}, {row.name for row in rows})
 
 
+RESULT = "result.txt"
+# Which verbs have an option whose value is one of a few words, with a line that is right without the option.
+FIXED = re.compile(r"^ +(?:-\w, )?(--[\w-]+)(\[=| )((?:[a-z][a-z0-9_.-]*|[0-9])(?:[|,][a-z0-9_.-]+)*[|,]?)\]?(?:  |$)", re.MULTILINE)
+LINES_WITHOUT = {"": ["true"], "bench": ["all_reduce"], "bench pairs": [], "bench import": [RESULT], "bench compare": [RESULT, RESULT],
+                 "submit": ["true"], "shell": [], "setup": ["--venv=x", "numpy"], "topo draw": ["--hosts=a,b"], "topo order": ["--hosts=a,b"],
+                 "topo convert": ["--hosts=a,b"], "jobs": [], "cancel": ["1"]}
+SLURM_JUDGES = ("--exclusive", "--requeue")  # these words are handed on as they are
+
+
+class FixedWords(support.TestCase):
+    def test_another_word_is_refused(self):
+        found, here = set(), self.folder()
+        (here / RESULT).write_text("nccl-bw/allreduce_8_busbw:0=1\n")
+        for verb, line in LINES_WITHOUT.items():
+            text = self.toprun(*verb.split(), "--help").out
+            for name, is_optional in sorted({(match[1], match[2] == "[=") for match in FIXED.finditer(text)}):
+                if name in SLURM_JUDGES:
+                    continue
+                found.add(name)
+                for word in ("nosuchword",) if is_optional else ("nosuchword", ""):
+                    with self.subTest(verb=verb, option=name, word=word):
+                        done = self.toprun(*verb.split(), f"{name}={word}", *line, cwd=here)
+                        self.assertEqual(done.code, 2, done)
+                        self.assertIn(name, done.err)
+        self.assertLess({"--preset", "--orders", "--fabric-proof", "--operator", "--groups", "--datatype", "--horovod"}, found)
+
+
 class EveryOption(support.TestCase):
     def setUp(self):
         self.here = self.folder()

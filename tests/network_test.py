@@ -186,6 +186,18 @@ class Failures(Agents):
         self.assertIn("n2", finished[1].err)
         self.assertRegex(finished[2].err, "n2: lost the root agent at .*stopping this node's workers")
 
+    def test_a_host_is_cut_off_in_a_measurement(self):
+        """Its ranks give up earlier than toprun knows of the loss, which is nevertheless what ended the job."""
+        program, *words = self.words(*QUICK, hosts=3)
+        runs = [self.start(f"n{host}", program, "bench", "all_reduce", *words, "--node-rank", str(host), "--nproc-per-node", "1",
+                           "-b", "4M", "-n", "1000000", "-T", "2") for host in range(3)]
+        runs[0].prints("GB/s")
+        self.cluster.cut("n2")
+        self.addCleanup(self.cluster.join, "n2")
+        finished = self.assert_all_end(runs, SILENCE_S)
+        self.assertRegex(finished[0].err, r"waiting for bytes from rank 2 on n2: no data was transferred for 2 s")
+        self.assertRegex(finished[0].err, r", node n2 was lost, exit code 1\n\Z")
+
     def test_the_roots_host_is_cut_off(self):
         runs = self.running()
         self.cluster.cut("n0")

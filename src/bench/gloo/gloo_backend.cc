@@ -212,9 +212,6 @@ class GlooBackend final : public measure::Backend {
       : group_(group), request_(request), index_(index), mesh_(mesh) {}
 
   Result<void> connect() override {
-    if (request_.collective == Collective::reduce_scatter) {
-      return usage("--backend gloo", "Gloo does not support reduce_scatter", "use --backend tcp");
-    }
     return called(request_, [&] {
       gloo::transport::tcp::attr where;
       where.hostname = group_.peers[group_.self.rank].address;

@@ -170,20 +170,21 @@ std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   return static_cast<std::size_t>(found - ranks.begin());
 }
 
-// A launch without --order takes these orders only if it has no topology, or --node-rank is given.
-std::string_view why_not_topology(std::string_view job_order) {
-  if (job_order == "name") {
-    return "unless --order asks for it, no topology is known (--topology FILE gives one)";
-  }
-  if (job_order == "scheduler") {
-    return "this is the order of the scheduler; unless --order asks for it, no topology is known "
-           "(--topology FILE gives one)";
-  }
-  if (job_order == "given") {
-    return "this is the order of the list of hosts; unless --order or --node-rank asks for it, no "
-           "topology is known (--topology FILE gives one)";
-  }
-  return "-v says why";
+// The job's order in words.
+std::string_view order_words(std::string_view job_order) {
+  if (job_order == "name") return "the order of the host names";
+  if (job_order == "scheduler") return "the scheduler's order";
+  if (job_order == "given") return "the order in which the hosts were given";
+  return "the job's order";
+}
+
+std::string instead_of_topology(std::span<const Peer> peers, std::string_view job_order) {
+  const bool has_topology =
+      std::ranges::any_of(peers, [](const Peer& peer) { return !peer.location.empty(); });
+  return fmt::format("--orders topology: {}, so toprun measures {} instead",
+                     has_topology ? "the job was started in another order (toprun -v says why)"
+                                  : "no topology is known (--topology FILE gives one)",
+                     order_words(job_order));
 }
 
 Result<Compared> compared(const Request& request, std::span<const Peer> peers,
@@ -206,10 +207,7 @@ Result<Compared> compared(const Request& request, std::span<const Peer> peers,
   const std::vector<std::string> first_fabric = {fabrics.front()};
   if (const auto named = std::ranges::find(orders, "topology");
       named != orders.end() && !own_order.empty() && own_order != "topology") {
-    found.dropped.push_back(
-        fmt::format("order topology is not measured: this job has order {}, which is measured "
-                    "instead; {}",
-                    own_order, why_not_topology(own_order)));
+    found.dropped.push_back(instead_of_topology(peers, own_order));
     std::ranges::replace(orders, "topology", own_order);
   }
   for (const Ranks& set : sets) {
@@ -293,7 +291,7 @@ std::optional<Limit> limit_of(Collective collective, const Cell& cell, std::span
           [&](std::size_t rank) { return peers[rank].host; });
   }
   if (rates.uplink) {
-    lower(limit, cell, collective, position, *rates.uplink * share, share, "the uplink of",
+    lower(limit, cell, collective, position, *rates.uplink * share, share, uplink_word,
           [&](std::size_t rank) { return domain_of(peers[rank]); });
   }
   return limit;

@@ -103,6 +103,8 @@ struct Rates {
 // 1.6 % at an MTU of 1500. `mtu` 0: unknown, the result is 1.
 double tcp_share(int mtu, bool is_ipv6);
 
+inline constexpr std::string_view uplink_word = "the uplink of";  // begins Limit::link of an uplink
+
 // The link that limits a collective, and the busbw that the link allows.
 struct Limit {
   double busbw_gbps = 0;

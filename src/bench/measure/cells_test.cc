@@ -60,12 +60,21 @@ TEST(Cells, TheOrderOfTheLaunch) {
   request.orders = {"topology", "hostname"};
   EXPECT_EQ(text(compared(request, peers, "name")),
             "name 3: 0 1 2 3 4 5\n"
-            "order topology is not measured: this job has order name, which is measured instead; "
-            "unless --order asks for it, no topology is known (--topology FILE gives one)\n"
+            "--orders topology: the job was started in another order (toprun -v says why), so "
+            "toprun measures the order of the host names instead\n"
             "order hostname is left out: it is the same as order name\n");
-  EXPECT_TRUE(text(compared(request, peers, "scheduler"))
-                  .contains("instead; this is the order of the scheduler; unless"));
-  EXPECT_TRUE(text(compared(request, peers, "file")).contains("instead; -v says why\n"));
+  EXPECT_TRUE(text(compared(request, peers, "file"))
+                  .contains("(toprun -v says why), so toprun measures the job's order instead\n"));
+  std::vector<Peer> nowhere = peers;
+  for (Peer& peer : nowhere) peer.location.clear();
+  for (const auto& [order, words] :
+       {std::pair{"scheduler", "the scheduler's order"},
+        std::pair{"given", "the order in which the hosts were given"}}) {
+    EXPECT_TRUE(text(compared(request, nowhere, order))
+                    .contains(fmt::format("--orders topology: no topology is known (--topology "
+                                          "FILE gives one), so toprun measures {} instead\n",
+                                          words)));
+  }
   EXPECT_EQ(text(compared(request, job({"n0"}, "a"), "given")),
             " 1: 0 1\n--orders has no effect: all ranks are on one node\n");
 }

@@ -83,8 +83,7 @@ class Course {
   Result<std::size_t> receive(std::byte* target, std::size_t bytes) {
     const ssize_t got = ::recv(lane_.in_socket, target, bytes, MSG_DONTWAIT);
     if (got < 0) return refusal("receiving from " + lane_.from);
-    if (got == 0)
-      return fail("receiving from " + lane_.from, "the other rank closed the connection");
+    if (got == 0) return fail("receiving from " + lane_.from, "connection closed by peer");
     return static_cast<std::size_t>(got);
   }
 

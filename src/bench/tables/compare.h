@@ -85,9 +85,9 @@ Verdict gate(const Comparison& comparison, double fail_below);
 
 // Decides whether a report reaches the expectation. The report fails if a series is below the
 // expected busbw, or if the report has no measured values, has errors or has wrong elements. Also
-// fails if the user gave no expected busbw and no usual range is known for the GPUs. Skips
-// barriers, which have no busbw. The verdict's sentence describes the series furthest below the
-// expected busbw.
+// fails if `expectation` has no busbw and no usual range is known for the GPUs; the command refuses
+// this before it measures. Skips barriers, which have no busbw. The verdict's sentence describes
+// the series furthest below the expected busbw.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 // These functions return a human-readable table's heading and one row. The table compares series

@@ -464,7 +464,7 @@ TEST(ImportForms, OperationsHaveTheirColumn) {
       "all_reduce over nccl, at least 2 ranks\n"
       "                                   out of place                       in place\n"
       "     size  redop         time    algbw    busbw         time    algbw    busbw   wrong\n"
-      "                                  GB/s     GB/s                  GB/s     GB/s        \n"
+      "                                  GB/s     GB/s                  GB/s     GB/s\n"
       "    1 KiB  max       10.00 µs     1.00     1.00     10.00 µs     1.00     1.00       0\n");
   EXPECT_EQ(live_heading(report->series[0]).find("redop"), std::string::npos);
 }

@@ -85,7 +85,7 @@ std::string live_heading(const Series& series, const TableColumns& columns) {
       out += fmt::format(side_columns, time, algbw, busbw);
     }
     if (columns.wire) out += fmt::format(wire_column, wire);
-    return out + fmt::format(last_column, wrong);
+    return without_blanks_at_end(out + fmt::format(last_column, wrong));
   };
   return what_was_run(series) + "\n" + (columns.in_place ? placements_line(columns) : "") +
          line("size", kind_heading(columns.kinds), "time", "algbw", "busbw", "wire", "wrong") +
@@ -106,6 +106,11 @@ std::string live_row(const Series& series, const Row& row, const TableColumns& c
                        share_text(side == nullptr ? std::nullopt : wire_share(series, *side)));
   }
   return out + fmt::format(last_column, wrong_text(row));
+}
+
+std::string without_blanks_at_end(std::string line) {
+  line.erase(line.find_last_not_of(" \n") + 1);
+  return line + "\n";
 }
 
 std::string time_text(double microseconds) {

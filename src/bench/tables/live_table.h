@@ -32,6 +32,9 @@ std::string what_was_run(const Series& series);
 // Returns ", 8 ranks on 2 nodes" or ", at least 72 ranks"; empty if the number of ranks is unknown.
 std::string ranks_text(const Series& series);
 
+// Removes the blanks before the line's end, so that a heading's last line has none.
+std::string without_blanks_at_end(std::string line);
+
 // Formats a time with its unit: "12.50 µs", "3.20 ms".
 std::string time_text(double microseconds);
 

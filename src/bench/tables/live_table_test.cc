@@ -34,7 +34,7 @@ TEST(LiveTable, LinesFitTheHeading) {
                 live_row(series, {}, columns),
             "all_reduce over nccl over rdma, 8 ranks on 2 nodes, order topology\n"
             "     size         time    algbw    busbw   wire   wrong\n"
-            "                           GB/s     GB/s               \n"
+            "                           GB/s     GB/s\n"
             "    1 KiB     12.35 µs   0.0829    0.145    0 %       0\n"
             " 3.73 GiB     46.96 ms    85.18   149.06   85 %       -\n"
             "    1 MiB       2.50 s   0.0004   0.0007    0 %      17\n"
@@ -62,7 +62,7 @@ TEST(LiveTable, BothPlacementsSideBySide) {
             "all_reduce, 2 ranks on 1 node\n"
             "                            out of place                       in place\n"
             "     size         time    algbw    busbw         time    algbw    busbw   wrong\n"
-            "                           GB/s     GB/s                  GB/s     GB/s        \n"
+            "                           GB/s     GB/s                  GB/s     GB/s\n"
             "    1 KiB     10.00 µs    0.102    0.102     20.00 µs    0.102    0.102       0\n"
             "    2 KiB     10.00 µs    0.205    0.205            -        -        -       0\n");
 }

@@ -148,16 +148,16 @@ Result<void> write_result(const std::string& file, std::string_view content,
 }
 
 // The kernel does not order two pipes. An agent that has read one may still have to pass it on.
-void await_stdout_is_read() {
+void await_is_read(int output) {
   constexpr int most_waits = 500;
   constexpr std::chrono::milliseconds wait{1}, passing_on{20};
   struct stat status {};
   // Of a terminal, FIONREAD counts what was typed ahead.
-  if (::fstat(STDOUT_FILENO, &status) != 0) return;
+  if (::fstat(output, &status) != 0) return;
   if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return;
   int unread = 0;
   for (int i = 0; i < most_waits; ++i) {
-    if (::ioctl(STDOUT_FILENO, FIONREAD, &unread) != 0) return;
+    if (::ioctl(output, FIONREAD, &unread) != 0) return;
     if (unread == 0) break;
     std::this_thread::sleep_for(wait);
   }

@@ -30,9 +30,9 @@ std::string where_written(const Environment& environment);
 Result<void> write_result(const std::string& file, std::string_view content,
                           const Environment& environment);
 
-// Waits until a pipe at stdout is empty, so that its reader shows the results before text on stderr
-// that comes after them. Gives up after half a second.
-void await_stdout_is_read();
+// Waits until a pipe at `output`, stdout or stderr, is empty, so that its reader shows this text
+// before the text that follows on the other one. Gives up after half a second.
+void await_is_read(int output);
 
 // Appends a line to the history file of `toprun bench --history` and returns the file's path:
 // toprun/bench.jsonl in $XDG_STATE_HOME or ~/.local/state. Error: neither XDG_STATE_HOME nor HOME

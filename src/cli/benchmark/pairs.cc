@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -37,6 +38,17 @@ struct PairRequest {
   std::optional<std::string> save;
   std::optional<std::string> plot;
 };
+
+// The collectives' -e is --maxbytes, as in nccl-tests; of a pair, only one size is measured.
+Result<void> check_letter(const Call& call) {
+  for (const options::Argument& argument : call.all(FlagId::env)) {
+    if (!options::parse_size(argument)) continue;
+    return usage(argument.label(),
+                 "in bench pairs, -e means --env, and only one size can be measured",
+                 "give the size with -b");
+  }
+  return {};
+}
 
 Result<PairRequest> request_of(const Call& call) {
   PairRequest requested;
@@ -230,7 +242,7 @@ Result<int> tell(const PairRequest& requested, const pairs::Cluster& cluster, co
     results += "  " + line + "\n";
   }
   print(results);
-  await_stdout_is_read();
+  await_is_read(STDOUT_FILENO);
   const bool is_certain = pairs::is_certain(cluster, said.bad_hosts);
   if (!is_certain) {
     say(
@@ -337,6 +349,7 @@ Result<pairs::Confirmed> measured_again(measure::PairPlay& play, bool is_root,
 }  // namespace
 
 Result<void> check_pairs(const Call& call) {
+  TRY(check_letter(call));
   const auto requested = request_of(call);
   return requested ? Result<void>() : std::unexpected(requested.error());
 }

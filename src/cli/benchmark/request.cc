@@ -60,9 +60,24 @@ Result<Value> named(const Argument& argument, const Rows& rows, Value Row::*valu
   return (*std::ranges::find(rows, chosen, [](const auto& row) { return row.name; })).*value;
 }
 
+// nccl-tests' name for a name of PyTorch (torch.float16, torch.long) or NCCL (ncclFloat16), or for
+// a common short one.
+std::string_view type_name(std::string_view name) {
+  if (name == "float16" || name == "fp16") return "half";
+  if (name == "float32" || name == "fp32") return "float";
+  if (name == "float64" || name == "fp64") return "double";
+  if (name == "bf16") return "bfloat16";
+  if (name == "int") return "int32";
+  return name == "long" ? "int64" : name;
+}
+
+Result<measure::Type> type_named(Argument argument) {
+  argument.value = type_name(argument.value);
+  return named(argument, measure::types(), &measure::TypeFacts::type);
+}
+
 // The measurement of a program that many have figures of; what is given goes before it.
-void apply(std::string_view preset, const Call& call, Request& request) {
-  if (preset != "all_reduce_bench") return;
+void apply_preset(const Call& call, Request& request) {
   constexpr std::uint64_t its_bytes = 500'000ULL * 2000 * 4;  // a matrix of float
   if (!call.has(FlagId::min_bytes) && !call.has(FlagId::max_bytes)) {
     request.min_bytes = request.max_bytes = its_bytes;
@@ -76,6 +91,10 @@ void apply(std::string_view preset, const Call& call, Request& request) {
 Result<void> check(const Request& request) {
   const bool all_on_gpus =
       !request.backends.empty() && std::ranges::all_of(request.backends, is_on_gpus);
+  if (request.collective == bench::Collective::reduce_scatter &&
+      std::ranges::count(request.backends, "gloo") > 0) {
+    return usage("--backend gloo", "Gloo does not support reduce_scatter", "use --backend tcp");
+  }
   if (!request.fabrics.empty() && !all_on_gpus) {
     return usage("--fabrics", "only NCCL and RCCL can choose the network", "add --backend nccl");
   }
@@ -102,6 +121,19 @@ Result<void> check_range(const Call& call, const measure::Request& request) {
   if (!least || !most || request.min_bytes <= request.max_bytes) return {};
   return usage(fmt::format("{} and {}", least->label(), most->label()),
                "the smallest size is larger than the largest", "exchange them");
+}
+
+// Which GPUs the ranks have, only the started job tells.
+Result<void> check_usual(const Request& request) {
+  constexpr auto refused = "--expect-busbw usual";
+  if (request.collective != bench::Collective::all_reduce ||
+      !std::ranges::all_of(request.backends, is_on_gpus)) {
+    return usage(refused, "usual values are known only for all_reduce between GPUs",
+                 "give the expected busbw in GB/s");
+  }
+  if (request.max_bytes >= bench::smallest_anchored) return {};
+  return usage(refused, "usual values are known only for messages of 1 GiB and more",
+               "add --minbytes 1G");
 }
 
 // A message below one element would be empty.
@@ -185,9 +217,6 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto op = [](const Argument& argument) {
     return named(argument, measure::ops(), &measure::OpName::op);
   };
-  const auto type = [](const Argument& argument) {
-    return named(argument, measure::types(), &measure::TypeFacts::type);
-  };
   const auto average = [](const Argument& argument) -> Result<measure::Average> {
     const auto number = TRY(options::parse_number(argument, 0, 3));
     return static_cast<measure::Average>(number);
@@ -212,7 +241,7 @@ Result<BenchRequest> bench_request(const Call& call) {
           .number(FlagId::warmups, measured.warmups, 0, most_iterations)
           .number(FlagId::check, measured.check, 0, 1)
           .take(FlagId::reduction, measured.op, op)
-          .take(FlagId::datatype, measured.type, type)
+          .take(FlagId::datatype, measured.type, type_named)
           .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
           .number(FlagId::aggregated, measured.aggregated, 1, most_iterations)
           .take(FlagId::averaged, measured.average, average)
@@ -232,7 +261,8 @@ Result<BenchRequest> bench_request(const Call& call) {
     measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
   }
   if (call.has(FlagId::iterations)) measured.least_time = {};
-  apply(call.text(FlagId::preset).value_or(""), call, measured);
+  const auto preset = TRY(call.choice(FlagId::preset));
+  if (!preset.empty()) apply_preset(call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
   TRY(check_range(call, measured));
   TRY(check(measured));
@@ -246,11 +276,7 @@ Result<BenchRequest> bench_request(const Call& call) {
             .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
             .take(FlagId::fail_below, expected.fail_below, positive)
             .done());
-    if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
-      return usage("--expect-busbw usual",
-                   "usual values are known only for messages of 1 GiB and more",
-                   "add --minbytes 1G");
-    }
+    if (!expected.busbw) TRY(check_usual(measured));
   }
   request.format = TRY(call.choice(FlagId::format));
   request.save = call.text(FlagId::save);

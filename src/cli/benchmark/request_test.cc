@@ -51,6 +51,23 @@ TEST(BenchRequest, ABarrierHasNoSize) {
   EXPECT_EQ(unused({"all_reduce", "-b", "1M"}, Collective::all_reduce), std::nullopt);
 }
 
+TEST(BenchRequest, TypesHaveTheNamesOfPyTorchToo) {
+  using measure::Type;
+  const struct {
+    std::string word;
+    Type type;
+  } rows[] = {{"half", Type::half},      {"float16", Type::half},    {"fp16", Type::half},
+              {"float", Type::float32},  {"float32", Type::float32}, {"fp32", Type::float32},
+              {"double", Type::float64}, {"float64", Type::float64}, {"fp64", Type::float64},
+              {"bf16", Type::bfloat16},  {"int", Type::int32},       {"long", Type::int64}};
+  for (const auto& row : rows) {
+    const auto request = read({"all_reduce", "-d", row.word});
+    ASSERT_TRUE(request) << request.error().line();
+    EXPECT_EQ(request->measured.type, row.type) << row.word;
+  }
+  EXPECT_FALSE(read({"all_reduce", "-d", "float8"}));
+}
+
 // One size unless a range is asked for, as in nccl-tests; the other end follows the one given.
 TEST(BenchRequest, Sizes) {
   constexpr std::uint64_t usual = 32u << 20;

@@ -1,6 +1,7 @@
 #include "cli/benchmark/worker.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -54,9 +55,32 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
   return series;
 }
 
+// Only rank 0 knows them.
+std::vector<bench::Device> devices_of(const measure::Group& group,
+                                      std::span<const measure::Opened> opened) {
+  std::vector<bench::Device> devices;
+  for (const measure::Peer& peer : group.peers) {
+    const measure::Opened::Device& device = opened.back().devices.at(peer.rank);
+    devices.push_back({peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
+  }
+  return devices;
+}
+
 std::string text_of(const measure::Limit& limit) {
   if (limit.share == 1) return limit.link;
   return fmt::format("{} and TCP can carry {:.1f} % of its bits", limit.link, 100 * limit.share);
+}
+
+// Of an uplink; remarks() have what a node's own line cannot have carried.
+std::string excess_text(const bench::Series& series, std::string_view limit) {
+  constexpr double clearly = 1.1;
+  const auto plateau = bench::plateau_of(series);
+  if (!plateau || !limit.starts_with(measure::uplink_word)) return {};
+  const double busbw = bench::side_of(plateau->row)->busbw;
+  if (bench::gbps_of(busbw) <= clearly * *series.limit_gbps) return {};
+  return fmt::format("; the measured {} GB/s is more, so --uplink-gbps or the topology is wrong{}",
+                     bench::rate_text(busbw),
+                     series.backend == "tcp" ? "" : ", or the library used another algorithm");
 }
 
 std::vector<double> means(const std::vector<std::vector<double>>& turns) {
@@ -80,20 +104,18 @@ class BenchOutput {
     report_.version = fmt::format("toprun {}", version);
     report_.start_time = now();
     report_.args.assign(argv.begin() + 1, argv.end());
+    report_.args.front() = "bench";  // the launch calls the ranks by worker_word
     for (const measure::Opened& one : opened) {
       report_.library += (report_.library.empty() ? "" : ", ") + one.library;
     }
-    for (const measure::Peer& peer : group.peers) {
-      const measure::Opened::Device& device = opened.back().devices.at(peer.rank);
-      report_.devices.push_back(
-          {peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
-    }
+    report_.devices = devices_of(group, opened);
     for (const measure::Cell& cell : cells) {
       const auto limit = measure::limit_of(request.measured.collective, cell, group.peers,
                                            request.measured.root, request.rates);
       report_.series.push_back(series_of(request, cell, limit));
       limits_.push_back(limit ? text_of(*limit) : "");
     }
+    await_is_read(STDERR_FILENO);  // the heading and its rows stand together
     if (request.format == "nccl-tests" && !is_comparison()) {
       print(bench::nccl_header(report_, report_.series.front()));
     }
@@ -119,7 +141,7 @@ class BenchOutput {
     report_.end_time = now();
     const bool is_table = request_.format == "table";
     const bool is_printed = is_table || (request_.format == "nccl-tests" && !is_comparison());
-    if (is_printed) await_stdout_is_read();
+    if (is_printed) await_is_read(STDOUT_FILENO);
     if (is_table) print_remarks();
     if (!is_printed) print_bytes(formatted(report_, request_.format));
     if (request_.format == "nccl-tests" && is_printed) {
@@ -165,9 +187,10 @@ class BenchOutput {
     for (std::size_t i = 0; i < report_.series.size(); ++i) {
       const bench::Series& series = report_.series[i];
       if (series.limit_gbps) {
-        say(fmt::format("{}{}: {}, so busbw is at most {:.3g} GB/s",
+        say(fmt::format("{}{}: {}, so busbw is at most {:.3g} GB/s{}",
                         series.order.empty() ? "" : "order " + series.order + " on ",
-                        counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
+                        counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8,
+                        excess_text(series, limits_[i])));
       }
       if (i > 0) continue;
       for (const std::string& remark : bench::remarks(series)) say(remark);
@@ -255,6 +278,30 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   return {};
 }
 
+// Rank 0 tells the others what it does not know a usual busbw for.
+Result<void> check_usual(const BenchRequest& request, measure::Group& group,
+                         const std::vector<measure::Opened>& opened, std::span<const Cell> cells) {
+  if (!request.expected || request.expected->busbw) return {};
+  const std::string key = fmt::format("toprun.bench/{}/unusual", group.self.attempt);
+  if (group.self.rank == 0) {
+    bench::Report report;
+    report.devices = devices_of(group, opened);
+    std::string unusual;
+    for (const Cell& cell : cells) {
+      const bench::Series series = series_of(request, cell, std::nullopt);
+      if (!unusual.empty() || bench::anchor_of(report, series) != nullptr) continue;
+      unusual = bench::what_was_run(series);
+    }
+    TRY(group.store.set(key, unusual));
+  }
+  TRY(group.store.wait(std::span(&key, 1), join_limit));
+  const auto unusual = TRY(group.store.get(key));
+  if (unusual.empty()) return {};
+  return usage("--expect-busbw usual",
+               fmt::format("{}: no usual busbw is known for this hardware", unusual),
+               "give the expected busbw in GB/s");
+}
+
 // Several ranks may lack the same library, or refuse the same request. The first says so, and the
 // others end without a word. True: this rank is the first, or it cannot tell.
 bool is_first_to_say(measure::Group& group, const Error& error) {
@@ -299,6 +346,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
   const auto compared = TRY(measure::compared(request.measured, group.peers, group.self.order));
   const std::vector<Cell>& cells = compared.cells;
   TRY(check(request, group, cells));
+  TRY(check_usual(request, group, opened, cells));
   const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
                         measure::CellMesh& mesh) {
     const auto& its = *std::ranges::find(opened, cells[index].backend, &measure::Opened::name);
@@ -358,17 +406,19 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
     return is_first_to_say(group, fine.error()) ? Result<int>(std::unexpected(fine.error()))
                                                 : Result<int>(0);
   }
-  if (is_pairs) return run_pairs(call, group);
+  const auto said_once = [&](Result<int> done) {
+    const bool is_refused = !done && done.error()->exit_code == exit_usage;
+    return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
+  };
+  if (is_pairs) return said_once(run_pairs(call, group));
   if (group.self.rank == 0) {
     if (const auto unused = unused_size(call, request.measured.collective)) say(*unused);
   }
-  if (request.bisect) return run_bisect(argv, request, group, environment);
+  if (request.bisect) return said_once(run_bisect(argv, request, group, environment));
   const auto opened = open_backends(request, backends, group, environment);
   if (!opened && !is_first_to_say(group, opened.error())) return 0;
   if (!opened) return std::unexpected(opened.error());
-  auto done = measure_cells(std::move(request), group, *opened, argv, environment);
-  const bool is_refused = !done && done.error()->exit_code == exit_usage;
-  return is_refused && !is_first_to_say(group, done.error()) ? 0 : done;
+  return said_once(measure_cells(std::move(request), group, *opened, argv, environment));
 }
 
 }  // namespace

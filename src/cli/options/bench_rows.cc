@@ -66,7 +66,8 @@ constexpr std::array bench_flags = {
               .letter = 'd',
               .value = "int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16",
               .id = FlagId::datatype,
-              .help = "Data type of the elements",
+              .help = "Data type of the elements; also float16, fp16, float32, fp32, float64, "
+                      "fp64, bf16, int and long",
               .default_value = "float"}),
     of_bench({.name = "--root",
               .letter = 'r',
@@ -77,8 +78,9 @@ constexpr std::array bench_flags = {
     of_bench({.name = "--backend",
               .value = "tcp,gloo,nccl,rccl",
               .id = FlagId::backend,
-              .help = "Library that moves the data: toprun's own TCP sockets, Gloo, or NCCL or "
-                      "RCCL between GPUs. Several libraries are measured alternately, in one run",
+              .help = "Library that moves the data: toprun's own TCP sockets, Gloo (not for "
+                      "reduce_scatter), or NCCL or RCCL between GPUs. Several libraries are "
+                      "measured alternately, in one run",
               .default_value = "nccl or rccl if each rank has a GPU, else tcp"}),
     of_bench({.name = "--fabrics",
               .value = "rdma,tcp",

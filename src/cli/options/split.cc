@@ -205,8 +205,11 @@ std::string instead_of_launchs(std::string_view name, Command command) {
          "order, toprun topo score compares orders";
 }
 
-// Options of the collectives that `bench pairs` does not have. Empty: another option or command.
+// What the collectives, or only `bench pairs`, do not have. Empty: another option or command.
 std::string instead_of_benchs(std::string_view name, Command command) {
+  if (command == Command::bench && name == "--list") {
+    return "toprun bench --help lists the collectives";
+  }
   if (command != Command::bench_pairs) return {};
   const std::string_view bare = name.substr(0, name.find('='));
   if (bare == "--format" || bare == "--json") return "--save FILE writes the results as JSON";

@@ -29,8 +29,9 @@ struct LostPeer {
 };
 
 constexpr std::array lost_peer = {
-    // Gloo (gloo/transport/tcp/pair.cc).
-    LostPeer{"connection closed by peer", ""},
+    // Gloo (gloo/transport/tcp/pair.cc), toprun bench (bench/measure/lane.cc), NCCL (by remote
+    // peer).
+    LostPeer{"connection closed by ", "peer"},
     LostPeer{"connectfullmesh", "connection refused"},
     LostPeer{"connectfullmesh", "timed out"},
     LostPeer{"timed out waiting", "operation to complete"},
@@ -45,7 +46,6 @@ constexpr std::array lost_peer = {
     LostPeer{"remote process exited or there was a network error", ""},
     LostPeer{"remote process exiting prematurely", ""},
     LostPeer{"ncclremoteerror", ""},
-    LostPeer{"connection closed by remote peer", ""},
     LostPeer{"nccl communicator was aborted", ""},
     LostPeer{"nccl communicator encountered error set by processgroupnccl", ""},
     LostPeer{"watchdog caught collective operation timeout", ""},
@@ -60,6 +60,8 @@ constexpr std::array lost_peer = {
     LostPeer{"wait timeout after", ""},
     LostPeer{"store", "closed"},
     LostPeer{"socket timeout", ""},
+    // toprun bench, too.
+    LostPeer{"no data was transferred for", ""},
 };
 
 bool mentions_a_lost_peer(std::string_view text) {

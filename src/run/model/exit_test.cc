@@ -75,6 +75,12 @@ TEST(Exit, KnowsAVictimByItsLastWords) {
     EXPECT_EQ(tells_only_of_a_lost_peer(saying(ended(0, 0, 1), text)), victim) << text;
   }
   EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 1), "Connection closed by peer")));
+  // src/bench/measure/schedule_test.cc has the same sentences.
+  for (const auto* text : {"toprun: waiting for bytes from rank 1 on n1: no data was transferred "
+                           "for 5 s",
+                           "toprun: receiving from rank 1 on n1: connection closed by peer"}) {
+    EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 1), text))) << text;
+  }
   EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGABRT), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGSEGV), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(ended(0, 0, 1)));
