@@ -61,6 +61,8 @@ class Doctor(support.TestCase):
                                        "machine, and why")
 
     def test_a_setting_that_nccl_ignores_is_a_note(self):
+        fine = self.here(env={"NCCL_P2P_LEVEL": "NVL"})["nccl-settings"]["evidence"]
+        self.assertEqual(fine, "no setting that toprun checks contradicts this machine")
         found = self.here(env={"NCCL_DEBUG": "debug"})["nccl-settings"]
         self.assertEqual((found["severity"], found["evidence"]),
                          ("note", "NCCL_DEBUG=debug (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; "

@@ -392,7 +392,7 @@ constexpr std::array checks = {
           Subject::rdma_or_gpus},
     Check{"subnets", "no interface answers ARP requests for another interface", subnets},
     Check{"bonds", "all legs of bonds are up", bonds, Subject::bonds},
-    Check{"nccl-settings", "no setting contradicts this machine", own_settings},
+    Check{"nccl-settings", "no setting that toprun checks contradicts this machine", own_settings},
     Check{"own-name", "the host's name resolves to one of its addresses", own_name},
     Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder},
     Check{"listen-backlog", "the host accepts many connections at once", backlog},
