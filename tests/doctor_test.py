@@ -48,6 +48,9 @@ class Doctor(support.TestCase):
         self.assertEqual(low["severity"], "warning")
         self.assertIn("300 files", low["evidence"])
         self.assertEqual(low["commands"], ["ulimit -n 65536"])
+        fatal = self.here("ulimit -n 32")["open-files"]
+        self.assertEqual((fatal["severity"], fatal["commands"]), ("error", ["ulimit -n 65536"]))
+        self.assertEqual(self.here("ulimit -S -n 32")["open-files"]["severity"], "warning")  # a launch raises it
 
     def test_a_folder_for_temporary_files_that_is_not_there(self):
         found = self.here(env={"TMPDIR": "/no/such/folder"})["temporary-folder"]
