@@ -45,6 +45,9 @@ void end_unfinished(int) {
 struct OwnPlace {
   std::string host;
   std::vector<std::string> all;
+  int hosts = 1;         // under mpirun, which names no host, its estimate
+  bool is_first = true;  // of the processes that print here
+  bool by_mpi = false;
 };
 
 OwnPlace own_place(const Environment& environment) {
@@ -54,6 +57,10 @@ OwnPlace own_place(const Environment& environment) {
   if (!place) return {hints.host_name, {}};
   OwnPlace own{place->node_name.empty() ? hints.host_name : place->node_name, {}};
   for (const engines::Node& node : place->nodes) own.all.push_back(node.name);
+  own.by_mpi = place->engine == engines::EngineKind::mpi;
+  own.hosts = own.by_mpi ? place->node_count : static_cast<int>(own.all.size());
+  own.is_first =
+      own.by_mpi ? place->task.value_or(0) == 0 : own.all.empty() || own.host == own.all.front();
   return own;
 }
 
@@ -90,11 +97,14 @@ int print_fixes(const std::string& fixes) {
 
 // Others of the same job print here too, as under srun: no process sees what is common to them.
 void tell_of_the_comparison(const OwnPlace& own) {
-  if (own.host != own.all.front()) return;
+  if (!own.is_first) return;
+  const std::string other = own.by_mpi
+                                ? "mpirun, as in toprun doctor --hosts n0,n1"
+                                : fmt::format("srun, as in salloc -N {} toprun doctor", own.hosts);
   say(
       fmt::format("each of the {} hosts prints its own report here; to compare the hosts in one "
-                  "report, start toprun doctor without srun, as in salloc -N {} toprun doctor",
-                  own.all.size(), own.all.size()));
+                  "report, start toprun doctor without {}",
+                  own.hosts, other));
 }
 
 // Commands come from problems alone.
@@ -110,7 +120,7 @@ int print_report(const options::Call& call, const doctor::HostReport& report) {
   }
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
-  const bool has_others = own.all.size() > 1;
+  const bool has_others = own.hosts > 1;
   const std::string host = has_others ? report.host : "";
   if (call.has(FlagId::fix)) return print_fixes(doctor::fixes_text(report.findings, host));
   const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
@@ -169,11 +179,10 @@ int print_comparison(const options::Call& call, const std::vector<doctor::HostRe
 std::vector<doctor::HostReport> with_second_answers(std::vector<doctor::HostReport> reports,
                                                     const launch::EveryNode& again) {
   for (doctor::HostReport& late : reports_in(again)) {
-    if (std::ranges::find(reports, late.host, &doctor::HostReport::host) == reports.end()) {
-      reports.push_back(std::move(late));
-    }
+    const auto place = std::ranges::lower_bound(reports, late.host, {}, &doctor::HostReport::host);
+    const bool is_new = place == reports.end() || place->host != late.host;
+    if (is_new) reports.insert(place, std::move(late));
   }
-  std::ranges::sort(reports, {}, &doctor::HostReport::host);
   return reports;
 }
 
