@@ -9,6 +9,7 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/process/command.h"
+#include "base/text/text.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
@@ -29,6 +30,8 @@ constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::ro
 // One machine takes milliseconds; a file system or a name server that hangs must not keep the
 // doctor that looks for such things waiting.
 constexpr unsigned examination_limit_s = 20;
+
+constexpr std::chrono::seconds python_limit{5};
 
 // srun (22.05) may lose what a task printed and say nothing of it; seldom, on a busy machine.
 // A host that gave no answer to a step that ended sooner is asked once more.
@@ -69,6 +72,11 @@ doctor::Installed installed(const options::Call& call, const std::string& host) 
   const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
   if (!python) return {};
   auto found = doctor::look_at_python(python->path, call.environment);
+  if (found.python.empty()) {  // a script that runs a Python, such as pyenv's
+    const std::vector<std::string> ask = {python->path, "-c", "import sys; print(sys.executable)"};
+    const auto real = process::output_of(ask, call.environment, python_limit);
+    if (real) found = doctor::look_at_python(std::string(trim(*real)), call.environment);
+  }
   found.path = python->path;
   return found;
 }
