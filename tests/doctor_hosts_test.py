@@ -174,12 +174,12 @@ class Hosts(cluster.TestCase):
         self.assertRegex(finished.err, r"^toprun: no agent on n4: ")
         [(_, _, _, evidence)] = self.found(finished)
         why = re.search(r"^toprun: no agent on n4: ([^;]+);", finished.err)[1]
-        self.assertEqual(evidence, f"`toprun doctor` could not run here: {why}")
+        self.assertEqual(evidence, f"`toprun doctor` could not run on this host: {why}")
 
     def test_a_host_that_has_no_name(self):
         finished = self.on("n0", support.binary(), "doctor", "--hosts", "n[0,97]", limit=90)
         self.assertEqual(finished.code, 4)
-        self.assertRegex(finished.out, r"(?m)^error +no-answer +n97: `toprun doctor` could not run here: .*(name|resolve).*\n +\S")
+        self.assertRegex(finished.out, r"(?m)^error +no-answer +n97: `toprun doctor` could not run on this host: .*(name|resolve).*\n +\S")
 
     def test_no_host_answers(self):
         for hosts, said in (("n97", "0 of 1 host answered"), ("n9[7-8]", "0 of 2 hosts answered")):

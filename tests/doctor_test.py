@@ -3,8 +3,10 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
+import tempfile
 import unittest
 
 import machines
@@ -48,6 +50,20 @@ class Doctor(support.TestCase):
         self.assertEqual(low["severity"], "warning")
         self.assertIn("300 files", low["evidence"])
         self.assertEqual(low["commands"], ["ulimit -n 65536"])
+        fatal = self.here("ulimit -n 32")["open-files"]
+        self.assertEqual((fatal["severity"], fatal["commands"]), ("error", ["ulimit -n 65536"]))
+        self.assertEqual(self.here("ulimit -S -n 32")["open-files"]["severity"], "warning")  # a launch raises it
+
+    def test_a_script_in_place_of_python_is_asked_for_its_python(self):
+        """As pyenv's shims are."""
+        with tempfile.TemporaryDirectory() as folder:
+            shim = pathlib.Path(folder, "python3")
+            shim.write_text('#!/bin/sh\nexec /usr/bin/python3 "$@"\n')
+            shim.chmod(0o755)
+            found = self.here(env={"PATH": f"{folder}:/usr/bin:/bin"})["python"]
+            self.assertRegex(found["evidence"], rf"^Python 3\.\d+ \({shim}\)")
+            shim.write_text("#!/bin/sh\nexit 1\n")
+            self.assertIn("cannot tell its version", self.here(env={"PATH": f"{folder}:/usr/bin:/bin"})["python"]["evidence"])
 
     def test_a_folder_for_temporary_files_that_is_not_there(self):
         found = self.here(env={"TMPDIR": "/no/such/folder"})["temporary-folder"]
@@ -61,6 +77,8 @@ class Doctor(support.TestCase):
                                        "machine, and why")
 
     def test_a_setting_that_nccl_ignores_is_a_note(self):
+        fine = self.here(env={"NCCL_P2P_LEVEL": "NVL"})["nccl-settings"]["evidence"]
+        self.assertEqual(fine, "no setting that toprun checks contradicts this machine")
         found = self.here(env={"NCCL_DEBUG": "debug"})["nccl-settings"]
         self.assertEqual((found["severity"], found["evidence"]),
                          ("note", "NCCL_DEBUG=debug (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; "

@@ -96,6 +96,13 @@ class InsideMpirun(MpiCase):
         self.assertEqual(finished.out.count("connected"), 4)
         self.assertEqual(finished.err.count("all ended with 0"), 1)
 
+    def test_each_line_of_doctor_names_its_host(self):
+        finished = self.mpirun("--host", counts(n0=1, n1=1), "-n", 2, TOPRUN, "doctor", "--all")
+        hosts = re.findall(r"(?m)^(n\d): \S+ +nccl-settings ", finished.out)
+        self.assertEqual(sorted(hosts), ["n0", "n1"], finished)
+        self.assertEqual(len(re.findall(r"(?m)^n[01]: ", finished.out)), len(finished.out.splitlines()), finished)
+        self.assertEqual(finished.err.count("each of the 2 hosts prints its own report here"), 1, finished)
+
     def test_one_process_per_slot_becomes_its_rank(self):
         for mapping in ("slot", "node"):
             with self.subTest(mapping):

@@ -9,6 +9,7 @@
 #include "base/net/address.h"
 #include "base/os/console.h"
 #include "base/process/command.h"
+#include "base/text/text.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
@@ -30,6 +31,8 @@ constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::ro
 // doctor that looks for such things waiting.
 constexpr unsigned examination_limit_s = 20;
 
+constexpr std::chrono::seconds python_limit{5};
+
 // srun (22.05) may lose what a task printed and say nothing of it; seldom, on a busy machine.
 // A host that gave no answer to a step that ended sooner is asked once more.
 constexpr std::chrono::seconds hanging_after{10};
@@ -45,6 +48,9 @@ void end_unfinished(int) {
 struct OwnPlace {
   std::string host;
   std::vector<std::string> all;
+  int hosts = 1;         // under mpirun, which names no host, its estimate
+  bool is_first = true;  // of the processes that print here
+  bool by_mpi = false;
 };
 
 OwnPlace own_place(const Environment& environment) {
@@ -54,6 +60,10 @@ OwnPlace own_place(const Environment& environment) {
   if (!place) return {hints.host_name, {}};
   OwnPlace own{place->node_name.empty() ? hints.host_name : place->node_name, {}};
   for (const engines::Node& node : place->nodes) own.all.push_back(node.name);
+  own.by_mpi = place->engine == engines::EngineKind::mpi;
+  own.hosts = own.by_mpi ? place->node_count : static_cast<int>(own.all.size());
+  own.is_first =
+      own.by_mpi ? place->task.value_or(0) == 0 : own.all.empty() || own.host == own.all.front();
   return own;
 }
 
@@ -62,6 +72,11 @@ doctor::Installed installed(const options::Call& call, const std::string& host) 
   const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
   if (!python) return {};
   auto found = doctor::look_at_python(python->path, call.environment);
+  if (found.python.empty()) {  // a script that runs a Python, such as pyenv's
+    const std::vector<std::string> ask = {python->path, "-c", "import sys; print(sys.executable)"};
+    const auto real = process::output_of(ask, call.environment, python_limit);
+    if (real) found = doctor::look_at_python(std::string(trim(*real)), call.environment);
+  }
   found.path = python->path;
   return found;
 }
@@ -90,11 +105,14 @@ int print_fixes(const std::string& fixes) {
 
 // Others of the same job print here too, as under srun: no process sees what is common to them.
 void tell_of_the_comparison(const OwnPlace& own) {
-  if (own.host != own.all.front()) return;
+  if (!own.is_first) return;
+  const std::string other = own.by_mpi
+                                ? "mpirun, as in toprun doctor --hosts n0,n1"
+                                : fmt::format("srun, as in salloc -N {} toprun doctor", own.hosts);
   say(
       fmt::format("each of the {} hosts prints its own report here; to compare the hosts in one "
-                  "report, start toprun doctor without srun, as in salloc -N {} toprun doctor",
-                  own.all.size(), own.all.size()));
+                  "report, start toprun doctor without {}",
+                  own.hosts, other));
 }
 
 // Commands come from problems alone.
@@ -110,7 +128,7 @@ int print_report(const options::Call& call, const doctor::HostReport& report) {
   }
   if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
-  const bool has_others = own.all.size() > 1;
+  const bool has_others = own.hosts > 1;
   const std::string host = has_others ? report.host : "";
   if (call.has(FlagId::fix)) return print_fixes(doctor::fixes_text(report.findings, host));
   const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
@@ -169,11 +187,10 @@ int print_comparison(const options::Call& call, const std::vector<doctor::HostRe
 std::vector<doctor::HostReport> with_second_answers(std::vector<doctor::HostReport> reports,
                                                     const launch::EveryNode& again) {
   for (doctor::HostReport& late : reports_in(again)) {
-    if (std::ranges::find(reports, late.host, &doctor::HostReport::host) == reports.end()) {
-      reports.push_back(std::move(late));
-    }
+    const auto place = std::ranges::lower_bound(reports, late.host, {}, &doctor::HostReport::host);
+    const bool is_new = place == reports.end() || place->host != late.host;
+    if (is_new) reports.insert(place, std::move(late));
   }
-  std::ranges::sort(reports, {}, &doctor::HostReport::host);
   return reports;
 }
 

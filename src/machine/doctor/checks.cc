@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 4> severity_names = {"ok", "note", "warni
 constexpr std::uint64_t little_space_bytes = 64u << 20;
 constexpr std::int64_t short_backlog = 1'024;
 constexpr double full_share = 0.9;
+// With a lower hard limit, small_job's 8 ranks do not start: their agent alone opens about 50.
+constexpr std::int64_t fewest_files = 64;
 // The size of an RDMA message of 4,096 bytes with its headers.
 constexpr int large_enough_mtu = 4'200;
 
@@ -356,9 +358,14 @@ Findings shortage(const Facts& facts, const Need& need) {
   if (!is_short(need, facts.resources, large_job)) return {};
   const std::string amount = amount_text(*(facts.resources.*need.amount), need.unit);
   const bool is_for_small = !is_short(need, facts.resources, small_job);
-  Finding finding =
-      found(is_for_small ? Severity::note : need.severity,
-            fmt::format("{} ({}): {}", need.what, amount, need.because), std::string(need.fix));
+  const bool is_fatal = need.amount == &Resources::open_files &&
+                        facts.most_open_files.value_or(INT64_MAX) < fewest_files;
+  Finding finding = found(is_fatal       ? Severity::error
+                          : is_for_small ? Severity::note
+                                         : need.severity,
+                          fmt::format("{} ({}): {}", need.what, amount,
+                                      is_fatal ? "even small jobs need more" : need.because),
+                          std::string(need.fix));
   if (!need.command.empty()) finding.commands.emplace_back(need.command);
   return {std::move(finding)};
 }
@@ -392,7 +399,7 @@ constexpr std::array checks = {
           Subject::rdma_or_gpus},
     Check{"subnets", "no interface answers ARP requests for another interface", subnets},
     Check{"bonds", "all legs of bonds are up", bonds, Subject::bonds},
-    Check{"nccl-settings", "no setting contradicts this machine", own_settings},
+    Check{"nccl-settings", "no setting that toprun checks contradicts this machine", own_settings},
     Check{"own-name", "the host's name resolves to one of its addresses", own_name},
     Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder},
     Check{"listen-backlog", "the host accepts many connections at once", backlog},

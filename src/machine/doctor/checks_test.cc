@@ -135,6 +135,8 @@ TEST(Checks, EachFindsItsOwn) {
       {[](Facts& f) { f.resources.open_files = 300; },
        "warning open-files: the limit on open files is low (300 files): a process of a large job "
        "has a connection to each rank\n"},
+      {[](Facts& f) { f.resources.open_files = f.most_open_files.emplace(20); },
+       "error open-files: the limit on open files is low (20 files): even small jobs need more\n"},
       {[](Facts& f) { f.installed.path = "/usr/bin/python3"; },
        "note python: Python (/usr/bin/python3): toprun cannot tell its version, nor whether it has "
        "PyTorch\n"},

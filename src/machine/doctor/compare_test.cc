@@ -128,7 +128,8 @@ TEST(Compare, SaysWhyAHostWasNotReached) {
   const auto found = compare(hosts(2), names(5), Checks::with_findings, one);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].hosts, (std::vector<std::string>{"n2", "n3"}));
-  EXPECT_EQ(found[0].finding.evidence, "`toprun doctor` could not run here: connection refused");
+  EXPECT_EQ(found[0].finding.evidence,
+            "`toprun doctor` could not run on this host: connection refused");
   EXPECT_EQ(found[0].finding.fix, "start sshd there");
   EXPECT_EQ(found[1].hosts, std::vector<std::string>{"n4"});
 }

@@ -188,7 +188,10 @@ void look_up_own_name(Facts& facts) {
 }
 
 void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
-  facts.resources = read_resources(sysfs, own_limits());
+  const Limits limits = own_limits();
+  facts.resources = read_resources(sysfs, limits);
+  facts.most_open_files =
+      static_cast<std::int64_t>(std::min<rlim_t>(limits[RLIMIT_NOFILE].rlim_max, INT64_MAX));
   const std::string temporary = environment.non_empty("TMPDIR").value_or("/tmp");
   facts.temporary = space_of(temporary).value_or(Space{temporary, 0, 0, false});
   facts.clock_is_synchronised = clock_is_synchronised();

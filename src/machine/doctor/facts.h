@@ -100,6 +100,7 @@ struct Facts {
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module with which adapters access GPU memory
   Resources resources;             // for this process
+  std::optional<std::int64_t> most_open_files;  // the hard limit, to which a launch raises its own
   std::optional<Space> temporary;
   std::optional<std::int64_t> listen_backlog;  // net.core.somaxconn
   std::optional<TrackedConnections> tracked_connections;

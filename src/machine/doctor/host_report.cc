@@ -274,8 +274,8 @@ Shared silent_hosts(std::span<const HostReport> reports, std::span<const std::st
   for (const Unreached& one : unreached) {
     answered.insert(one.hosts.begin(), one.hosts.end());
     all.push_back({one.hosts,
-                   {"no-answer", Severity::error, "`toprun doctor` could not run here: " + one.why,
-                    one.fix}});
+                   {"no-answer", Severity::error,
+                    "`toprun doctor` could not run on this host: " + one.why, one.fix}});
   }
   std::vector<std::string> silent;
   for (const std::string& host : expected) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <iterator>
 #include <set>
 
 #include "base/text/text.h"
@@ -43,24 +42,34 @@ bool disables_rdma(const std::optional<Own>& own) {
   return own && number_in(own->value).value_or(0) != 0;
 }
 
-void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
+using Said = std::vector<std::string>;
+
+void add(Said& said, std::string_view variable, const Own& mine, std::string_view what) {
+  said.push_back(fmt::format("{}={} ({}): {}", variable, mine.value, mine.origin, what));
+}
+
+// Whether a mistake of the variable is said.
+bool is_said(const Said& said, std::string_view variable) {
+  return std::ranges::any_of(said, [&](const std::string& one) {
+    return one.starts_with(variable) && one.substr(variable.size(), 1) == "=";
+  });
+}
+
+void add_other_values(const NodeFabric& node, Said& said) {
   for (const Setting& requested : decide(without_own(node))) {
     const auto mine = own(node, requested.name);
     if (!mine || !requested.value || mine->value == *requested.value) continue;
     if (requested.name == "LD_LIBRARY_PATH") continue;  // the result contains both
-    const auto is_of_it = [&](const std::string& one) {
-      return one.starts_with(requested.name + "=");
-    };
-    if (std::ranges::any_of(said, is_of_it)) continue;  // its mistake is said
+    if (is_said(said, requested.name)) continue;
     const std::string why =
         requested.source == SettingSource::profile
             ? fmt::format("{} sets {}", requested.reason, *requested.value)
             : fmt::format("toprun would set {}: {}", *requested.value, requested.reason);
-    said.push_back(fmt::format("{}={} ({}): {}", requested.name, mine->value, mine->origin, why));
+    add(said, requested.name, *mine, why);
   }
 }
 
-void add_absent_profile(const NodeFabric& node, std::vector<std::string>& said) {
+void add_absent_profile(const NodeFabric& node, Said& said) {
   if (node.profile == nullptr || node.absent_mark.empty()) return;
   said.push_back(fmt::format("--fabric {}: this machine does not look like {}: {}",
                              node.profile->name, node.profile->title, node.absent_mark));
@@ -73,10 +82,11 @@ struct NameList {
   std::vector<std::string> entries;  // "mlx5_0:1"
 };
 
+// A blank is a part of its entry.
 std::vector<std::string> entries_of(std::string_view list) {
   std::vector<std::string> entries;
   for (const std::string_view entry : split(list, ',')) {
-    if (!trim(entry).empty()) entries.emplace_back(trim(entry));
+    if (!entry.empty()) entries.emplace_back(entry);
   }
   return entries;
 }
@@ -96,6 +106,12 @@ std::string name_in(const std::string& entry) {
   return entry.substr(0, entry.find(':'));
 }
 
+// The port in "mlx5_0:1" and "mlx5_0:1:RAIL:PLANE"; nullopt: all ports of the device.
+std::optional<std::int64_t> port_in(const std::string& entry) {
+  const auto fields = split(entry, ':');
+  return fields.size() < 2 ? std::nullopt : parse_int(fields[1]);
+}
+
 bool means(const NameList& list, const std::string& entry, std::string_view name) {
   return list.exact ? name == name_in(entry) : name.starts_with(name_in(entry));
 }
@@ -103,17 +119,14 @@ bool means(const NameList& list, const std::string& entry, std::string_view name
 // Whether NCCL_IB_HCA's list selects the port.
 bool selects(const NameList& list, const std::string& device, int port) {
   const auto matches = [&](const std::string& entry) {
-    const auto colon = entry.find(':');
-    const bool is_of_all = colon == std::string::npos;
-    return means(list, entry, device) &&
-           (is_of_all || parse_int(std::string_view(entry).substr(colon + 1)) == port);
+    return means(list, entry, device) && port_in(entry).value_or(port) == port;
   };
   const bool is_named = list.entries.empty() || std::ranges::any_of(list.entries, matches);
   return is_named != list.excludes;
 }
 
 // A list that makes NCCL use an active port which has another purpose.
-void add_unwanted_port(const NodeFabric& node, std::vector<std::string>& said) {
+void add_unwanted_port(const NodeFabric& node, Said& said) {
   const auto mine = own(node, "NCCL_IB_HCA");
   if (!mine || !node.choice.uses_rdma()) return;
   const NameList list = nccl_list(mine->value);
@@ -141,7 +154,7 @@ std::string why_useless(const Port& port, std::int64_t index) {
   return gid->type == GidType::v1 ? fmt::format("({}) is RoCE v1", address_of(gid->bytes)) : "";
 }
 
-void add_wrong_gid(const NodeFabric& node, std::vector<std::string>& said) {
+void add_wrong_gid(const NodeFabric& node, Said& said) {
   const auto mine = own(node, "NCCL_IB_GID_INDEX");
   const auto index = mine ? parse_int(mine->value) : std::nullopt;
   if (!index || *index < 0 || node.choice.layer != LinkLayer::ethernet) return;
@@ -151,23 +164,26 @@ void add_wrong_gid(const NodeFabric& node, std::vector<std::string>& said) {
     if (!verdict.is_chosen()) continue;
     const std::string why = why_useless(port, *index);
     if (why.empty()) continue;
-    said.push_back(fmt::format("NCCL_IB_GID_INDEX={} ({}): entry {} of {} {}; entry {} is right",
-                               mine->value, mine->origin, *index, device.name, why,
-                               verdict.gid.index.value_or(0)));
+    add(said, "NCCL_IB_GID_INDEX", *mine,
+        fmt::format("entry {} of {} {}; entry {} is right", *index, device.name, why,
+                    verdict.gid.index.value_or(0)));
     return;
   }
 }
 
-void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
+void add_disabled_rdma(const NodeFabric& node, Said& said) {
   const auto mine = own(node, "NCCL_IB_DISABLE");
   if (!disables_rdma(mine) || !node.choice.uses_rdma()) return;
-  said.push_back(
-      fmt::format("NCCL_IB_DISABLE={} ({}): NCCL leaves this machine's RDMA ports unused",
-                  mine->value, mine->origin));
+  add(said, "NCCL_IB_DISABLE", *mine, "NCCL leaves this machine's RDMA ports unused");
 }
 
-std::string sentence(std::string_view variable, const Own& mine, std::string_view what) {
-  return fmt::format("{}={} ({}): this machine has no {}", variable, mine.value, mine.origin, what);
+// A name with a blank in it is hard to see.
+std::string shown(const std::string& name) {
+  return trim(name) == name ? name : fmt::format("\"{}\": the blank is a part of the name", name);
+}
+
+void add_lack(Said& said, std::string_view variable, const Own& mine, std::string_view what) {
+  add(said, variable, mine, fmt::format("this machine has no {}", what));
 }
 
 // Whether NCCL would look for RDMA devices, by what the user sets and the profile.
@@ -180,10 +196,7 @@ bool looks_for_devices(const NodeFabric& node) {
 
 // What is wrong with an entry of NCCL_IB_HCA: "RDMA device mlx5_7"; empty: nothing.
 std::string absent_device(const NodeFabric& node, const NameList& list, const std::string& entry) {
-  const auto colon = entry.find(':');
-  const auto number = colon == std::string::npos
-                          ? std::nullopt
-                          : parse_int(std::string_view(entry).substr(colon + 1));
+  const auto number = port_in(entry);
   bool is_there = false;
   for (const Device& device : node.devices) {
     if (!means(list, entry, device.name)) continue;
@@ -193,39 +206,53 @@ std::string absent_device(const NodeFabric& node, const NameList& list, const st
         std::ranges::find(device.ports, number, &Port::number) != device.ports.end();
     if (!number || has_port) return {};
   }
-  return is_there ? "RDMA port " + entry : "RDMA device " + name_in(entry);
+  return is_there ? "RDMA port " + entry : "RDMA device " + shown(name_in(entry));
 }
 
-void add_absent_devices(const NodeFabric& node, std::vector<std::string>& said) {
+void add_absent_devices(const NodeFabric& node, Said& said) {
   const auto mine = own(node, "NCCL_IB_HCA");
   const NameList list = nccl_list(mine ? mine->value : std::string());
   if (list.excludes || list.entries.empty()) return;
   if (node.has_no_device && looks_for_devices(node)) {
-    said.push_back(sentence("NCCL_IB_HCA", *mine, "RDMA device"));
+    add_lack(said, "NCCL_IB_HCA", *mine, "RDMA device");
   }
   if (node.devices.empty()) return;
   for (const std::string& entry : list.entries) {
     const std::string absent = absent_device(node, list, entry);
-    if (!absent.empty()) said.push_back(sentence("NCCL_IB_HCA", *mine, absent));
+    if (!absent.empty()) add_lack(said, "NCCL_IB_HCA", *mine, absent);
   }
 }
 
-// NCCL's own transport over RDMA; the plugins of other networks have other names.
-void add_net_of_no_device(const NodeFabric& node, std::vector<std::string>& said) {
-  const auto mine = own(node, "NCCL_NET");
-  if (!mine || lower(mine->value) != "ib" || !node.has_no_device) return;
-  said.push_back(sentence("NCCL_NET", *mine, "RDMA device"));
+// A list without a port that NCCL could use.
+void add_no_port(const NodeFabric& node, Said& said) {
+  const auto mine = own(node, "NCCL_IB_HCA");
+  if (!mine || !node.choice.uses_rdma() || is_said(said, "NCCL_IB_HCA")) return;
+  const NameList list = nccl_list(mine->value);
+  const auto is_usable = [&](const PortVerdict& verdict) {
+    const Port& port = node.port_of(verdict);
+    return port.state == PortState::active &&
+           selects(list, node.devices[verdict.device].name, port.number);
+  };
+  if (std::ranges::any_of(node.choice.ports, is_usable)) return;
+  add(said, "NCCL_IB_HCA", *mine, "it leaves no active RDMA port");
 }
 
-void add_gid_of_no_device(const NodeFabric& node, std::vector<std::string>& said) {
+// NCCL's own transport over RDMA; the plugins of other networks have other names.
+void add_net_of_no_device(const NodeFabric& node, Said& said) {
+  const auto mine = own(node, "NCCL_NET");
+  if (!mine || lower(mine->value) != "ib" || !node.has_no_device) return;
+  add_lack(said, "NCCL_NET", *mine, "RDMA device");
+}
+
+void add_gid_of_no_device(const NodeFabric& node, Said& said) {
   const auto mine = own(node, "NCCL_IB_GID_INDEX");
   const auto index = mine ? parse_int(mine->value) : std::nullopt;
   if (!index || *index < 0 || !node.has_no_device || !looks_for_devices(node)) return;
-  said.push_back(sentence("NCCL_IB_GID_INDEX", *mine, "RDMA device"));
+  add_lack(said, "NCCL_IB_GID_INDEX", *mine, "RDMA device");
 }
 
 void add_absent_interfaces(const NodeFabric& node, std::string_view variable,
-                           NameList (*list_of)(std::string_view), std::vector<std::string>& said) {
+                           NameList (*list_of)(std::string_view), Said& said) {
   const auto mine = own(node, variable);
   if (!mine || node.interfaces.empty()) return;
   const NameList list = list_of(mine->value);
@@ -233,26 +260,29 @@ void add_absent_interfaces(const NodeFabric& node, std::string_view variable,
   for (const std::string& entry : list.entries) {
     const bool is_there = std::ranges::any_of(
         node.interfaces, [&](const Interface& one) { return means(list, entry, one.name); });
-    if (!is_there) said.push_back(sentence(variable, *mine, "interface " + name_in(entry)));
+    if (!is_there) add_lack(said, variable, *mine, "interface " + shown(name_in(entry)));
   }
 }
 
-// A list that leaves the loopback interface alone. A job on one host may use it.
-void add_loopback(const NodeFabric& node, std::string_view variable,
-                  NameList (*list_of)(std::string_view), std::vector<std::string>& said) {
+// A list without an interface that leads to other nodes. A job on one host may use the loopback
+// interface.
+void add_no_way_out(const NodeFabric& node, std::string_view variable,
+                    NameList (*list_of)(std::string_view), Said& said) {
   const auto mine = own(node, variable);
-  if (!mine) return;
-  const NameList list = list_of(mine->value);
-  const auto selected = [&](const Interface& one) {
-    return std::ranges::any_of(
+  const NameList list = list_of(mine ? mine->value : std::string());
+  if (list.entries.empty() || node.interfaces.empty() || is_said(said, variable)) return;
+  const auto is_chosen = [&](const Interface& one) {
+    const bool is_named = std::ranges::any_of(
         list.entries, [&](const std::string& entry) { return means(list, entry, one.name); });
+    return is_named != list.excludes && (one.is_up || !list.excludes);
   };
-  const auto is_loopback = [](const Interface& one) { return one.kind == InterfaceKind::loopback; };
-  std::vector<Interface> chosen;
-  std::ranges::copy_if(node.interfaces, std::back_inserter(chosen), selected);
-  if (list.excludes || chosen.empty() || !std::ranges::all_of(chosen, is_loopback)) return;
-  said.push_back(fmt::format("{}={} ({}): {} reaches no other node", variable, mine->value,
-                             mine->origin, chosen.front().name));
+  std::string only = "no interface";
+  for (const Interface& one : node.interfaces) {
+    if (!is_chosen(one)) continue;
+    if (one.kind != InterfaceKind::loopback) return;
+    only = fmt::format("only {}, which reaches no other node", one.name);
+  }
+  add(said, variable, *mine, "it leaves " + only);
 }
 
 // PyTorch's Gloo takes whole names alone, with a comma between.
@@ -260,7 +290,7 @@ NameList gloo_list(std::string_view text) {
   return {false, true, entries_of(text)};
 }
 
-void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said) {
+void add_too_many_sockets(const NodeFabric& node, Said& said) {
   const auto threads = own(node, "NCCL_SOCKET_NTHREADS");
   const auto sockets = own(node, "NCCL_NSOCKS_PERTHREAD");
   if (!threads || !sockets) return;
@@ -275,68 +305,159 @@ void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said
 
 // A shell strips quotes, `docker --env-file` and Kubernetes do not. Returns the node without these
 // variables: their other faults follow from the quotes.
-NodeFabric add_quoted(const NodeFabric& node, std::vector<std::string>& said) {
+NodeFabric add_quoted(const NodeFabric& node, Said& said) {
   NodeFabric rest = node;
   for (const auto& [name, value] : node.environment.variables()) {
     const bool is_quoted =
         value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'');
     if (!name.starts_with("NCCL_") || !is_quoted) continue;
-    said.push_back(
-        fmt::format("{}={} (set by you): the quotes are part of the value", name, value));
+    add(said, name, {value, "set by you"}, "the quotes are part of the value");
     rest.environment.unset(name);
     std::erase_if(rest.nccl_conf, [&](const FileSetting& one) { return one.name == name; });
   }
   return rest;
 }
 
-void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
+void add_mistyped(const NodeFabric& node, Said& said) {
   std::set<std::string, std::less<>> names;
   for (const auto& [name, value] : node.environment.variables()) names.insert(name);
   for (const FileSetting& setting : node.nccl_conf) names.insert(setting.name);
   for (const std::string& name : names) {
     if (is_known_nccl_name(name)) continue;
     const auto meant = nearest_nccl_name(name);
-    said.push_back(fmt::format("{}: NCCL does not have this variable{}", name,
-                               meant ? fmt::format("; did you mean {}?", *meant) : ""));
+    std::string advice = meant ? fmt::format("; did you mean {}?", *meant) : "";
+    if (name == "NCCL_TIMEOUT") {
+      advice = "; PyTorch's timeout is an argument: init_process_group(timeout=...)";
+    }
+    said.push_back(fmt::format("{}: NCCL does not have this variable{}", name, advice));
   }
 }
 
-// NCCL documents the first four. It also accepts ABORT, and RCCL accepts NONE and ERROR.
-void add_unknown_level(const NodeFabric& node, std::vector<std::string>& said) {
-  constexpr std::array levels = {"version", "warn", "info", "trace", "abort", "none", "error"};
-  const auto mine = own(node, "NCCL_DEBUG");
-  if (!mine || mine->value.empty()) return;
-  if (std::ranges::find(levels, lower(mine->value)) != levels.end()) return;
-  said.push_back(
-      fmt::format("NCCL_DEBUG={} ({}): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL "
-                  "ignores other values",
-                  mine->value, mine->origin));
+// What NCCL does with a word that it does not know (src/graph/tuning.cc and paths.cc,
+// src/misc/socket.cc, and the user guide).
+enum class Otherwise : std::uint8_t { ignored, plugin, failure };
+constexpr std::array<std::string_view, 3> otherwise_texts = {
+    "NCCL ignores other values", "another name must be a plugin's, or NCCL fails",
+    "NCCL 2.24 and later fail with other values"};
+
+// A variable whose value is one of some words, or a list of them.
+struct Words {
+  std::string_view variable;
+  std::string_view kind;
+  std::string_view words;  // "LL, LL128 and Simple"
+  std::string_view also;   // accepted, but not named: of other versions, of RCCL
+  Otherwise otherwise;
+  bool is_exact = false;     // its letters are not compared without case
+  bool has_numbers = false;  // a number is valid, too
+};
+constexpr std::array all_words = {
+    Words{"NCCL_ALGO", "algorithms",
+          "Ring, Tree, CollnetChain, CollnetDirect, NVLS, NVLSTree and PAT", "Collnet",
+          Otherwise::failure},
+    Words{"NCCL_PROTO", "protocols", "LL, LL128 and Simple", "", Otherwise::failure},
+    Words{"NCCL_NET", "own networks", "IB and Socket", "", Otherwise::plugin},
+    Words{"NCCL_DEBUG", "levels", "VERSION, WARN, INFO and TRACE", "ATTN ABORT NONE ERROR",
+          Otherwise::ignored},
+    Words{"NCCL_P2P_LEVEL", "levels", "LOC, NVL, PIX, PXB, PHB and SYS", "NVB C2C P2C PXN",
+          Otherwise::ignored, true, true},
+    Words{"NCCL_NET_GDR_LEVEL", "levels", "LOC, PIX, PXB, PHB and SYS", "NVL NVB C2C P2C PXN",
+          Otherwise::ignored, true, true},
+    Words{"NCCL_SOCKET_FAMILY", "families", "AF_INET and AF_INET6", "", Otherwise::ignored, true},
+    Words{"NCCL_IB_ADDR_FAMILY", "families", "AF_INET and AF_INET6", "", Otherwise::ignored, true},
+};
+
+bool is_one_of(const Words& row, std::string_view word) {
+  const auto same = [&](std::string_view one) {
+    if (one.ends_with(',')) one.remove_suffix(1);
+    return one != "and" && (row.is_exact ? one == word : lower(one) == lower(word));
+  };
+  const bool is_number = !word.empty() && word[0] >= '0' && word[0] <= '9';
+  return (row.has_numbers && is_number) || std::ranges::any_of(words(row.words), same) ||
+         std::ranges::any_of(words(row.also), same);
 }
 
-void add_no_number(const NodeFabric& node, std::vector<std::string>& said) {
-  constexpr std::array negations = {"false", "no", "off"};
-  const auto mine = own(node, "NCCL_IB_DISABLE");
-  if (!mine || mine->value.empty() || number_in(mine->value)) return;
-  if (std::ranges::find(negations, lower(mine->value)) != negations.end()) return;
-  said.push_back(
-      fmt::format("NCCL_IB_DISABLE={} ({}): NCCL expects a number, and ignores this value; 1 "
-                  "disables RDMA",
-                  mine->value, mine->origin));
+// NCCL_ALGO and NCCL_PROTO: "ring,tree;allreduce:^tree".
+bool is_list_of(const Words& row, std::string_view list) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of(",;:^"), list.size());
+    const bool is_function = end < list.size() && list[end] == ':';
+    if (end > 0 && !is_function && !is_one_of(row, list.substr(0, end))) return false;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return true;
 }
 
-void add_mistakes(const NodeFabric& node, std::vector<std::string>& said) {
+void add_unknown_words(const NodeFabric& node, bool are_failures, Said& said) {
+  const bool has_plugin =
+      own(node, "NCCL_NET_PLUGIN") || (node.profile != nullptr && node.profile->has_own_transport);
+  for (const Words& row : all_words) {
+    const bool is_failure = row.otherwise == Otherwise::failure;
+    const auto mine = own(node, row.variable);
+    if (is_failure != are_failures || !mine || mine->value.empty()) continue;
+    if (has_plugin && row.otherwise == Otherwise::plugin) continue;
+    if (is_failure ? is_list_of(row, mine->value) : is_one_of(row, mine->value)) continue;
+    add(said, row.variable, *mine,
+        fmt::format("NCCL's {} are {}; {}", row.kind, row.words,
+                    otherwise_texts[static_cast<std::size_t>(row.otherwise)]));
+  }
+}
+
+// `row`: "CROSS_NIC:0:2". Returns what is wrong with the number's text; empty: nothing.
+std::string number_fault(const std::vector<std::string_view>& row, const std::string& value) {
+  constexpr std::string_view disable = "_DISABLE";
+  const auto number = number_in(value);
+  if (!number && row[0].ends_with(disable)) {  // 0 is their default
+    const std::string word = lower(value);
+    if (word == "false" || word == "no" || word == "off") return {};
+    return fmt::format("NCCL expects a number, and ignores this value; 1 disables {}",
+                       row[0].substr(0, row[0].size() - disable.size()));
+  }
+  if (!number) {
+    return "NCCL expects a number; by its version, it ignores this value or reads 0";
+  }
+  char* rest = nullptr;
+  (void)std::strtoll(value.c_str(), &rest, 0);
+  if (!trim(rest).empty()) {
+    return fmt::format("NCCL expects a number, and reads this value as {}", *number);
+  }
+  const bool is_allowed =
+      row.size() < 3 || (*number >= parse_int(row[1]) && *number <= parse_int(row[2]));
+  return is_allowed ? "" : fmt::format("NCCL's user guide allows {} to {}", row[1], row[2]);
+}
+
+void add_wrong_numbers(const NodeFabric& node, Said& said) {
+  for (const std::string_view each : words(nccl_numbers())) {
+    const auto row = split(each, ':');
+    const std::string name = fmt::format("NCCL_{}", row[0]);
+    const auto mine = own(node, name);
+    if (!mine || mine->value.empty()) continue;
+    const std::string fault = number_fault(row, mine->value);
+    if (!fault.empty()) add(said, name, *mine, fault);
+  }
+}
+
+void add_unusable_files(const NodeFabric& node, Said& said) {
+  for (const ProfileSetting& file : node.unusable_files) {
+    const auto mine = own(node, file.name);
+    if (mine) add(said, file.name, *mine, file.value);
+  }
+}
+
+void add_mistakes(const NodeFabric& node, Said& said) {
   add_absent_profile(node, said);
   add_disabled_rdma(node, said);
   add_unwanted_port(node, said);
   add_wrong_gid(node, said);
   add_absent_devices(node, said);
+  add_no_port(node, said);
   add_gid_of_no_device(node, said);
   add_net_of_no_device(node, said);
   add_absent_interfaces(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
   add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
-  add_loopback(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
-  add_loopback(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  add_no_way_out(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
+  add_no_way_out(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
   add_too_many_sockets(node, said);
+  add_unknown_words(node, true, said);
   add_mistyped(node, said);
 }
 
@@ -377,8 +498,8 @@ std::vector<std::string> mistakes(const NodeFabric& node) {
 std::vector<std::string> without_effect(const NodeFabric& node) {
   std::vector<std::string> said, quoted;
   const NodeFabric rest = add_quoted(node, quoted);
-  add_unknown_level(rest, said);
-  add_no_number(rest, said);
+  add_unknown_words(rest, false, said);
+  add_wrong_numbers(rest, said);
   return said;
 }
 
@@ -393,6 +514,7 @@ std::vector<std::string> contradictions(const NodeFabric& node) {
   std::vector<std::string> said;
   const NodeFabric rest = add_quoted(node, said);
   add_mistakes(rest, said);
+  add_unusable_files(rest, said);
   add_other_values(rest, said);
   return said;
 }

@@ -110,7 +110,33 @@ TEST(Mistakes, Table) {
        "NCCL_IB_HCA==mlx5_0:2 (set by you): this machine has no RDMA port mlx5_0:2"},
       {"NCCL_IB_HCA", "\"mlx5\"",
        "NCCL_IB_HCA=\"mlx5\" (set by you): the quotes are part of the value"},
+      {"NCCL_IB_HCA", "=mlx5_0:1:0:0,mlx5_1::0:1", ""},  // with rail and plane
+      {"NCCL_IB_HCA", "=mlx5_0:2:0:0",
+       "NCCL_IB_HCA==mlx5_0:2:0:0 (set by you): this machine has no RDMA port mlx5_0:2:0:0"},
+      {"NCCL_IB_HCA", "=mlx5_0, mlx5_1",
+       "NCCL_IB_HCA==mlx5_0, mlx5_1 (set by you): this machine has no RDMA device \" mlx5_1\": the "
+       "blank is a part of the name"},
+      {"NCCL_IB_HCA", "^mlx5", "NCCL_IB_HCA=^mlx5 (set by you): it leaves no active RDMA port"},
+      {"NCCL_IB_HCA", "^=mlx5_0,mlx5_1,mlx5_10",
+       "NCCL_IB_HCA=^=mlx5_0,mlx5_1,mlx5_10 (set by you): it leaves no active RDMA port"},
       {"NCCL_SOCKET_NTHREADS", "8", ""},
+      {"NCCL_ALGO", "Ring, Tree",
+       "NCCL_ALGO=Ring, Tree (set by you): NCCL's algorithms are Ring, Tree, CollnetChain, "
+       "CollnetDirect, NVLS, NVLSTree and PAT; NCCL 2.24 and later fail with other values"},
+      {"NCCL_ALGO", "ring,collnetdirect;allreduce:^tree,PAT;broadcast:ring", ""},
+      {"NCCL_ALGO", "^NVLS", ""},
+      {"NCCL_PROTO", "simple", ""},
+      {"NCCL_PROTO", "LL12",
+       "NCCL_PROTO=LL12 (set by you): NCCL's protocols are LL, LL128 and Simple; NCCL 2.24 and "
+       "later fail with other values"},
+      {"NCCL_PROTO", "", ""},
+      {"NCCL_TIMEOUT", "5",
+       "NCCL_TIMEOUT: NCCL does not have this variable; PyTorch's timeout is an argument: "
+       "init_process_group(timeout=...)"},
+      {"NCCL_SOCKET_NTREADS", "4",
+       "NCCL_SOCKET_NTREADS: NCCL does not have this variable; did you mean NCCL_SOCKET_NTHREADS?"},
+      {"NCCL_SOCKETS", "4", "NCCL_SOCKETS: NCCL does not have this variable"},
+      {"NCCL_SOCKET_MAGIC", "0x12", ""},
   };
   for (const auto& [name, value, said] : rows) {
     NodeFabric node = roce_node();
@@ -123,7 +149,11 @@ TEST(WithoutEffect, Table) {
   const std::string levels =
       " (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values";
   const std::string number =
-      " (set by you): NCCL expects a number, and ignores this value; 1 disables RDMA";
+      " (set by you): NCCL expects a number, and ignores this value; 1 disables IB";
+  const std::string no_number =
+      " (set by you): NCCL expects a number; by its version, it ignores this value or reads 0";
+  const std::string p2p_levels =
+      " (set by you): NCCL's levels are LOC, NVL, PIX, PXB, PHB and SYS; NCCL ignores other values";
   const struct {
     const char *name, *value;
     std::string said;
@@ -143,6 +173,31 @@ TEST(WithoutEffect, Table) {
       {"NCCL_IB_DISABLE", "", ""},
       {"NCCL_IB_DISABLE", "False", ""},
       {"NCCL_IB_DISABLE", "true", "NCCL_IB_DISABLE=true" + number},
+      {"NCCL_IB_DISABLE", "1 # sockets",
+       "NCCL_IB_DISABLE=1 # sockets (set by you): NCCL expects a number, and reads this value as "
+       "1"},
+      {"NCCL_P2P_DISABLE", "yes",
+       "NCCL_P2P_DISABLE=yes (set by you): NCCL expects a number, and ignores this value; 1 "
+       "disables P2P"},
+      {"NCCL_NSOCKS_PERTHREAD", "x", "NCCL_NSOCKS_PERTHREAD=x" + no_number},
+      {"NCCL_NVLS_ENABLE", "true", "NCCL_NVLS_ENABLE=true" + no_number},
+      {"NCCL_NVLS_ENABLE", "0x0", ""},
+      {"NCCL_MIN_NCHANNELS", " 4 ", ""},
+      {"NCCL_BUFFSIZE", "8M",
+       "NCCL_BUFFSIZE=8M (set by you): NCCL expects a number, and reads this value as 8"},
+      {"NCCL_SOCKET_NTHREADS", "99",
+       "NCCL_SOCKET_NTHREADS=99 (set by you): NCCL's user guide allows 1 to 16"},
+      {"NCCL_CROSS_NIC", "2", ""},
+      {"NCCL_P2P_LEVEL", "nvl", "NCCL_P2P_LEVEL=nvl" + p2p_levels},
+      {"NCCL_P2P_LEVEL", "NVL", ""},
+      {"NCCL_P2P_LEVEL", "4", ""},
+      {"NCCL_NET", "ib", ""},
+      {"NCCL_NET", "ibb",
+       "NCCL_NET=ibb (set by you): NCCL's own networks are IB and Socket; another name must be a "
+       "plugin's, or NCCL fails"},
+      {"NCCL_SOCKET_FAMILY", "inet",
+       "NCCL_SOCKET_FAMILY=inet (set by you): NCCL's families are AF_INET and AF_INET6; NCCL "
+       "ignores other values"},
   };
   for (const auto& [name, value, said] : rows) {
     NodeFabric node = roce_node();
@@ -192,6 +247,7 @@ TEST(Mistakes, GloosInterfacesAreNamedInFull) {
   NodeFabric node;
   node.interfaces.resize(2);
   node.interfaces[0].name = "lo";
+  node.interfaces[0].kind = InterfaceKind::loopback;
   node.interfaces[1].name = "eth10";
   for (const auto& [value, stranger] : {std::pair{"eth10,lo", ""},
                                         {"eth10", ""},
@@ -209,6 +265,38 @@ TEST(Mistakes, GloosInterfacesAreNamedInFull) {
                              "interface {}",
                              value, stranger);
     EXPECT_EQ(said, expected);
+  }
+}
+
+TEST(Mistakes, ListsThatLeaveNoWayOut) {
+  NodeFabric node;
+  for (const char* name : {"lo", "eth0", "docker0", "tunl0"}) {
+    Interface one;
+    one.name = name;
+    one.kind = name == std::string("lo") ? InterfaceKind::loopback : InterfaceKind::physical;
+    one.is_up = name != std::string("tunl0");
+    node.interfaces.push_back(one);
+  }
+  const struct {
+    const char *value, *said;
+  } rows[] = {
+      {"^docker", ""},
+      {"^lo", ""},
+      {"^eth", ""},  // a bridge may lead to other nodes
+      {"^eth,docker", "it leaves only lo, which reaches no other node"},
+      {"^=eth0,docker0", "it leaves only lo, which reaches no other node"},
+      {"^lo,eth,docker", "it leaves no interface"},
+      {"lo", "it leaves only lo, which reaches no other node"},
+      {"lo,eth0", ""},
+      {" eth0", "this machine has no interface \" eth0\": the blank is a part of the name"},
+      {"=^eth0", "this machine has no interface ^eth0"},
+      {"", ""},
+  };
+  for (const auto& [value, said] : rows) {
+    node.environment.set("NCCL_SOCKET_IFNAME", value);
+    const std::string expected =
+        *said == 0 ? "" : fmt::format("NCCL_SOCKET_IFNAME={} (set by you): {}", value, said);
+    EXPECT_EQ(fmt::format("{}", fmt::join(mistakes(node), "\n")), expected);
   }
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -9,12 +10,15 @@
 namespace toprun::fabric {
 namespace {
 
-// The entry that the user or an nccl.conf names.
-std::optional<int> named_gid(const NodeFabric& node) {
-  const std::string name = "NCCL_IB_GID_INDEX";
-  auto value = node.environment.get(name);
+// The value that the user or an nccl.conf sets.
+std::optional<std::string> own_value(const NodeFabric& node, std::string_view name) {
+  if (auto value = node.environment.get(name)) return value;
   const auto of_file = std::ranges::find(node.nccl_conf, name, &FileSetting::name);
-  if (!value && of_file != node.nccl_conf.end()) value = of_file->value;
+  return of_file == node.nccl_conf.end() ? std::nullopt : std::optional(of_file->value);
+}
+
+std::optional<int> named_gid(const NodeFabric& node) {
+  const auto value = own_value(node, "NCCL_IB_GID_INDEX");
   const auto index = value ? parse_int(*value) : std::nullopt;
   const bool is_valid = index && *index >= 0 && *index < static_cast<std::int64_t>(max_gids);
   return is_valid ? std::optional(static_cast<int>(*index)) : std::nullopt;
@@ -81,6 +85,32 @@ std::string below_root(std::string path) {
   return path.erase(0, path.find_first_not_of('/'));
 }
 
+// Why the file cannot be read, or for `is_output` not be made in its folder; empty: nothing is
+// seen. A relative path belongs to a job's folder, which is unknown. NCCL expands no "~".
+std::string file_fault(std::string_view path, bool is_output, const Sysfs& sysfs) {
+  if (is_output) path = path.substr(0, path.find('%'));  // NCCL_DEBUG_FILE: %h and %p
+  if (path.empty() || (path[0] != '/' && path[0] != '~')) return {};
+  if (is_output) path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  const std::string below = path[0] == '~' ? "~" : below_root(std::string(path));
+  if (!sysfs.exists(below)) {
+    return fmt::format("this machine has no {} {}", is_output ? "folder" : "file", path);
+  }
+  if (sysfs.is_open_for(below, is_output ? W_OK : R_OK)) return {};
+  return fmt::format("{} cannot be {}", path, is_output ? "written" : "read");
+}
+
+void add_unusable_files(NodeFabric& node, const Sysfs& sysfs) {
+  for (const auto& [name, is_output] : {std::pair("NCCL_CONF_FILE", false),
+                                        {"NCCL_TOPO_FILE", false},
+                                        {"NCCL_GRAPH_FILE", false},
+                                        {"NCCL_DEBUG_FILE", true},
+                                        {"NCCL_TOPO_DUMP_FILE", true},
+                                        {"NCCL_GRAPH_DUMP_FILE", true}}) {
+    const std::string fault = file_fault(own_value(node, name).value_or(""), is_output, sysfs);
+    if (!fault.empty()) node.unusable_files.push_back({name, fault});
+  }
+}
+
 bool carries(const PortVerdict& verdict, const Device& device, const std::string& interface) {
   const auto& gids = device.ports[verdict.port].gids;
   const auto gid = std::ranges::find_if(
@@ -109,6 +139,7 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
   node.nccl_conf = read_nccl_conf(sysfs, environment);
   node.interfaces = read_interfaces(sysfs);
   node.devices = read_devices(sysfs);
+  add_unusable_files(node, sysfs);
   return completed(std::move(node), sysfs, profile_name);
 }
 

@@ -90,6 +90,10 @@ struct NodeFabric {
   std::string absent_mark{};  // for a profile that the user requested, the missing clue:
                               // "/sys/class/cxi is not there"
 
+  // Variables that name files, each with the file's fault: "this machine has no file /x". Only
+  // read_node() looks.
+  std::vector<ProfileSetting> unusable_files{};
+
   const Port& port_of(const PortVerdict& verdict) const {
     return devices[verdict.device].ports[verdict.port];
   }
@@ -130,17 +134,20 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node);
 // Returns settings of the user or of an nccl.conf that cannot be intended on this node, one
 // sentence each; a launch warns about them. Settings are mistakes if they switch RDMA off; if their
 // devices or GIDs do not exist or are unsuitable; if their ports have another purpose; if a
-// requested fabric's clues are missing; if values are in quotes; or if NCCL does not know a name.
+// requested fabric's clues are missing; if values are in quotes; if NCCL fails with a value; or if
+// NCCL does not know a name.
 std::vector<std::string> mistakes(const NodeFabric& node);
 // Returns the mistakes that also matter in a job on one node: interfaces in NCCL_SOCKET_IFNAME or
 // GLOO_SOCKET_IFNAME that the machine lacks.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
-// Returns settings of the user or of an nccl.conf whose values NCCL ignores, one sentence each:
-// NCCL_DEBUG=debug, NCCL_IB_DISABLE=true. contradictions() omits them.
+// Returns settings of the user or of an nccl.conf whose values NCCL ignores or reads in another way
+// than their text suggests, one sentence each: NCCL_DEBUG=debug, NCCL_IB_DISABLE=true,
+// NCCL_BUFFSIZE=8M. contradictions() omits them.
 std::vector<std::string> without_effect(const NodeFabric& node);
 
-// Returns all mistakes(), and other settings that differ from what decide() would set.
+// Returns all mistakes(), files that cannot be used (a container may have other files than the
+// machine), and other settings that differ from what decide() would set.
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 // Faster variants of the functions that read the network. A launch waits for these functions, and a

@@ -63,6 +63,8 @@ class Sysfs {
   // link.
   std::vector<std::string> link(const std::string& path) const;
   bool exists(const std::string& path) const;
+  // Whether this user may read (R_OK) or write (W_OK) it.
+  bool is_open_for(const std::string& path, int mode) const;
 
  private:
   std::string full(const std::string& path) const { return root_ + path; }
