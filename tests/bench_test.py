@@ -193,7 +193,7 @@ class Here(support.TestCase):
                 (["all_reduce", "--plot", "x.gif"], "must end in .svg or .png"),
                 (["all_reduce", "-b", "3"], "--minbytes 3: a message of 3 bytes would be empty: one float has 4 bytes"),
                 (["all_reduce", "-e", "1", "-d", "half"], "--maxbytes 1: a message of 1 byte would be empty: one half has 2 bytes"),
-                (["reduce_scatter", "--backend", "tcp,gloo"], "--backend gloo: Gloo does not support reduce_scatter; use --backend tcp"),
+                (["reduce_scatter", "--backend", "tcp,gloo"], "--backend gloo: toprun cannot measure reduce_scatter with Gloo; use --backend tcp"),
                 (["pairs", "-b", "1M", "-e", "2M"],
                  "--env 2M: in bench pairs, -e means --env, and only one size can be measured; give the size with -b"),
                 (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),

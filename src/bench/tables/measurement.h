@@ -123,7 +123,8 @@ struct Report {
   std::vector<std::string> notes;
 };
 
-// The kind of a row is its type, operation and root. Collective and size are not part of the kind.
+// The kind of a row is its data type, reduction operation (redop) and root. Collective and size are
+// not part of the kind.
 
 // Which parts of a kind a table must show, because its rows differ in them.
 struct Kinds {
@@ -133,7 +134,7 @@ struct Kinds {
 };
 Kinds kinds_in(std::span<const Series> series);
 
-// Whether both rows are of the same kind (type, operation and root).
+// Whether both rows have the same kind: the same data type, reduction operation and root.
 bool is_same_kind(const Row& a, const Row& b);
 // Whether both rows may be of the same kind: unknown values match any value.
 bool may_be_same_kind(Collective collective, const Row& a, const Row& b);

@@ -93,7 +93,8 @@ Result<void> check(const Request& request) {
       !request.backends.empty() && std::ranges::all_of(request.backends, is_on_gpus);
   if (request.collective == bench::Collective::reduce_scatter &&
       std::ranges::count(request.backends, "gloo") > 0) {
-    return usage("--backend gloo", "Gloo does not support reduce_scatter", "use --backend tcp");
+    return usage("--backend gloo", "toprun cannot measure reduce_scatter with Gloo",
+                 "use --backend tcp");
   }
   if (!request.fabrics.empty() && !all_on_gpus) {
     return usage("--fabrics", "only NCCL and RCCL can choose the network", "add --backend nccl");

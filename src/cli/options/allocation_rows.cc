@@ -47,7 +47,9 @@ constexpr std::array allocation_flags = {
            .value = "user|mcs",
            .variable = "SBATCH_EXCLUSIVE",
            .value_optional = true,
-           .help = "Do not share the nodes with other jobs"}),
+           .help =
+               "Do not share the nodes with other jobs; user: except your own jobs; mcs: except "
+               "jobs with the same MCS label"}),
     slurm({.name = "--time",
            .letter = 't',
            .value = "TIME",
@@ -106,8 +108,9 @@ constexpr std::array allocation_flags = {
            .value = "NAME",
            .variable = "SBATCH_JOB_NAME",
            .known_to = of(Command::setup),
-           .help = "Name of the job in the queue (default: `setup-` and the name of the folder or "
-                   "image that the job builds)"}),
+           .help =
+               "Name of the job in the queue (default: setup-NAME, where NAME is the last part of "
+               "the path in --venv or --container)"}),
     slurm({.name = "--job-name",
            .letter = 'J',
            .value = "NAME",

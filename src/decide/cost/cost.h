@@ -122,9 +122,9 @@ class Loads {
 // duration. For the formulas and a comparison with measurements, see docs/concepts/placement.md.
 //
 // Assumptions:
-//   - There is one flow between two nodes, whatever the number of processes on each. The reason is
-//     that a node's processes first combine their parts (NCCL). If NCCL uses several rings over
-//     several adapters, the rings together carry the same bytes as this flow.
+//   - The model has one flow between two nodes, however many processes each node has, because NCCL
+//     first combines the parts of a node's processes. NCCL may split this traffic into several
+//     rings over several adapters. Together, these rings carry as many bytes as the model's flow.
 //   - A transfer inside a node takes no time.
 //   - Uplinks are shared fairly, and the network has no other traffic.
 //   - Bytes are the program's data, without frames and headers.

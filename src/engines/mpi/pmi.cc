@@ -70,7 +70,9 @@ class Proxy {
       if (byte == '\n') return line;
       line += byte;
     }
-    return fail("PMI: the reply from mpiexec's proxy does not end with a newline");
+    return fail(
+        fmt::format("PMI: the first line of the reply from mpiexec's proxy is longer than {} bytes",
+                    max_line_bytes));
   }
 
   const int fd_;

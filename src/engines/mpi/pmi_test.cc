@@ -114,7 +114,7 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
            {"… or nothing", with_answer(begins, {barrier, got(""), bye}), "rank 0 sent \"\""},
            {"… or too many", with_answer(begins, {barrier, got("4;a"), bye}),
             "rank 0 sent \"4;a\""},
-           {"it does not stop", {std::string(5000, 'x')}, "does not end with a newline"},
+           {"it does not stop", {std::string(5000, 'x')}, "is longer than 4096 bytes"},
        }) {
     FakeProxy proxy(answers);
     const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 0}, "", soon());

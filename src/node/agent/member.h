@@ -61,9 +61,10 @@ class Member {
   void act(const run::TellKeeperOfSilence&);
 
   bool runs(int attempt) const;
-  // Returns a callback for work on the thread pool about one attempt's ranks. The callback passes
-  // the result of the work to `done`. The callback ignores an empty result, and a result that
-  // arrives after these ranks have ended. If `done` needs facts about the ranks, callers copy these
+  // Returns a callback for Pool::run(), whose work concerns the ranks of `attempt`. The work runs
+  // on the pool's threads. The callback then runs on the io_context's thread and passes the work's
+  // result to `done`. It does not call `done` if the pool gives no result, or if these ranks have
+  // ended. If `done` needs facts about the ranks, callers copy these
   // facts before the pool gets the work.
   template <class T>
   std::function<void(Pool::Answer<T>)> for_attempt(int attempt, std::function<void(T)> done) {

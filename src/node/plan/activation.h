@@ -14,7 +14,7 @@ namespace toprun::plan {
 
 inline constexpr std::chrono::seconds modules_limit{60};  // time limit for loading all modules
 inline constexpr std::chrono::seconds before_limit{300};  // time limit for a user's command
-// Time limit for a conda environment's scripts.
+// Time limit for a conda environment's scripts, and for listing the modules.
 inline constexpr std::chrono::seconds activation_limit{30};
 
 // The steps that create the workers' environment, on every node. The order is: load the modules,

@@ -134,8 +134,9 @@ Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
     if (byte.front() == '\n') return line;
     line += byte;
   }
-  return fail("no instructions from the toprun that starts this host",
-              "what it sent does not end with a newline");
+  return fail(
+      "no instructions from the toprun that starts this host",
+      fmt::format("the first line that it sent is longer than {} bytes", max_orders_line_bytes));
 }
 
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline) {

@@ -80,8 +80,10 @@ struct MissedCollective {
   const WorkerExit* waited = nullptr;     // the first rank that timed out
   std::vector<const WorkerExit*> absent;  // by rank
 };
-// Returns the collective that ranks missed. nullopt if no rank timed out, or if so many other ranks
-// still ran that the absent ranks cannot be identified.
+// Returns the collective that ranks missed. nullopt in these cases: no rank timed out; a rank
+// failed for a reason other than a lost peer; toprun stopped no rank that had no error; toprun
+// stopped more ranks without an error than ranks failed by themselves. In the last case some of the
+// stopped ranks may have been waiting too, so the absent ranks are not known.
 std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
 
 // Ranks that exited with 0 while others still needed them, for example because they had less data.

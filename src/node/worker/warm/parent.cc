@@ -295,7 +295,7 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
   if (unlike != ranks.end()) {
     return fail(
         "the ranks cannot be forked from one process, because their command lines differ (for "
-        "example by ${local_rank}) or they use different file descriptors");
+        "example by ${local_rank}) or they keep file descriptors that toprun has inherited");
   }
   const auto give_up = [this](const Error& error) -> std::unexpected<Error> {
     refuse(error.line());
