@@ -44,6 +44,18 @@ class Run(web_cases.Windows):
         self.assertEqual(page.complaints(), [])
         self.assert_nothing_left(run)
 
+    def test_a_relative_folder_of_output(self):
+        folder = self.folder()
+        run = self.begin(support.binary(), "--nproc-per-node", 2, "--web", "--node-log", "nl", "--no-python", "sh", "-c",
+                         "until [ -e go ]; do sleep 0.05; done; exit 7", cwd=folder, env=support.without_torch())
+        page = self.browser.page()
+        page.open(self.address(run))
+        page.until("document.getElementById('legend')?.textContent === '2 running'")
+        (folder / "go").touch()
+        page.until("document.getElementById('link').textContent === 'the job has ended'")
+        self.assertRegex(page.text("alert-next"), rf"(?m)^Output: {folder}/nl/\S+\.out$")
+        run.wait(30)
+
     def test_a_restart(self):
         run, go = self.job(self.WAITS + "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '0': sys.exit(3)\n"
                        "while not os.path.exists(os.environ['GO'] + '2'): time.sleep(0.02)\n", "--web", "--max-restarts", 1)

@@ -1,6 +1,8 @@
 #include "node/agent/publish/job_picture.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -22,6 +24,12 @@ namespace {
 // earliest. A tenth of the interval, since the more ranks there are the longer writing takes.
 constexpr std::chrono::milliseconds shortest_rest{100};
 constexpr int rests_per_interval = 10;
+
+// Readers of the picture may run in another folder. Empty: the current folder is deleted.
+std::string absolute(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::absolute(path, failed).string();
+}
 
 }  // namespace
 
@@ -161,7 +169,7 @@ snapshot::Run JobPicture::run() const {
   run.record.gathering = coordinator_.gathering();
   run.id = engines::slurm::own_job_id(job_.environment).value_or(job_.place.job_id);
   run.limit = limit_;
-  run.node_log = job_.options.node_log.value_or("");
+  run.node_log = absolute(job_.options.node_log.value_or(""));
   run.stage =
       coordinator_.is_stopping() ? snapshot::stopping_stage : run::name_of(coordinator_.stage());
   if (const auto verdict = coordinator_.verdict_so_far(); verdict && !run.record.attempts.empty()) {
