@@ -93,10 +93,11 @@ class Chromium(web_cases.Windows):
         self.assertIn("illegal memory access", page.text("alert-text"))
         self.assertTrue(page.text("alert-output").startswith("step 1200 loss 2.31\nTraceback"), page.text("alert-output"))
         self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step\n"
-                         "Output: /scratch/logs/4711/node00154 on node00154")
+                         "Logs: /scratch/logs/4711/node00154 on node00154")
         picture.job["node_log"] = "/home/me/logs/4711"
         player.show(job=picture.job)
         page.until("$('alert-next').textContent.endsWith('Output: /home/me/logs/4711/node00154.out')")
+        self.assertIn("Logs: /scratch/logs/4711/node00154 on node00154\n", page.text("alert-next"))
         page.run("choose(1234)")
         self.assertIn("Output of its node" + "/home/me/logs/4711/node00154.out", page.text("details-list"))
         self.assertRegex(page.text("facts"), r"started 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d")
@@ -112,6 +113,21 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("link"), "the job has ended")
         self.assertEqual(len(page.requests()), asked)
         self.assert_clean(page, player)
+
+    def test_two_nodes_of_one_name(self):
+        picture = web_pictures.Picture(2)
+        picture.name = lambda i: "localhost"
+        nodes = picture.node_part()
+        nodes["logs"] = ["/logs/first", "/logs/second"]
+        picture.fail(9)
+        player = self.player(picture)
+        player.show(nodes=nodes)
+        page = self.opened(player)
+        page.until("$('alert-next').textContent.endsWith('Logs: /logs/second on localhost')")
+        page.run("choose(9)")
+        self.assertIn("Logs" + "/logs/second on localhost", page.text("details-list"))
+        page.run("choose(0)")
+        self.assertIn("Logs" + "/logs/first on localhost", page.text("details-list"))
 
     def test_a_job_without_a_name_is_called_by_its_program(self):
         picture = web_pictures.Picture(8, name="0292b82a-b7f0-45e2-a019-4e2e059b897c")

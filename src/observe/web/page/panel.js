@@ -201,27 +201,35 @@ class Panel {
     setWords($('alert-text'), cause, '',
       [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
-    const kept = this.outputOf(cause.node) || this.logsOf(cause.node);
-    const advice = [next && `Next: ${next}`, kept && `Output: ${kept}`].filter(Boolean).join('\n');
+    const node = this.nodeAtFault(cause);
+    const logs = this.logsOf(node), output = this.outputOf(node, cause.node);
+    // With --redirects the rank's output is in its logs only.
+    const advice = [next && `Next: ${next}`, logs && `Logs: ${logs}`, output && `Output: ${output}`].filter(Boolean).join('\n');
     setProse($('alert-next'), advice);
     $('alert-next').hidden = !advice;
-    const output = withoutNotes(cause.last_output ?? []).join('\n');
-    $('alert-output').hidden = !output;
-    if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
+    const said = withoutNotes(cause.last_output ?? []).join('\n');
+    $('alert-output').hidden = !said;
+    if (fill($('alert-output'), said, () => [said])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
+  }
+
+  // Several nodes may have the same name: agents on one host, or hosts that are all called localhost.
+  nodeAtFault(cause) {
+    const {nodes, nodeOfRank} = this.model;
+    const node = nodeOfRank[cause.rank];
+    return nodes.name[node] === cause.node ? node : nodes.name.indexOf(cause.node);
   }
 
   // The file with the output of a node, as report::node_log_path(); empty: it is not known.
-  outputOf(node) {
+  outputOf(node, name) {
     const {job, nodes} = this.model;
-    const live = job.node_log && node ? `${job.node_log}/${node.replaceAll('/', '_')}.out` : '';
-    return nodes.output?.[nodes.name.indexOf(node)] || live;
+    const live = job.node_log && name ? `${job.node_log}/${name.replaceAll('/', '_')}.out` : '';
+    return nodes.output?.[node] || live;
   }
 
   // The folder with the logs of a node's ranks; empty: they have none.
   logsOf(node) {
     const {nodes} = this.model;
-    const logs = nodes.logs[nodes.name.indexOf(node)];
-    return logs ? `${logs} on ${node}` : '';
+    return nodes.logs[node] ? `${nodes.logs[node]} on ${nodes.name[node]}` : '';
   }
 
   hasOneNode() {
@@ -409,7 +417,7 @@ class Panel {
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
     add('Measured', model.nodeFigure('age', node), (v) => this.hasEnded()
       ? `at ${clock(new Date(model.figures.at) - 1000 * v)}` : `${age(v)} ago`);
-    const logs = this.logsOf(model.nodes.name[node]), output = this.outputOf(model.nodes.name[node]);
+    const logs = this.logsOf(node), output = this.outputOf(node, model.nodes.name[node]);
     if (logs) facts.push(['Logs', logs]);
     if (output) facts.push(['Output of its node', output]);
     const standing = model.standingOf(rank);
