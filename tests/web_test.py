@@ -129,6 +129,15 @@ class Chromium(web_cases.Windows):
         page.run("choose(0)")
         self.assertIn("Logs" + "/logs/first on localhost", page.text("details-list"))
 
+    def test_the_last_line_of_a_node_is_that_of_its_failed_rank(self):
+        picture = web_pictures.Picture(1)
+        picture.lines = {2: "boom: disk full", 5: "destroyed", 6: "destroyed"}
+        picture.fail(2)
+        player = self.player(picture)
+        page = self.opened(player)
+        page.run("model.figures.ranks.output_age = [9, 9, 9, 9, 9, 1, 1, 9]; $('table').open = true")
+        page.until("$('table-body').textContent.includes('rank 2: boom: disk full')")
+
     def test_a_job_without_a_name_is_called_by_its_program(self):
         picture = web_pictures.Picture(8, name="0292b82a-b7f0-45e2-a019-4e2e059b897c")
         picture.job["program"] = "/home/me/pretrain.py"

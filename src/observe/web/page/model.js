@@ -85,6 +85,13 @@ class Model {
     return newest;
   }
 
+  // Of a node's ranks the one whose last line tells most: that of the failure, or the one that printed last.
+  speaker(first, count) {
+    const rank = this.job?.attempts?.at(-1)?.cause?.rank;
+    const isHere = isNumber(rank) && rank >= first && rank < first + count;
+    return isHere && this.lineOf(rank) ? rank : this.newest(first, count);
+  }
+
   figureOf(name, rank) {
     return this.figures.ranks[name]?.[rank] ?? null;
   }

@@ -43,12 +43,12 @@ class Table {
     const ranks = nproc[node] === 0 ? 'none' : nproc[node] === 1 ? `${first_rank[node]}`
       : `${first_rank[node]}–${first_rank[node] + nproc[node] - 1}`;
     const silences = Array.from({length: nproc[node]}, (_, i) => model.figureOf('output_age', first_rank[node] + i));
-    const newest = model.newest(first_rank[node], nproc[node]);
+    const speaker = model.speaker(first_rank[node], nproc[node]);
     return [name[node], ranks, model.statesOf(node), location[node] ?? '',
       hostCpu(model, node), hostMemory(model, node),
       write(model.nodeFigure('received', node), (v) => rounded(v, 1)), write(model.nodeFigure('sent', node), (v) => rounded(v, 1)),
       write(Math.min(...silences.map((silence) => silence ?? Infinity)), (seconds) => `${age(seconds)} ago`),
-      newest < 0 ? '' : `rank ${newest}: ${model.lineOf(newest)}`];
+      speaker < 0 ? '' : `rank ${speaker}: ${model.lineOf(speaker)}`];
   }
 
   show() {
