@@ -368,17 +368,35 @@ Layout layout(const Picture& picture, TerminalSize size, const Style& style) {
   return all;
 }
 
-// `most` of the rows: those of failed ranks and of what is around them, then nodes and racks, then
-// other ranks.
+// The rank at fault, its node and its rack.
+std::vector<Item> items_of_cause(const Picture& picture, const Tree& tree) {
+  const std::optional<model::Cause>& cause = model::last_attempt(picture.run).cause;
+  if (!cause || !cause->rank || *cause->rank < 0) return {};
+  const auto rank = static_cast<std::size_t>(*cause->rank);
+  const std::size_t node = node_of(picture, rank);
+  std::vector<Item> items = {{Kind::rank, rank}, {Kind::node, node}};
+  for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
+    const std::vector<std::size_t>& nodes = tree.racks[rack].nodes;
+    if (std::ranges::find(nodes, node) != nodes.end()) items.push_back({Kind::rack, rack});
+  }
+  return items;
+}
+
+// `most` of the rows: those of the rank at fault, of other failed ranks and of what is around them,
+// then nodes and racks, then other ranks.
 std::vector<Row> kept(const Picture& picture, const Tree& tree, const std::vector<Row>& rows,
                       std::size_t most) {
+  const std::vector<Item> of_cause = items_of_cause(picture, tree);
   std::vector<int> turns;
   for (const Row& row : rows) {
     const bool is_rank = row.item.kind == Kind::rank;
-    turns.push_back(has_failed(picture, tree, row.item) ? 0 : is_rank ? 2 : 1);
+    turns.push_back(std::ranges::find(of_cause, row.item) != of_cause.end() ? 0
+                    : has_failed(picture, tree, row.item)                   ? 1
+                    : is_rank                                               ? 3
+                                                                            : 2);
   }
   constexpr int taken = -1;
-  for (int turn = 0; turn <= 2; ++turn) {
+  for (int turn = 0; turn <= 3; ++turn) {
     for (int& own : turns) {
       if (own == turn && most > 0) {
         own = taken;

@@ -312,6 +312,20 @@ TEST(Remains, ShowARankThatFailed) {
   EXPECT_TRUE(cut.back().starts_with("… and ")) << cut.back();
 }
 
+TEST(Remains, ShowTheRankAtFaultBeforeOthersThatFailed) {
+  Picture picture = job(8, 64);
+  fail_with(picture, 0, "rank 400 on n6 ended with exit code 3");
+  last_of(picture).cause->rank = 400;
+  for (Picture::Rank& rank : picture.ranks) rank.state = RankState::stopped;
+  for (std::size_t rank = 0; rank < 64; ++rank) picture.ranks[rank].state = RankState::failed;
+  picture.ranks[400].state = RankState::failed;
+  const std::string text =
+      join(remains(picture, usual, no_colours, {{{Kind::node, 0}, true}}), "\n");
+  for (const char* row : {"- rack3 ", "  + n6  ", "      rank 400  ", "… and "}) {
+    EXPECT_TRUE(text.contains(row)) << row << " is not in\n" << text;
+  }
+}
+
 TEST(Frame, AFailedRankIsNotFoldedAwayUnlessByTheUser) {
   const Picture picture = failed_job();
   State state;
