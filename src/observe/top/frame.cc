@@ -28,6 +28,7 @@ constexpr std::size_t least_rows_for_messages = 16;
 constexpr std::size_t share_of_messages = 5;  // of a screen that the list fills, at most
 constexpr std::size_t most_message_lines = 8;
 constexpr std::size_t share_of_trouble = 5;  // of the screen, at most
+constexpr std::size_t share_of_note = 3;     // … and of a note at the foot
 constexpr std::size_t most_title_lines = 2;
 constexpr std::size_t share_of_title = 6;  // … or this part of a screen
 
@@ -318,9 +319,12 @@ Lines scrolled(Lines text, std::size_t rows, std::size_t& below) {
   return text;
 }
 
-Lines foot(const State& state, std::size_t width) {
+Lines foot(const State& state, TerminalSize size) {
+  const std::size_t width = size.columns;
   if (state.searches) return {fitted("/" + state.search + "_", width)};
-  if (!state.note.empty()) return report::wrapped(printable(state.note), width, 0);
+  if (!state.note.empty()) {
+    return report::wrapped(printable(state.note), width, size.rows / share_of_note);
+  }
   if (state.shows_help) return {std::string(back_words)};
   if (state.shows_rank) return {fitted("↑↓ scroll  l log  q quit  others go back", width)};
   const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
@@ -504,7 +508,7 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
   }
   if (parts.has_said)
     lines.push_back(report::beginning(said_at(picture, tree, state.selected), width));
-  const Lines last = foot(state, width);
+  const Lines last = foot(state, size);
   lines.resize(size.rows - std::min(size.rows - 1, last.size()));
   for (const std::string& line : last) lines.push_back(coloured(line, Colour::faint, style));
   return {std::move(lines), std::move(state)};

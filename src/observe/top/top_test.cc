@@ -374,6 +374,17 @@ TEST(Frame, ANoteIsWrapped) {
             "no log file of this rank: --redirects 3 or|--tee 3 writes one");
 }
 
+TEST(Frame, ALongNoteLeavesTheScreenAsHighAsItIs) {
+  State state;
+  state.note = "ssh:";
+  for (int i = 0; i < 80; ++i) state.note += " word";
+  state.note += " no route";
+  const Lines lines = frame(job(2, 2), state, least_size, no_colours).lines;
+  EXPECT_EQ(lines.size(), least_size.rows);
+  EXPECT_TRUE(lines[7].starts_with("ssh: ")) << lines[7];
+  EXPECT_TRUE(lines.back().ends_with("no route")) << lines.back();
+}
+
 TEST(Keys, OfTerminals) {
   const struct {
     std::string bytes;

@@ -69,13 +69,15 @@ class Screen {
     const TerminalSize size = terminal_size(out_);
     return size.columns > 0 && size.rows > 0 ? size : usual_size;
   }
+  // More lines than the terminal has would scroll it.
   void draw(const std::vector<std::string>& lines) {
+    const std::size_t rows = size().rows;
     std::string text(to_the_top);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(lines.size(), rows); ++i) {
       if (i > 0) text += "\r\n";
       text.append(erase_line).append(lines[i]);
     }
-    if (lines.size() < size().rows) text += erase_below;
+    if (lines.size() < rows) text += erase_below;
     if (text == drawn_) return;
     write_all(out_, text);  // the terminal may be gone: reading tells
     drawn_ = std::move(text);
