@@ -432,6 +432,17 @@ Lines listed(const Picture& picture, std::size_t width, std::size_t most, const 
   return lines;
 }
 
+// What the rank at fault said last, where neither the list nor the head shows it.
+Lines last_words(const Picture& picture, std::size_t width) {
+  const std::optional<model::Cause>& cause = model::last_attempt(picture.run).cause;
+  if (!cause || !cause->rank || Columns(picture, width).shows_lines()) return {};
+  const auto rank = static_cast<std::size_t>(*cause->rank);
+  if (rank >= picture.ranks.size() || picture.ranks[rank].line.empty()) return {};
+  const std::string line = picture.ranks[rank].line.shown();
+  if (trouble(picture).contains(line)) return {};
+  return {report::beginning(fmt::format("rank {}: {}", rank, line), width)};
+}
+
 }  // namespace
 
 Lines head(const Picture& picture, TerminalSize size, const Style& style) {
@@ -519,6 +530,7 @@ Lines whole(const Picture& picture, const Style& style) {
   const std::size_t all =
       tree_of(picture).racks.size() + picture.nodes.size() + picture.ranks.size();
   Lines lines = listed(picture, width, all, style);
+  for (std::string& line : last_words(picture, width)) lines.push_back(std::move(line));
   for (const std::string& line : messages(picture, most_message_lines, width)) {
     lines.push_back(coloured(line, Colour::faint, style));
   }
@@ -528,9 +540,13 @@ Lines whole(const Picture& picture, const Style& style) {
 Lines remains(const Picture& picture, TerminalSize size, const Style& style,
               const Folds& unfolded) {
   constexpr std::size_t heads_and_last_words = 5, least_list = 5;
-  const std::size_t used = head(picture, {size.columns, 0}, style).size() + heads_and_last_words;
+  const Lines said = last_words(picture, size.columns);
+  const std::size_t used =
+      head(picture, {size.columns, 0}, style).size() + said.size() + heads_and_last_words;
   const std::size_t rest = size.rows > used ? size.rows - used : 0;
-  return listed(picture, size.columns, std::max(rest, least_list), style, unfolded);
+  Lines lines = listed(picture, size.columns, std::max(rest, least_list), style, unfolded);
+  lines.insert(lines.end(), said.begin(), said.end());
+  return lines;
 }
 
 Lines waiting_screen(const Lines& waits, const State& state, std::size_t columns) {

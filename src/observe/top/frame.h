@@ -30,7 +30,8 @@ std::vector<std::string> whole(const snapshot::Picture& picture, const Style& st
 // Returns the text that `toprun top` leaves on the terminal after the job's end. Nodes and racks
 // are folded so that the text fits without scrolling, except `unfolded`. If that is too long, rows
 // of ranks are left out, then rows of nodes and racks, and those of ranks that failed last. The row
-// of the rank at fault stays.
+// of the rank at fault stays. If the list has no column of last lines, this rank's last line
+// follows.
 std::vector<std::string> remains(const snapshot::Picture& picture, TerminalSize size,
                                  const Style& style, const Folds& unfolded = {});
 

@@ -326,6 +326,20 @@ TEST(Remains, ShowTheRankAtFaultBeforeOthersThatFailed) {
   }
 }
 
+TEST(Remains, ShowTheLastLineOfTheRankAtFaultWithoutItsColumn) {
+  constexpr TerminalSize narrow{.columns = 44, .rows = 24};
+  Picture picture = failed_job();
+  const std::string told = join(remains(picture, narrow, no_colours), "\n");
+  EXPECT_EQ(told.find("boom: disk full"), told.rfind("boom: disk full")) << told;
+  last_of(picture).cause->message = "";
+  const Lines lines = remains(picture, narrow, no_colours);
+  EXPECT_LE(lines.size(), narrow.rows - 3);
+  EXPECT_EQ(lines.back(), "rank 37: boom: disk full");
+  EXPECT_EQ(join(remains(picture, usual, no_colours), "\n").find("rank 37: "), std::string::npos);
+  picture.ranks[37].line = "step " + std::string(99, '7');
+  EXPECT_EQ(columns_of(remains(picture, narrow, no_colours).back()), narrow.columns);
+}
+
 TEST(Frame, AFailedRankIsNotFoldedAwayUnlessByTheUser) {
   const Picture picture = failed_job();
   State state;
