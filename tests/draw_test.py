@@ -85,6 +85,14 @@ class Draw(support.TestCase):
             self.assertRegex(finished.out, rf"\A{begins}")
             self.assertEqual(finished.code, 0 if words else 2)
 
+    def test_the_picture_of_the_guide_is_the_one_of_this_program(self):
+        folder = self.folder()
+        (folder / "eight.txt").write_text("".join(f"n{i} /core/r{i % 4}/x\n" for i in range(8)))
+        finished = self.toprun("topo", "draw", "--topology", "eight.txt", "--nproc-per-node", "8", "-o", "ring.svg", cwd=folder)
+        self.assert_ok(finished)
+        self.assertEqual((support.REPOSITORY / "docs/guides/ring.svg").read_text(), (folder / "ring.svg").read_text(),
+                         "draw docs/guides/ring.svg again, by the command of topology.md")
+
     def screenshot(self, page, width, height):
         folder = self.folder()
         self.run_to_end(browser.program(), *browser.ALONE, f"--user-data-dir={folder / 'profile'}",

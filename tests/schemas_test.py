@@ -10,6 +10,7 @@ import support
 
 sys.path.insert(0, str(support.REPOSITORY / "tools"))
 import config_schema  # noqa: E402
+import site_hooks  # noqa: E402
 
 REFERENCE = support.REPOSITORY / "docs/reference"
 # What needs neither an engine nor a second process: the words, and the members that all runs have.
@@ -35,6 +36,11 @@ class Schemas(support.TestCase):
         sources = (path for path in (support.REPOSITORY / "src").rglob("*") if re.search(r"(?<!_test)\.(cc|h)$", path.name))
         written = {schema for path in sources for schema in re.findall(r"toprun\.[a-z_]+/\d", path.read_text())}
         self.assertEqual(set(rows()), written)
+
+    def test_the_verbs_that_write_them_exist(self):
+        named = set(re.findall(r"`toprun ([a-z]+)", (REFERENCE / "json.md").read_text()))
+        self.assertGreater(len(named), 8)
+        self.assertEqual(named - set(site_hooks.verbs_of(self.toprun("man").out)), set())
 
     def test_the_members_are_those_that_it_writes(self):
         folder = self.folder()

@@ -40,6 +40,7 @@ class Hooks(support.TestCase):
         for link, here, elsewhere in (
                 ("[a](slurm.md#x)", "[a](slurm.md#x)", "[a](slurm.md#x)"),
                 ("[a](#x)", "[a](#x)", "[a](#x)"),
+                ("[hangs.md](hangs.md#x)", "[Hangs](hangs.md#x)", "[Hangs](hangs.md#x)"),
                 ("[a](https://x.example/)", "[a](https://x.example/)", "[a](https://x.example/)"),
                 ("![a](ring.svg)", "![a](ring.svg)", "![a](ring.svg)"),
                 ("[s](../reference/schemas/bench.json)", "[s](../reference/schemas/bench.json)", "[s](../reference/schemas/bench.json)"),
@@ -60,6 +61,25 @@ class Hooks(support.TestCase):
         self.assertEqual(site_hooks.on_page_content(empty), "<table>\n<tbody>\n<tr>")
         some = empty.replace("<th></th>", "<th>code</th>")
         self.assertEqual(site_hooks.on_page_content(some), some)
+
+    def test_options_and_schemas_do_not_break(self):
+        for html, meant in (("<code>-N</code>", "<code><{nb}>-N</span></code>"),
+                            ("<code>x [--json] --a-b=c</code>", "<code>x <{nb}>[--json</span>] <{nb}>--a-b</span>=c</code>"),
+                            ("<code>--</code>", "<code><{nb}>--</span></code>"),
+                            ("<code>toprun.live/1</code>", "<code><{nb}>toprun.live/1</span></code>"),
+                            ("<code>a-b</code> --x", "<code>a-b</code> --x"),
+                            ("<pre><span></span><code>--x\n</code></pre>", "<pre><span></span><code>--x\n</code></pre>")):
+            with self.subTest(html):
+                self.assertEqual(site_hooks.in_one_piece(html), meant.replace("{nb}", 'span class="nb"'))
+
+    def test_decisions_and_verbs_are_linked(self):
+        self.assertEqual(site_hooks.with_linked_decisions("| 7 | A thing | [base](decisions/base.md#files) |\n\n**7. A thing.** So.\n"),
+                         '| 7 | A thing | [base](decisions/base.md#d7) |\n\n<a id="d7"></a>**7. A thing.** So.\n')
+        self.assertEqual(site_hooks.with_linked_verbs("| `run SCRIPT` | `jobs` |\n| `man`, `no` | x |\n", ["run", "man", "jobs"]),
+                         "| [`run SCRIPT`](#a-launch) | `jobs` |\n| [`man`](#man), `no` | x |\n")
+
+    def test_the_site_does_not_say_how_it_is_made(self):
+        self.assertEqual(site_hooks.without_the_build("a\n\nOn the site (`make docs`)\nmore.\n\nb\n"), "a\n\nb\n")
 
     def test_what_the_manual_says(self):
         self.assertEqual(site_hooks.verbs_of(MANUAL), ["topo", "topo show"])

@@ -5,7 +5,10 @@ import math
 import os
 import pathlib
 import random
+import shutil
 import subprocess
+import sys
+import tempfile
 
 import support
 
@@ -156,3 +159,37 @@ class Player:
     def close(self):
         self.process.kill()
         self.process.communicate()
+
+
+def take_the_pictures_of_the_guide(folder):
+    """folder/web-hang.png and web-figure.png, as docs/guides/web.md shows them: python3 tests/web_pictures.py docs/guides,
+    with a Python that has Pillow (256 colours make the files smaller)."""
+    import browser  # only here: the tests of the server need none of these
+    import web_cases
+    from PIL import Image
+    figure = "$('figure').value = 'node_cpu'; $('figure').dispatchEvent(new Event('change'))"
+    for name, nodes, hanging, script in (("web-hang", 512, [1242], "choose(1242)"), ("web-figure", 12_500, [], figure)):
+        picture = Picture(nodes)
+        if hanging:
+            picture.hang(hanging)
+        player = Player()
+        folder_of_chromium = tempfile.mkdtemp(prefix="toprun-test-")
+        chromium = browser.Browser(folder_of_chromium)
+        try:
+            player.show_all(picture)
+            page = chromium.page(width=1280, height=760)
+            page.open(player.url)
+            page.until(web_cases.SHOWN + " && $('link').textContent === 'live'")
+            page.run(script)
+            page.until("!picture.isAsked")
+            path = folder / f"{name}.png"
+            page.screenshot(path, whole=False)
+        finally:
+            chromium.close()
+            player.close()
+            shutil.rmtree(folder_of_chromium, ignore_errors=True)
+        Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    take_the_pictures_of_the_guide(pathlib.Path(sys.argv[1]))
