@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/os/files.h"
 #include "base/text/text.h"
@@ -321,24 +320,25 @@ bool has_files_per_rank_alone(const JobFiles& files) {
 }
 
 std::vector<LogFile> rank_files(const JobFiles& files, const JobReport* report) {
-  std::set<fs::path> attempts;
+  Names attempts;
   if (report != nullptr) {
     const model::AttemptRecord& last = model::last_attempt(report->run);
     for (const model::NodeRecord& node : last.nodes) {
       if (node.logs.empty()) continue;
-      attempts.insert(fs::path(node.logs.raw()) / fmt::format("attempt_{}", last.attempt));
+      attempts.push_back(fmt::format("{}/attempt_{}/", node.logs.raw(), last.attempt));
     }
   }
   for (const std::string& name : attempts.empty() ? names_in(files.folder) : Names()) {
-    const fs::path agent = fs::path(files.folder) / name;
-    if (!is_there(agent / "attempt_0")) continue;
-    Names inside = names_in(agent);
-    std::erase_if(inside, [](const std::string& own) { return !own.starts_with("attempt_"); });
-    if (!inside.empty()) attempts.insert(agent / inside.back());
+    const std::string agent = files.folder + "/" + name + "/";
+    std::string latest;
+    for (const std::string& own : names_in(agent)) {
+      if (own.starts_with("attempt_")) latest = agent + own + "/";
+    }
+    if (!latest.empty()) attempts.push_back(latest);
   }
   std::vector<LogFile> found;
-  for (const fs::path& attempt : attempts) {
-    for (const std::string& rank : names_in(attempt)) add_rank_files(attempt / rank, {}, found);
+  for (const std::string& attempt : attempts) {
+    for (const std::string& rank : names_in(attempt)) add_rank_files(attempt + rank, {}, found);
   }
   return found;
 }
