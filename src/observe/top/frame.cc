@@ -450,6 +450,8 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
     return {{both_ends(text, width)}, std::move(state)};
   }
   Layout parts = layout(picture, size, style);
+  state.sorts = parts.columns.sorts();
+  if ((state.sorts & bit_of(state.sort)) == 0) state.sort = Sort::order;
   Lines lines = std::move(parts.head);
   const std::size_t shown = parts.list;
   const std::size_t end = lines.size() + 1 + shown;

@@ -517,6 +517,27 @@ TEST(Keys, HelpSortAndLeave) {
   EXPECT_EQ(press({}, picture, "ssss").sort, Sort::order);
 }
 
+TEST(Keys, SortSkipsAColumnThatIsNotShown) {
+  Picture picture = job(1, 2);
+  picture.ranks[0].line = "step 1";
+  const auto shown = [&](State state, std::size_t columns) {
+    return frame(picture, state, {.columns = columns, .rows = 24}, no_colours).state;
+  };
+  const auto sorts = [&](std::size_t columns) {
+    std::string all;
+    State state = shown({}, columns);
+    do {
+      state = shown(press(state, picture, "s"), columns);
+      all += fmt::format("{} ", static_cast<int>(state.sort));
+    } while (state.sort != Sort::order);
+    return all;
+  };
+  EXPECT_EQ(sorts(200), "1 2 3 0 ");
+  EXPECT_EQ(sorts(80), "1 3 0 ") << "no MEM";
+  EXPECT_EQ(sorts(44), "3 0 ");
+  EXPECT_EQ(shown(shown(press({}, picture, "ss"), 200), 80).sort, Sort::order);
+}
+
 TEST(Keys, ThePictureMayShrink) {
   State state = press({}, job(40, 1), "G");
   state = after(state, {Code::up}, job(1, 1), 20);
