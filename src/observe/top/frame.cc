@@ -563,15 +563,20 @@ Log log_of(const Picture& picture, const State& state) {
   if (!is_path(where.logs)) {
     if (is_path(picture.node_log)) {
       log.path = report::node_log_path(picture.node_log.raw(), where.name.raw());
+      log.files.push_back(log.path.raw());
     }
     return log;
   }
+  const std::string folder =
+      fmt::format("{}/attempt_{}/{}/", where.logs.raw(), model::last_attempt(picture.run).attempt,
+                  log.rank - where.first_rank);
+  log.path = folder + "*.log";
+  log.files = {folder + "stdout.log", folder + "stderr.log"};
   // The reason of a failure is on stderr.
   const bool has_failed = log.rank < picture.ranks.size() &&
                           picture.ranks[log.rank].state == snapshot::RankState::failed;
-  log.path = fmt::format("{}/attempt_{}/{}/{}.log", where.logs.raw(),
-                         model::last_attempt(picture.run).attempt, log.rank - where.first_rank,
-                         has_failed ? "stderr" : "stdout");
+  if (has_failed) std::swap(log.files[0], log.files[1]);
+  log.newest_first = !has_failed;
   return log;
 }
 

@@ -445,8 +445,7 @@ TEST(Keys, ASelectedRankStaysSelectedWhenTheSortChanges) {
       EXPECT_EQ(state.selected, chosen) << keys << " and s " << presses + 1 << " times";
     }
   }
-  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path,
-            "/logs/attempt_0/1/stdout.log");
+  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path, "/logs/attempt_0/1/*.log");
   // Without a selected rank, the bar is at the largest value.
   EXPECT_EQ(shown(press({}, picture, "s")).selected, (Item{Kind::rank, 31}));
   EXPECT_EQ(shown(press(shown(press({}, picture, "s")), picture, "s")).selected,
@@ -470,7 +469,7 @@ TEST(Keys, EnterShowsARank) {
   const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
   for (const char* part :
        {"  rank 2 on n0, its local rank 2: failed\n", "last line  ValueError: boom\n",
-        "log        on n0: /logs/attempt_0/2/stderr.log\n",
+        "log        on n0: /logs/attempt_0/2/*.log\n",
         "attempt 0  rank 2 on n0 ended with exit code 1: ValueError: boom\n", "one\n", "two\n"}) {
     EXPECT_TRUE(shown().contains(part)) << part << " in " << shown();
   }
@@ -869,14 +868,23 @@ TEST(Frame, WhereALogIs) {
   picture.nodes[1].logs = "/tmp/logs";
   State state;
   state.selected = {Kind::rank, 3};
-  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/1/stdout.log");
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/1/*.log");
+  using Files = std::vector<std::string>;
+  const std::string out = "/tmp/logs/attempt_1/1/stdout.log",
+                    err = "/tmp/logs/attempt_1/1/stderr.log";
+  EXPECT_EQ(log_of(picture, state).files, (Files{out, err}));
+  EXPECT_TRUE(log_of(picture, state).newest_first);
+  picture.ranks[3].state = RankState::failed;
+  EXPECT_EQ(log_of(picture, state).files, (Files{err, out})) << "the reason first";
+  EXPECT_FALSE(log_of(picture, state).newest_first);
   EXPECT_EQ(log_of(picture, state).node, "n1");
   state.selected = {Kind::node, 1};
-  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/stdout.log");
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/*.log");
   state.selected = {Kind::rack, 0};
   EXPECT_EQ(log_of(picture, state).path, "") << "none is kept";
   picture.node_log = "/work/logs/9";
   EXPECT_EQ(log_of(picture, state).path, "/work/logs/9/n0.out") << "of toprun submit";
+  EXPECT_EQ(log_of(picture, state).files, (Files{"/work/logs/9/n0.out"}));
   state.selected = {Kind::rank, 99};
   EXPECT_EQ(log_of(picture, state).node, "");
   // A stranger's node could name an option of the pager in place of a folder.
