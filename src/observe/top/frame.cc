@@ -159,11 +159,9 @@ std::string progress(const Picture& picture, std::size_t width) {
   if (attempt.awaited) return model::awaited_text(*attempt.awaited);
   Lines parts = model::times_texts(attempt.phases);
   if (parts.empty()) return "";
-  std::string text = "after: " + join(parts, ", ");
-  for (; !fits(text, width) && parts.size() > 1; text = "after: " + join(parts, ", ")) {
-    parts.erase(parts.begin());
-  }
-  return text;
+  const auto text = [&] { return "phases: " + join(parts, ", "); };
+  while (!fits(text(), width) && parts.size() > 1) parts.erase(parts.begin());
+  return text();
 }
 
 std::string last_failure(const Picture& picture) {

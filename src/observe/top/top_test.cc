@@ -780,9 +780,9 @@ TEST(Frame, OfManyPhasesTheLastOnesFit) {
   last_of(picture).phases.join = last_of(picture).phases.order = milliseconds(900);
   last_of(picture).phases.spawn = milliseconds(1'400);
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
-            "after: nodes joined 900 ms, ordered 900 ms, ranks started 1.4 s");
+            "phases: nodes joined 900 ms, ordered 900 ms, ranks started 1.4 s");
   EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines[1],
-            "after: ranks started 1.4 s");
+            "phases: ranks started 1.4 s");
 }
 
 TEST(Frame, FitsIntoEveryTerminal) {
