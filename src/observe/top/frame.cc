@@ -322,7 +322,7 @@ Lines foot(const State& state, std::size_t width) {
   if (state.shows_help) return {std::string(back_words)};
   if (state.shows_rank) return {fitted("↑↓ scroll  l log  q quit  others go back", width)};
   const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
-  Lines keys = {"q quit", "s sort: " + sort_word(state.sort), "/ search", enter, "l log", "? help"};
+  Lines keys = {"q quit", enter, "l log", "s sort: " + sort_word(state.sort), "/ search", "? help"};
   const auto all = [&] { return join(keys, "  "); };
   while (!fits(all(), width) && keys.size() > 2) keys.erase(keys.end() - 2);
   return {both_ends(all(), width)};

@@ -633,7 +633,7 @@ TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
   last_of(picture).attempt = 1;
   const Lines lines = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
   EXPECT_EQ(lines[0], "train | running | 8 ranks: 8 run");
-  EXPECT_EQ(lines[9], "q quit  s sort: place  / search  ? help");
+  EXPECT_EQ(lines[9], "q quit  Enter fold  l log  ? help");
 }
 
 TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
