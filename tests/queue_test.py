@@ -626,6 +626,18 @@ class Logs(Queue):
         self.assert_refused(self.toprun("logs", "/"), 2, "it is a folder, and not the folder or the report of a job; "
                                                          "give the job's id, .*, or its folder, as in logs/17")
 
+    def test_a_restarted_job_with_a_file_per_rank(self):
+        folder = self.folder()
+        job = self.job_of_toprun(folder, "--nproc-per-node", "1", "--max-restarts", "1", "--redirects", "3",
+                                 worker='echo $TOPRUN_ATTEMPT begins >&2; '
+                                        'test $TOPRUN_ATTEMPT = 1 || test $RANK = 0 || exit 9')
+        cluster.wait_for(lambda: "last line  1 begins" in self.toprun("status", job).out, "the last line of a rank")
+        (folder / "go").touch()
+        self.assert_ok(self.start("ctl", TOPRUN, "logs", "-f", job).wait(40))
+        logs = self.toprun("logs", job, "--rank", "1")
+        self.assertEqual(logs.out, "0 begins\n1 ends\n1 begins\n")
+        self.assertRegex(logs.err, r"\Atoprun: attempt 0, [\d: -]*\d:\ntoprun: attempt 1, [\d: -]*\d:\n\Z")
+
     def test_a_failed_attempt_is_told_while_the_next_runs(self):
         folder = self.folder()
         job = self.job_of_toprun(folder, "--nproc-per-node", "1", "--max-restarts", "1",

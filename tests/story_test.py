@@ -260,6 +260,14 @@ class Story(submitting.SubmitCase):
             self.assertRegex(said, rf"^{how}$")
             self.assertRegex(self.told("logs", known, cwd=folder),
                              rf"job {known} has printed nothing: {how}; its folder is .*/logs/{known}\n")
+            report = self.toprun("report", known, cwd=folder)
+            self.assertRegex(report.err, rf"\Atoprun: there is no report of job {known}: the job was {how}; toprun status ")
+        self.assertRegex(self.toprun("top", f"logs/{FORGOTTEN}", cwd=folder).err,
+                         rf"\Atoprun: logs/{FORGOTTEN}: {how}; Slurm has forgotten it; toprun status, logs and report show")
+        shutil.copytree(folder / "logs" / id, folder / "copy")
+        for word in "./copy", "copy":
+            self.assertRegex(self.toprun("status", word, cwd=folder).err,
+                             rf"\Atoprun: {word}: it is a job's folder, but its name is not the job's id; rename it ")
 
     def test_cancelled_tasks_of_an_array_that_had_not_begun(self):
         """What is cancelled is told of these tasks, whether they have a folder or not, and of no other."""

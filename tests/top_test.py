@@ -18,6 +18,16 @@ print("rank", os.environ["RANK"], "is here", flush=True)
 while not (pathlib.Path(__file__).parent / "end").exists():
     time.sleep(0.05)
 """
+# Ranks that have stdout's file before stderr's, and nothing or OUT in it.
+NOISY = """
+import os, pathlib, sys, time
+print("OUT", end="", flush=True)
+time.sleep(0.1)
+print("INFO of", os.environ["RANK"], file=sys.stderr, flush=True)
+here = pathlib.Path(__file__).parent
+(here / f"noisy{os.environ['RANK']}").touch()
+time.sleep(100)
+"""
 
 
 class Tmux:
@@ -218,6 +228,24 @@ while not""", 1))
         screen.expect_form(r"(?m)^rank 1 is here\n(~?\n)*rank 1 on \S+, stdout\.log \(END\)$")
         screen.press("q")
         screen.expect("sort: CPU")
+
+    def test_the_log_of_a_rank_has_both_of_its_files(self):
+        support.needs_program("less")
+        for out, form in (("", r"INFO of 1\n(~?\n)*rank 1 on \S+, stderr\.log \(END\)"),
+                          ("early ", r"INFO of 1\n(~?\n)*rank 1 on \S+, stderr\.log, stdout\.log: file 1 of 2")):
+            (self.here / "stays.py").write_text(NOISY.replace("OUT", out))
+            run = self.begin(support.binary(), "--report", self.here / "report.json", "--nproc-per-node", 2, "--log-dir",
+                             self.here / f"logs{out}", "--redirects", "3", self.here / "stays.py", env=self.env)
+            support.wait_until(lambda: (self.here / "noisy1").exists(), LIMIT_S, "both ranks have printed")
+            screen = self.top(env={"PAGER": "less", "LESS": "-S"})
+            screen.expect("rank 1")
+            screen.press("/", "1", "Enter", "l")
+            screen.expect_form(form)
+            screen.press("q", "q")
+            screen.expect("code 0")
+            screen.run("kill-server")
+            (self.here / "noisy1").unlink()
+            run.kill_all()
 
     def test_the_log_of_a_submitted_job_is_its_nodes(self):
         self.assert_log_is_shown("--node-log", self.here / "logs")

@@ -20,9 +20,11 @@ constexpr std::string_view host_suffix = ".out";
 constexpr std::string_view script_name = "job.sbatch";
 constexpr std::size_t max_script_bytes = 4u << 20;
 
+using Names = std::vector<std::string>;
+
 // Names in a folder in natural order; empty: it cannot be read.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
+Names names_in(const fs::path& folder) {
+  Names names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end;
        !error && entry != end && names.size() < max_entries; entry.increment(error)) {
@@ -315,6 +317,30 @@ bool has_files_per_rank_alone(const JobFiles& files) {
   return std::ranges::any_of(names_in(files.folder), [&](const std::string& name) {
     return is_there(fs::path(files.folder) / name / "attempt_0");
   });
+}
+
+std::vector<LogFile> rank_files(const JobFiles& files, const JobReport* report) {
+  Names attempts;
+  if (report != nullptr) {
+    const model::AttemptRecord& last = model::last_attempt(report->run);
+    for (const model::NodeRecord& node : last.nodes) {
+      if (node.logs.empty()) continue;
+      attempts.push_back(fmt::format("{}/attempt_{}/", node.logs.raw(), last.attempt));
+    }
+  }
+  for (const std::string& name : attempts.empty() ? names_in(files.folder) : Names()) {
+    const std::string agent = files.folder + "/" + name + "/";
+    std::string latest;
+    for (const std::string& own : names_in(agent)) {
+      if (own.starts_with("attempt_")) latest = agent + own + "/";
+    }
+    if (!latest.empty()) attempts.push_back(latest);
+  }
+  std::vector<LogFile> found;
+  for (const std::string& attempt : attempts) {
+    for (const std::string& rank : names_in(attempt)) add_rank_files(attempt + rank, {}, found);
+  }
+  return found;
 }
 
 std::string directory_in(const std::string& folder) {

@@ -75,6 +75,16 @@ std::vector<FoundFiles> search_files(const std::string& id, const std::vector<st
 // uses --redirects and such files exist.
 bool has_files_per_rank_alone(const JobFiles& files);
 
+// One file to show, and the host that wrote it.
+struct LogFile {
+  std::string path;
+  std::string label;  // "n0"; empty: the engine's own file for the whole job
+};
+
+// Returns the files that the ranks of the last attempt write with --redirects and --tee. `report`:
+// the job's report; null: the job's folder tells the attempt.
+std::vector<LogFile> rank_files(const JobFiles& files, const JobReport* report);
+
 // Returns the files of the jobs with this id. Searches the parent folder of `folder`, which is a
 // job's folder.
 std::vector<FoundFiles> files_beside(const std::string& folder, const std::string& id);
@@ -104,12 +114,6 @@ struct LogChoice {
   std::optional<std::size_t> last_lines = {};  // of each file
 
   bool takes_all() const { return !rank && node.empty(); }
-};
-
-// One file to show, and the host that wrote it.
-struct LogFile {
-  std::string path;
-  std::string label;  // "n0"; empty: the engine's own file for the whole job
 };
 
 // Returns the output file of each host (HOST.out), in natural order.

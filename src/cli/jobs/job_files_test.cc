@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/os/os_testing.h"
+#include "cli/jobs/job_words.h"
 #include "observe/snapshot/snapshot.h"
 #include "observe/web/files.h"
 
@@ -124,6 +125,20 @@ TEST(JobFiles, ARankAloneOnItsNodeHasThatNodesFile) {
             std::string::npos);
   report_with(1);
   EXPECT_EQ(text_of(log_files(files, {1, ""}), top), "b=17/b.out ");
+}
+
+TEST(JobFiles, WhatIsNotAJobsPathSaysWhatItIs) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/copy5/job.sbatch");
+  write(top + "/rep.json", R"({"schema":"toprun.report/1","attempts":[]})");
+  write(top + "/other.json", "{}");
+  const std::pair<const char*, const char*> cases[] = {
+      {"/copy5", "it is a job's folder, but its name is not the job's id"},
+      {"/rep.json", "it is the report of a run, but not in the folder of a submitted job"},
+      {"/other.json", "it is a file, and not the folder or the report of a job"},
+  };
+  for (const auto& [path, why] : cases) EXPECT_EQ(job_id_in(top + path).error()->why, why);
 }
 
 TEST(JobFiles, AJobIsFoundByThePathOfItsFolder) {

@@ -12,6 +12,7 @@
 #include "base/os/signals.h"
 #include "base/text/text.h"
 #include "cli/jobs/job_files.h"
+#include "cli/jobs/job_report.h"
 #include "cli/jobs/job_summary.h"
 #include "node/plan/setup/setup_record.h"
 #include "observe/report/columns.h"
@@ -220,6 +221,15 @@ Result<engines::JobId> job_id_in(const std::string& word) {
   const std::string what = printable(word);
   if (!is_there(word)) {
     return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
+  }
+  if (is_there(word + "/job.sbatch")) {
+    return usage(what, "it is a job's folder, but its name is not the job's id",
+                 "rename it to the id, as in logs/17");
+  }
+  if (!is_folder && read_report(word).value_or(std::nullopt)) {
+    return usage(what, "it is the report of a run, but not in the folder of a submitted job",
+                 "use it with toprun status, top or report; a run that was not submitted prints "
+                 "its output on its own terminal");
   }
   const std::string jobs = is_folder ? jobs_text(word) : std::string();
   if (id && jobs.empty()) return id;  // a job may have the name of the folder

@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/job_story.h"
+#include "cli/jobs/job_summary.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/live_status.h"
 #include "cli/jobs/predecessors.h"
@@ -316,7 +317,9 @@ Result<std::string> name_at(const std::string& word, const Environment& environm
 Result<std::string> id_of(const std::string& word, const std::optional<JobAtPath>& job) {
   if (!job) return word;
   if (job->is_known) return job->found.id;
-  return fail(printable(word), job->why_only_files,
+  std::string why = job->why_only_files;
+  if (job->is_forgotten) why = summary_of(forgotten_job(job->found)).words + "; " + why;
+  return fail(printable(word), why,
               "toprun status, logs and report show what the job's files contain");
 }
 

@@ -194,22 +194,8 @@ bool is_about_a_step(std::string_view line) {
   return line.starts_with("srun: ") || line.starts_with("slurmstepd: error: *** STEP ");
 }
 
-}  // namespace
-
-bool is_looked_at(const Job& job, std::uint32_t uid) {
-  const bool has_begun = job.state != JobState::pending || job.restarts > 0;
-  return job.uid == uid && has_begun && !job.folder.empty();
-}
-
-Outside last_line_of(std::string_view end_of_file) {
-  return last_state(parted(end_of_file).theirs, meter::longest_last_line);
-}
-
-Outside last_line_in(const KnownJob& known) {
-  std::vector<LogFile> nodes = node_files(*known.files);
-  if (const auto since = began_again(known)) {
-    std::erase_if(nodes, [&](const LogFile& file) { return is_older(file, *since); });
-  }
+// Of lines that HOST.out has.
+Outside line_of_nodes(const KnownJob& known, const std::vector<LogFile>& nodes) {
   const std::string newest = newest_of(nodes);
   if (newest.empty()) return {};
   const std::string end = end_of(newest);
@@ -223,6 +209,34 @@ Outside last_line_in(const KnownJob& known) {
     if (is_last_of_a_node(last, nodes)) return last;
   }
   return line;
+}
+
+}  // namespace
+
+bool is_looked_at(const Job& job, std::uint32_t uid) {
+  const bool has_begun = job.state != JobState::pending || job.restarts > 0;
+  return job.uid == uid && has_begun && !job.folder.empty();
+}
+
+Outside last_line_of(std::string_view end_of_file) {
+  return last_state(parted(end_of_file).theirs, meter::longest_last_line);
+}
+
+Outside last_line_in(const KnownJob& known) {
+  std::vector<LogFile> nodes = node_files(*known.files);
+  const auto since = began_again(known);
+  const auto is_of_earlier = [&](const LogFile& file) { return since && is_older(file, *since); };
+  std::erase_if(nodes, is_of_earlier);
+  Outside line = line_of_nodes(known, nodes);
+  if (!line.empty() && !has_files_per_rank_alone(*known.files)) return line;
+  std::vector<LogFile> ranks = rank_files(*known.files, known.report ? &*known.report : nullptr);
+  std::erase_if(ranks, is_of_earlier);
+  const std::string newest = newest_of(ranks);
+  // With --redirects 1, stderr is in HOST.out.
+  nodes.push_back({newest, {}});
+  if (!line.empty() && newest_of(nodes) != newest) return line;
+  const Outside own = last_line_of(end_of(newest));
+  return own.empty() ? line : own;
 }
 
 Outside own_line_at_end(std::string_view end_of_file) {

@@ -38,8 +38,8 @@ std::map<std::string, LiveStatus> live_statuses(const engines::Queue& queue,
 std::string text_of(const LiveStatus& glance);
 
 // Returns the ranks' last line in the most recently written HOST.out (a host's output file) of a
-// job with files. It has at most meter::longest_last_line bytes. Empty if the ranks of the current
-// attempt have printed no line.
+// job with files, or with --redirects in the newest of the ranks' own files. It has at most
+// meter::longest_last_line bytes. Empty if the ranks of the current attempt have printed no line.
 Outside last_line_in(const KnownJob& known);
 // Returns the ranks' last line in `end_of_file`, the end of a HOST.out. Ignores toprun's own lines,
 // and all lines before a restart. The first line of this text may be incomplete. Pure.

@@ -75,6 +75,35 @@ TEST(LiveStatus, ALineOfAnEarlierAttemptIsNotOfThisOne) {
   EXPECT_EQ(last_line_in(known).raw(), "");
 }
 
+TEST(LiveStatus, TheLastLineIsInTheRanksOwnFilesIfTheyAreRedirected) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const char* text, std::chrono::seconds age) {
+    const auto path = folder.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
+  };
+  KnownJob known;
+  known.files = JobFiles{{}, folder.path()};
+  write("n0.out", "toprun: rank 1 is slow\n", std::chrono::seconds(1));
+  write("9_x/attempt_0/0/stdout.log", "step 1\n", std::chrono::seconds(5));
+  write("9_x/attempt_0/1/stdout.log", "", std::chrono::seconds(2));
+  write("9_x/attempt_0/1/stderr.log", "INFO step 2\n", std::chrono::seconds(3));
+  EXPECT_EQ(last_line_in(known).raw(), "INFO step 2");
+  write("9_x/attempt_1/0/stdout.log", "step 0\n", std::chrono::seconds(4));
+  EXPECT_EQ(last_line_in(known).raw(), "step 0") << "of the last attempt";
+  known.report.emplace().run.attempts.resize(1);
+  known.report->run.attempts[0].nodes.resize(1);
+  known.report->run.attempts[0].nodes[0].logs = (folder.path() / "9_x").string();
+  EXPECT_EQ(last_line_in(known).raw(), "INFO step 2") << "of the report's last attempt";
+  write("n0.out", "a warning\n", std::chrono::seconds(1));
+  EXPECT_EQ(last_line_in(known).raw(), "a warning");
+  write("job.sbatch", "toprun --redirects 1 train.py\n", std::chrono::seconds(9));
+  EXPECT_EQ(last_line_in(known).raw(), "a warning");
+  write("n0.out", "a warning\n", std::chrono::seconds(4));
+  EXPECT_EQ(last_line_in(known).raw(), "INFO step 2");
+}
+
 TEST(LiveStatus, ToprunsLineAtTheEnd) {
   const std::pair<std::string, const char*> cases[] = {
       {"", ""},

@@ -414,6 +414,12 @@ Columns::Columns(const Picture& picture, std::size_t width) {
   }
 }
 
+unsigned Columns::sorts() const {
+  unsigned sorts = bit_of(Sort::order);
+  for (const std::size_t i : shown_) sorts |= bit_of(columns[i].sort);
+  return sorts;
+}
+
 std::string Columns::heads(Sort sort) const {
   std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width_);
   for (const std::size_t i : shown_) {

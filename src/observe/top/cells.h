@@ -25,6 +25,8 @@ class Columns {
   // Returns the line of a row, coloured if a rank has a problem.
   std::string line(const snapshot::Picture& picture, const Tree& tree, const Row& row,
                    bool with_node, const Style& style) const;
+  // Returns a bit for each Sort by a column that is shown, and for Sort::order.
+  unsigned sorts() const;
   bool shows_lines() const { return line_width_ > 0; }
 
  private:

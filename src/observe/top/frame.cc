@@ -160,11 +160,9 @@ std::string progress(const Picture& picture, std::size_t width) {
   if (attempt.awaited) return model::awaited_text(*attempt.awaited);
   Lines parts = model::times_texts(attempt.phases);
   if (parts.empty()) return "";
-  std::string text = "after: " + join(parts, ", ");
-  for (; !fits(text, width) && parts.size() > 1; text = "after: " + join(parts, ", ")) {
-    parts.erase(parts.begin());
-  }
-  return text;
+  const auto text = [&] { return "phases: " + join(parts, ", "); };
+  while (!fits(text(), width) && parts.size() > 1) parts.erase(parts.begin());
+  return text();
 }
 
 std::string last_failure(const Picture& picture) {
@@ -328,7 +326,7 @@ Lines foot(const State& state, TerminalSize size) {
   if (state.shows_help) return {std::string(back_words)};
   if (state.shows_rank) return {fitted("↑↓ scroll  l log  q quit  others go back", width)};
   const std::string enter = state.selected.kind == Kind::rank ? "Enter more" : "Enter fold";
-  Lines keys = {"q quit", "s sort: " + sort_word(state.sort), "/ search", enter, "l log", "? help"};
+  Lines keys = {"q quit", enter, "l log", "s sort: " + sort_word(state.sort), "/ search", "? help"};
   const auto all = [&] { return join(keys, "  "); };
   while (!fits(all(), width) && keys.size() > 2) keys.erase(keys.end() - 2);
   return {both_ends(all(), width)};
@@ -483,6 +481,8 @@ Frame frame(const Picture& picture, State state, TerminalSize size, const Style&
     return {{both_ends(text, width)}, std::move(state)};
   }
   Layout parts = layout(picture, size, style);
+  state.sorts = parts.columns.sorts();
+  if ((state.sorts & bit_of(state.sort)) == 0) state.sort = Sort::order;
   Lines lines = std::move(parts.head);
   const std::size_t shown = parts.list;
   const std::size_t end = lines.size() + 1 + shown;
@@ -599,15 +599,20 @@ Log log_of(const Picture& picture, const State& state) {
   if (!is_path(where.logs)) {
     if (is_path(picture.node_log)) {
       log.path = report::node_log_path(picture.node_log.raw(), where.name.raw());
+      log.files.push_back(log.path.raw());
     }
     return log;
   }
+  const std::string folder =
+      fmt::format("{}/attempt_{}/{}/", where.logs.raw(), model::last_attempt(picture.run).attempt,
+                  log.rank - where.first_rank);
+  log.path = folder + "*.log";
+  log.files = {folder + "stdout.log", folder + "stderr.log"};
   // The reason of a failure is on stderr.
   const bool has_failed = log.rank < picture.ranks.size() &&
                           picture.ranks[log.rank].state == snapshot::RankState::failed;
-  log.path = fmt::format("{}/attempt_{}/{}/{}.log", where.logs.raw(),
-                         model::last_attempt(picture.run).attempt, log.rank - where.first_rank,
-                         has_failed ? "stderr" : "stdout");
+  if (has_failed) std::swap(log.files[0], log.files[1]);
+  log.newest_first = !has_failed;
   return log;
 }
 

@@ -46,8 +46,10 @@ snapshot::Picture cancelled(snapshot::Picture last, Outside words);
 // The log of the selected rank. If a node or rack is selected: the log of its first rank.
 struct Log {
   Outside node;
-  Outside path;  // the file with the rank's stdout, or with its node's whole output; empty: there
-                 // is no log
+  Outside path;  // the rank's files, as DIR/*.log, or the file with its node's whole output; empty:
+                 // there is no log
+  std::vector<std::string> files = {};  // of `path`; some may not exist
+  bool newest_first = false;            // how to show several of them; false: in this order
   std::size_t rank = 0;
 };
 Log log_of(const snapshot::Picture& picture, const State& state);

@@ -170,8 +170,10 @@ void reveal(State& state, const Picture& picture, const Tree& tree, Item item) {
 // there for the largest value.
 void next_sort(State& state, const Picture& picture) {
   const bool is_for_largest = state.sort != Sort::order && state.row == 0 && !state.is_followed;
-  state.sort = state.sort == Sort::silence ? Sort::order
-                                           : static_cast<Sort>(static_cast<int>(state.sort) + 1);
+  do {
+    state.sort = state.sort == Sort::silence ? Sort::order
+                                             : static_cast<Sort>(static_cast<int>(state.sort) + 1);
+  } while ((state.sorts & bit_of(state.sort)) == 0);
   state.is_followed = state.selected.kind == Kind::rank && !is_for_largest;
   if (!state.is_followed) {
     state.row = state.first_row = 0;

@@ -24,6 +24,8 @@ std::vector<Key> keys_in(std::string& bytes, bool is_all);
 // What the user has chosen to see.
 struct State {
   Sort sort = Sort::order;
+  // The key s chooses among these; the screen has their columns. A bit for each Sort.
+  unsigned sorts = ~0u;
   Folds folds;
   Item selected{Kind::rack, 0};
   std::size_t row = 0;        // the row of the selected item when it was last shown

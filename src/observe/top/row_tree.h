@@ -49,6 +49,9 @@ bool has_failed(const snapshot::Picture& picture, const Tree& tree, Item item);
 // The sort key for ranks, largest value first. The list contains racks and nodes only if the key is
 // `order`.
 enum class Sort { order, cpu, memory, silence };
+constexpr unsigned bit_of(Sort sort) {
+  return 1u << static_cast<unsigned>(sort);
+}
 
 // The racks and nodes that the user folded or unfolded.
 using Folds = std::map<Item, bool>;  // true: unfolded

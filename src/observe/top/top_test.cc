@@ -484,8 +484,7 @@ TEST(Keys, ASelectedRankStaysSelectedWhenTheSortChanges) {
       EXPECT_EQ(state.selected, chosen) << keys << " and s " << presses + 1 << " times";
     }
   }
-  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path,
-            "/logs/attempt_0/1/stdout.log");
+  EXPECT_EQ(log_of(picture, shown(press({}, picture, "/hang\ns"))).path, "/logs/attempt_0/1/*.log");
   // Without a selected rank, the bar is at the largest value.
   EXPECT_EQ(shown(press({}, picture, "s")).selected, (Item{Kind::rank, 31}));
   EXPECT_EQ(shown(press(shown(press({}, picture, "s")), picture, "s")).selected,
@@ -509,7 +508,7 @@ TEST(Keys, EnterShowsARank) {
   const auto shown = [&] { return text_of(frame(picture, state, usual, no_colours)); };
   for (const char* part :
        {"  rank 2 on n0, its local rank 2: failed\n", "last line  ValueError: boom\n",
-        "log        on n0: /logs/attempt_0/2/stderr.log\n",
+        "log        on n0: /logs/attempt_0/2/*.log\n",
         "attempt 0  rank 2 on n0 ended with exit code 1: ValueError: boom\n", "one\n", "two\n"}) {
     EXPECT_TRUE(shown().contains(part)) << part << " in " << shown();
   }
@@ -554,6 +553,27 @@ TEST(Keys, HelpSortAndLeave) {
   EXPECT_EQ(press({}, picture, "l").wish, State::Wish::log);
   EXPECT_EQ(press({}, picture, "ss").sort, Sort::memory);
   EXPECT_EQ(press({}, picture, "ssss").sort, Sort::order);
+}
+
+TEST(Keys, SortSkipsAColumnThatIsNotShown) {
+  Picture picture = job(1, 2);
+  picture.ranks[0].line = "step 1";
+  const auto shown = [&](State state, std::size_t columns) {
+    return frame(picture, state, {.columns = columns, .rows = 24}, no_colours).state;
+  };
+  const auto sorts = [&](std::size_t columns) {
+    std::string all;
+    State state = shown({}, columns);
+    do {
+      state = shown(press(state, picture, "s"), columns);
+      all += fmt::format("{} ", static_cast<int>(state.sort));
+    } while (state.sort != Sort::order);
+    return all;
+  };
+  EXPECT_EQ(sorts(200), "1 2 3 0 ");
+  EXPECT_EQ(sorts(80), "1 3 0 ") << "no MEM";
+  EXPECT_EQ(sorts(44), "3 0 ");
+  EXPECT_EQ(shown(shown(press({}, picture, "ss"), 200), 80).sort, Sort::order);
 }
 
 TEST(Keys, ThePictureMayShrink) {
@@ -652,7 +672,7 @@ TEST(Frame, ASmallScreenLeavesOutWhatDoesNotFit) {
   last_of(picture).attempt = 1;
   const Lines lines = frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines;
   EXPECT_EQ(lines[0], "train | running | 8 ranks: 8 run");
-  EXPECT_EQ(lines[9], "q quit  s sort: place  / search  ? help");
+  EXPECT_EQ(lines[9], "q quit  Enter fold  l log  ? help");
 }
 
 TEST(Frame, NoScreenCutsWhoKeepsTheOthersWaiting) {
@@ -799,9 +819,9 @@ TEST(Frame, OfManyPhasesTheLastOnesFit) {
   last_of(picture).phases.join = last_of(picture).phases.order = milliseconds(900);
   last_of(picture).phases.spawn = milliseconds(1'400);
   EXPECT_EQ(frame(picture, {}, usual, no_colours).lines[1],
-            "after: nodes joined 900 ms, ordered 900 ms, ranks started 1.4 s");
+            "phases: nodes joined 900 ms, ordered 900 ms, ranks started 1.4 s");
   EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, no_colours).lines[1],
-            "after: ranks started 1.4 s");
+            "phases: ranks started 1.4 s");
 }
 
 TEST(Frame, FitsIntoEveryTerminal) {
@@ -887,14 +907,23 @@ TEST(Frame, WhereALogIs) {
   picture.nodes[1].logs = "/tmp/logs";
   State state;
   state.selected = {Kind::rank, 3};
-  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/1/stdout.log");
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/1/*.log");
+  using Files = std::vector<std::string>;
+  const std::string out = "/tmp/logs/attempt_1/1/stdout.log",
+                    err = "/tmp/logs/attempt_1/1/stderr.log";
+  EXPECT_EQ(log_of(picture, state).files, (Files{out, err}));
+  EXPECT_TRUE(log_of(picture, state).newest_first);
+  picture.ranks[3].state = RankState::failed;
+  EXPECT_EQ(log_of(picture, state).files, (Files{err, out})) << "the reason first";
+  EXPECT_FALSE(log_of(picture, state).newest_first);
   EXPECT_EQ(log_of(picture, state).node, "n1");
   state.selected = {Kind::node, 1};
-  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/stdout.log");
+  EXPECT_EQ(log_of(picture, state).path, "/tmp/logs/attempt_1/0/*.log");
   state.selected = {Kind::rack, 0};
   EXPECT_EQ(log_of(picture, state).path, "") << "none is kept";
   picture.node_log = "/work/logs/9";
   EXPECT_EQ(log_of(picture, state).path, "/work/logs/9/n0.out") << "of toprun submit";
+  EXPECT_EQ(log_of(picture, state).files, (Files{"/work/logs/9/n0.out"}));
   state.selected = {Kind::rank, 99};
   EXPECT_EQ(log_of(picture, state).node, "");
   // A stranger's node could name an option of the pager in place of a folder.

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
+#include <utility>
 
 #include "base/os/console.h"
 #include "base/os/style.h"
@@ -125,6 +127,27 @@ std::vector<jobs::LogFile> in_order(std::vector<jobs::LogFile> files, const Foun
   return jobs::with_root_last(std::move(files), (*report)->run.root_host.raw());
 }
 
+// The folder attempt_N of a rank's file.
+std::string folder_of_attempt(const jobs::LogFile& file) {
+  return std::filesystem::path(file.path).parent_path().parent_path().filename().string();
+}
+
+// Names the attempt of the file and its start: "attempt 1, 21:02:10:".
+void say_attempt(const jobs::LogFile& file, const jobs::JobFiles& files) {
+  const std::string folder = folder_of_attempt(file);
+  std::string text = folder;
+  std::ranges::replace(text, '_', ' ');
+  const auto report = jobs::read_report(files.report());
+  if (report && *report) {
+    for (const model::AttemptRecord& attempt : (*report)->run.attempts) {
+      if (folder != fmt::format("attempt_{}", attempt.attempt)) continue;
+      const auto started = model::if_known(attempt.started);
+      if (started) text += ", " + time_text(*started);
+    }
+  }
+  say(text + ":");
+}
+
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
   std::vector<jobs::JobFiles> jobs;
   for (const Found& found : all) jobs.push_back(found.files);
@@ -135,7 +158,12 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
     const auto files = in_order(std::move(chosen[i]), found, options.choice);
     const bool mixed = files.size() > 1 || all.size() > 1;
     jobs::Remainder remainder;
+    const bool has_several = options.choice.rank && !files.empty() &&
+                             folder_of_attempt(files.front()) != folder_of_attempt(files.back());
+    std::string attempt;
     for (const jobs::LogFile& file : files) {
+      const std::string folder = folder_of_attempt(file);
+      if (has_several && std::exchange(attempt, folder) != folder) say_attempt(file, found.files);
       const std::string prefix = prefix_of(file, found, options.choice);
       const bool each_once = mixed && options.choice.takes_all();
       const int code =

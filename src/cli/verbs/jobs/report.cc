@@ -70,9 +70,11 @@ Error no_report(const std::string& what, const jobs::KnownJob& known) {
             exit_failure};
   }
   const bool runs = state && !engines::has_ended(*state);
-  if (!runs && !known.has_output) {
+  const jobs::JobSummary end = jobs::summary_of(known);
+  if (!runs && (!known.has_output || end.was_cancelled_unstarted)) {
     return {what,
-            known.failed_predecessors.empty()
+            end.was_cancelled_unstarted ? "the job was " + end.words
+            : known.failed_predecessors.empty()
                 ? "the job has no output, so perhaps it never started"
                 : "the job never started: " + join(known.failed_predecessors, "; "),
             fmt::format("toprun status {} shows more", jobs::id_word(known.id)), exit_failure};

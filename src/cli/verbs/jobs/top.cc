@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -115,7 +116,6 @@ using options::FlagId;
 using snapshot::Picture;
 
 // A single ESC is the key, not the beginning of another one's bytes.
-constexpr std::string_view stderr_log = "stderr.log";
 constexpr int escape_limit_ms = 50;
 constexpr std::array handled = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
 
@@ -142,11 +142,35 @@ std::string farewell(const Picture& picture, TerminalSize size, const Style& sty
   return text_of(lines);
 }
 
+// The log's files that this user can read: with --redirects 1 there is only stdout's. Of several,
+// those that have text.
+std::vector<std::string> readable_files(const top::Log& log) {
+  std::vector<std::string> files;
+  timespec latest{};
+  off_t most_bytes = 0;
+  for (const std::string& path : log.files) {
+    struct stat status {};
+    if (::access(path.c_str(), R_OK) != 0 || ::stat(path.c_str(), &status) != 0) continue;
+    if (status.st_size == 0 && !files.empty()) continue;
+    if (most_bytes == 0) files.clear();
+    const timespec& time = status.st_mtim;
+    const bool is_newer =
+        std::pair(time.tv_sec, time.tv_nsec) > std::pair(latest.tv_sec, latest.tv_nsec);
+    files.insert(log.newest_first && is_newer ? files.begin() : files.end(), path);
+    latest = time;
+    most_bytes = std::max(most_bytes, status.st_size);
+  }
+  return files;
+}
+
 // The environment in which `less` shows which log it displays: the path has only the local rank.
 // Other pagers ignore LESS. The user's own options follow, so they have precedence.
-Environment with_title(Environment environment, const top::Log& log) {
-  const std::string file = std::filesystem::path(log.path.raw()).filename().string();
-  const std::string title = fmt::format("rank {} on {}, {}", log.rank, log.node, Outside(file));
+Environment with_title(Environment environment, const top::Log& log,
+                       const std::vector<std::string>& files) {
+  std::string title = fmt::format("rank {} on {}", log.rank, log.node);
+  for (const std::string& path : files) {
+    title += ", " + printable(std::filesystem::path(path).filename().string());
+  }
   constexpr std::string_view end_of_option = "$", escaped = "?:.%\\";  // less(1), PROMPTS
   std::string prompt;
   for (const char c : title) {
@@ -155,6 +179,7 @@ Environment with_title(Environment environment, const top::Log& log) {
     prompt += c;
   }
   const std::string own = environment.get("LESS").value_or("");
+  if (files.size() > 1) prompt += "\\: file %i of %m?x (\\:n\\: next).";
   environment.set("LESS", fmt::format("-Ps{}?e (END).${}", prompt, own));
   return environment;
 }
@@ -257,24 +282,21 @@ class Session {
   }
   void open_log() {
     top::Log log = top::log_of(picture_, state_);
-    // With --redirects 1 or --tee 1 there is only stdout's file.
-    const std::string& path = log.path.raw();
-    if (path.ends_with(stderr_log) && ::access(path.c_str(), R_OK) != 0) {
-      const std::string of_stdout = path.substr(0, path.size() - stderr_log.size()) + "stdout.log";
-      if (::access(of_stdout.c_str(), R_OK) == 0) log.path = of_stdout;
-    }
     if (log.path.empty()) {
       state_.note = "no log file of this rank: --redirects 3 or --tee 3 writes one";
       return;
     }
-    if (::access(log.path.raw().c_str(), R_OK) != 0) {
+    const auto files = readable_files(log);
+    if (files.empty()) {
       state_.note = log.node.raw() == hosts::host_name()
                         ? fmt::format("no rank has written {} yet", log.path)
                         : fmt::format("on {}: {} {}", log.node, pager_, log.path);
       return;
     }
     screen_.give_back();
-    const auto code = run_in_front({pager_, log.path.raw()}, with_title(environment_, log));
+    std::vector<std::string> command = {pager_};
+    command.insert(command.end(), files.begin(), files.end());
+    const auto code = run_in_front(command, with_title(environment_, log, files));
     screen_.take_again();
     if (!code) state_.note = code.error().line();
   }
