@@ -244,6 +244,12 @@ class Here(support.TestCase):
         result, = json.loads(done.out)["results"]
         self.assertEqual(result["ranks"], 2)
         self.assertGreater(result["out_of_place"]["samples"], 4)
+        self.assertRegex(done.err, r"(?m)^toprun: --until-cv 1e-06: 64 KiB: toprun stopped after 20 rounds \(80 iterations\); the times of "
+                                   r"the last round still vary by [\d.e+]+ %$")
+
+    def test_a_long_size_shows_its_progress(self):
+        run = self.begin(support.binary(), "bench", "all_reduce", "--nproc-per-node", 2, "-b", "4M", "-n", "1000000")
+        run.says(r"(?m)^toprun: 4 MiB, about .* left$", 40)
 
     def test_pairs_of_one_host_have_its_ranks_and_no_racks(self):
         picture, saved = self.folder() / "pairs.svg", self.folder() / "pairs.json"
