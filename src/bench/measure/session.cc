@@ -315,6 +315,22 @@ class Round {
   std::vector<OwnCell> own_;
 };
 
+// Drops the sizes that leave a rank's part empty in a cell, and returns the largest of these sizes;
+// 0: none. A requested size of 0 stays.
+std::uint64_t drop_empty(std::vector<std::uint64_t>& sizes, const Request& request,
+                         std::span<const Cell> cells) {
+  if (request.collective == Collective::barrier) return 0;
+  std::uint64_t largest = 0;
+  std::erase_if(sizes, [&](std::uint64_t bytes) {
+    const bool is_empty = bytes > 0 && std::ranges::any_of(cells, [&](const Cell& cell) {
+                            return Extent::of(request, bytes, cell.ranks.size()).bytes == 0;
+                          });
+    if (is_empty) largest = std::max(largest, bytes);
+    return is_empty;
+  });
+  return largest;
+}
+
 }  // namespace
 
 constexpr std::chrono::seconds least_reported{1};
@@ -337,7 +353,14 @@ std::optional<std::string> ProgressLines::at(const Progress& progress, Time now)
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
                      const MakeBackend& make, const Callbacks& reported) {
-  const auto requested = TRY(sizes(request));
+  auto requested = TRY(sizes(request));
+  if (const std::uint64_t largest = drop_empty(requested, request, cells); largest > 0) {
+    const std::string which = fmt::format(
+        "{}: sizes up to {}", bench::facts_of(request.collective).name, bench::size_text(largest));
+    constexpr std::string_view why = "each rank's part would be empty";
+    if (requested.empty()) return usage(which, std::string(why), "measure larger messages");
+    if (reported.remark) reported.remark(fmt::format("{} are left out: {}", which, why));
+  }
   Round round(group, request, cells, make, reported);
   if (auto made = round.connect(); !made) return made;
   Progress progress;
