@@ -244,6 +244,23 @@ class Here(support.TestCase):
         result, = json.loads(done.out)["results"]
         self.assertEqual(result["ranks"], 2)
         self.assertGreater(result["out_of_place"]["samples"], 4)
+        self.assertRegex(done.err, r"(?m)^toprun: --until-cv 1e-06: 64 KiB: toprun stopped after 20 rounds \(80 iterations\); the times of "
+                                   r"the last round still vary by [\d.e+]+ %$")
+
+    def test_sizes_that_would_be_empty_are_left_out(self):
+        words = "all_gather", "--nproc-per-node", "2", "-f", "2", "-b"
+        done = self.bench(*words, "8", "-e", "64")
+        self.assert_ok(done)
+        self.assertIn("toprun: all_gather: sizes up to 16 B are left out: each rank's part would be empty\n", done.err)
+        self.assertNotRegex(done.out, r"(?m)^ +0 B ")
+        self.assertEqual(len(re.findall(r"(?m)^ +(?:32|64) B ", done.out)), 2, done)
+        done = self.bench(*words, "8", "-e", "16")
+        self.assertEqual(done.code, 2, done)
+        self.assertEqual(done.err.count("all_gather: sizes up to 16 B: each rank's part would be empty; measure larger messages"), 1, done)
+
+    def test_a_long_size_shows_its_progress(self):
+        run = self.begin(support.binary(), "bench", "all_reduce", "--nproc-per-node", 2, "-b", "4M", "-n", "1000000")
+        run.says(r"(?m)^toprun: 4 MiB, about .* left$", 40)
 
     def test_pairs_of_one_host_have_its_ranks_and_no_racks(self):
         picture, saved = self.folder() / "pairs.svg", self.folder() / "pairs.json"
@@ -427,7 +444,7 @@ class Files(support.TestCase):
         for ratio, code in (("0.4", 0), ("0.5", 0), ("0.9", 3)):
             done = self.toprun("bench", "compare", before, after, "--fail-below", ratio)
             self.assertEqual(done.code, code, done)
-            self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its earlier speed")
+            self.assertRegex(done.err, r"^toprun: 16 MiB max of all_reduce nccl, .* has 50\.0 % of its earlier speed \(the slowest of \d rows\), ")
         self.assertEqual(self.toprun("bench", "compare", before, after, "--fail-below", "-1").code, 2)
 
     def test_files_without_a_common_row_are_not_compared_silently(self):

@@ -420,6 +420,7 @@ class ViaMpirun(MpiCase):
         old.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 1.10.7'\n")
         old.chmod(0o755)
         for program, expected in [("no-such-mpirun", "no no-such-mpirun in PATH"),
+                                  ("/no/mpirun", "TOPRUN_MPIRUN=/no/mpirun: no such executable file\n"),
                                   (str(old), "mpirun is Open MPI 1: this version is too old"),
                                   ("true", 'mpirun --version: mpirun printed "true (GNU')]:
             with self.subTest(program):
@@ -441,9 +442,11 @@ class ViaMpirun(MpiCase):
     def test_dry_run_prints_the_command(self):
         finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--dry-run", "--no-python", "true")
         self.assert_ok(finished)
-        self.assertRegex(finished.out, r"--host n0:1,n1:1 --map-by ppr:1:node --bind-to none .* <<< 'secret <secret>'")
+        self.assertRegex(finished.out, r"--host n0:1,n1:1 --map-by ppr:1:node --bind-to none .* \(the secret goes to its standard input\)\n")
         self.assertIn("-x TOPRUN_SECRET", finished.out)
         self.assertRegex(finished.out, r"(?m)^root +n0, at a port that toprun computes from mpirun's job$")
+        finished = self.launch("--via", "mpirun", "--hosts", "n0:2,n1:2", "--dry-run", "--no-python", "true")
+        self.assertRegex(finished.out, r"(?m)^processes +2 per node \(the list of hosts\)$")
         finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--master-port", "4321", "--dry-run",
                                "--no-python", "true")
         self.assertRegex(finished.out, r"(?m)^root +n0:4321$")

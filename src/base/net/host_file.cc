@@ -24,6 +24,9 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, fits);
 }
 
+// No machine that we know runs so many ranks, and many ports are above it.
+constexpr int least_likely_port = 4096;
+
 std::optional<int> slots_in(std::string_view text) {
   const auto number = parse_int(text);
   if (!number || *number < 1 || *number > max_host_slots) return std::nullopt;
@@ -54,7 +57,7 @@ HostItem item_in(std::string_view word) {
   return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
-// Splits at the commas outside brackets.
+// Splits at the commas outside brackets. An item may be empty.
 std::vector<std::string_view> items_in(std::string_view text) {
   std::vector<std::string_view> items;
   std::size_t start = 0;
@@ -63,7 +66,7 @@ std::vector<std::string_view> items_in(std::string_view text) {
     if (i < text.size() && text[i] == '[') inside = true;
     if (i < text.size() && text[i] == ']') inside = false;
     if (i < text.size() && (text[i] != ',' || inside)) continue;
-    if (const auto item = trim(text.substr(start, i - start)); !item.empty()) items.push_back(item);
+    items.push_back(trim(text.substr(start, i - start)));
     start = i + 1;
   }
   return items;
@@ -87,6 +90,14 @@ class Collector {
                               max_host_slots)
                 : std::string("the text after the ':' is not a number of processes"),
             fmt::format("write HOST:N with N from 1 to {}; {}", max_host_slots, where_ports_go));
+      }
+      if (*slots >= least_likely_port) {
+        return usage(
+            fmt::format("{}: \"{}\"", place, word),
+            fmt::format("{} looks like a port, but N in HOST:N is the number of processes", *slots),
+            fmt::format("drop the port: --master-port gives toprun's port, and {}; "
+                        "--nproc-per-node takes any number of processes",
+                        where_ports_go));
       }
     }
     return add(item.list, slots, place);
@@ -127,7 +138,7 @@ class Collector {
     if (!is_new) {
       return usage(fmt::format("{}: host {} is listed twice", place, name),
                    fmt::format("the host is already listed at {}", known->second),
-                   "list each host once, with its number of processes (slots=N, or HOST:N)");
+                   "list each host once, with its number of processes (HOST:N)");
     }
     if (hosts_.size() == max_named_hosts) {
       return usage(fmt::format("{}: too many hosts", place),
@@ -268,6 +279,7 @@ Result<void> take_line(std::string_view text, const std::string& place, Collecto
                  "slots is larger than max_slots", "correct one of the two numbers");
   }
   for (const std::string_view item : items_in(parts.front())) {
+    if (item.empty()) continue;
     auto added = line.slots ? collector.add(item, line.slots, place) : collector.add(item, place);
     if (!added) return added;
   }
@@ -286,15 +298,20 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
     TRY(add_counted(counted, std::string(source), collector));
     if (!counted.empty()) return collector.take();
   }
-  for (const std::string_view item : items_in(text)) {
-    TRY(collector.add(item, fmt::format("{}, item {}", source, ++number)));
-  }
-  std::vector<NamedHost> hosts = collector.take();
-  if (hosts.empty()) {
+  const auto items = items_in(text);
+  const auto is_empty = [](std::string_view item) { return item.empty(); };
+  if (std::ranges::all_of(items, is_empty)) {
     return usage(fmt::format("{} does not name a host", source), {},
                  "write hosts as in a,b[3-9]:4");
   }
-  return hosts;
+  for (const std::string_view item : items) {
+    const std::string place = fmt::format("{}, item {}", source, ++number);
+    if (item.empty()) {
+      return usage(place + " is empty", "", "give a host between two commas, or drop a comma");
+    }
+    TRY(collector.add(item, place));
+  }
+  return collector.take();
 }
 
 Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text/clock.h"
 #include "bench/tables/figures.h"
@@ -18,7 +19,12 @@ using bench::Collective;
 constexpr std::chrono::hours turn_limit{1};
 constexpr std::size_t turns_per_round = 5;
 constexpr std::size_t most_per_turn = 400;      // iterations, if least_time asks for more
-constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --stable
+constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --until-cv
+
+// Iterations run in batches, and rank 0 may print its progress only between two of them. The ranks
+// meet there, so a batch is long; its first has no times yet to tell how long it is.
+constexpr double batch_us = 2e6;
+constexpr std::size_t first_batch = 20;
 
 // Of a size's time: the rest is the same in place, and the checks.
 constexpr double share_out_of_place = 0.5;
@@ -28,6 +34,19 @@ double cost_of(std::uint64_t bytes) {
   constexpr double least = 256 << 10;
   return static_cast<double>(bytes) + least;
 }
+
+// Tells rank 0 which share of a part of a size is done.
+struct Tell {
+  const std::function<void(double)>& share_of_size;
+  double begin = 0;
+  double width = 1;
+
+  void operator()(double share) const { share_of_size(begin + width * share); }
+  Tell part(std::size_t index, std::size_t of) const {
+    const double part = width / static_cast<double>(of);
+    return {share_of_size, begin + part * static_cast<double>(index), part};
+  }
+};
 
 // Whether the collective can use one buffer for what it sends and receives.
 bool runs_in_place(Collective collective) {
@@ -79,11 +98,18 @@ class Sizing {
   }
 
   // Some iterations: the time of each, as the request averages those of the ranks.
-  Result<std::vector<double>> turn(bool in_place, std::size_t iterations) {
-    TRY(mesh_.barrier(turn_limit));
-    auto times = TRY(work_->run(in_place, iterations, request_.aggregated));
-    TRY(combine(times));
-    return times;
+  Result<std::vector<double>> turn(bool in_place, std::size_t iterations, const Tell& tell) {
+    std::vector<double> all;
+    while (all.size() < iterations) {
+      TRY(mesh_.barrier(turn_limit));
+      const std::size_t batch = std::min(iterations - all.size(), batch_);
+      auto times = TRY(work_->run(in_place, batch, request_.aggregated));
+      TRY(combine(times));
+      batch_ = next_batch(times);
+      all.insert(all.end(), times.begin(), times.end());
+      tell(static_cast<double>(all.size()) / static_cast<double>(iterations));
+    }
+    return all;
   }
 
   Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
@@ -116,6 +142,14 @@ class Sizing {
   }
 
  private:
+  // All ranks have the same times, so they decide alike.
+  std::size_t next_batch(std::span<const double> last) const {
+    const double sum_us = std::accumulate(last.begin(), last.end(), 0.0);
+    const double one_us = sum_us * static_cast<double>(request_.aggregated) / double(last.size());
+    constexpr double most = 1e9;
+    return static_cast<std::size_t>(std::clamp(batch_us / std::max(one_us, 1e-3), 1.0, most));
+  }
+
   Result<void> combine(std::vector<double>& times) {
     const auto over_all = [&](Op op) {
       return mesh_.combine_over_all(times, op, request_.stall_limit);
@@ -142,6 +176,7 @@ class Sizing {
   const Request& request_;
   Extent extent_;
   std::unique_ptr<Work> work_;
+  std::size_t batch_ = first_batch;  // iterations
 };
 
 std::vector<double> flat(const std::vector<std::vector<double>>& turns) {
@@ -194,10 +229,12 @@ class Round {
     }
     std::vector<std::vector<std::vector<double>>> times(sizings.size());
     for (std::size_t round = 0; round == 0 || !is_stable(times, round); ++round) {
-      if (auto done = take_turns(sizings, times, tell); !done) return done;
+      if (auto done = take_turns(sizings, times, {tell, 0, share_out_of_place}); !done) return done;
     }
+    if (reported_.remark && !times.empty()) remark_unstable(bytes, times.front());
     for (std::size_t i = 0; i < sizings.size(); ++i) {
-      auto finished = TRY(finish(sizings[i], std::move(times[i])));
+      const Tell rest{tell, share_out_of_place, 1 - share_out_of_place};
+      auto finished = TRY(finish(sizings[i], std::move(times[i]), rest.part(i, sizings.size())));
       finished.cell = own_[i].cell;
       if (reported_.row) reported_.row(finished);
     }
@@ -206,17 +243,16 @@ class Round {
 
  private:
   Result<void> take_turns(std::vector<Sizing>& sizings,
-                          std::vector<std::vector<std::vector<double>>>& times,
-                          const std::function<void(double)>& tell) {
+                          std::vector<std::vector<std::vector<double>>>& times, const Tell& tell) {
     for (std::size_t turn = 0; turn < turns_per_round; ++turn) {
       const std::size_t share = request_.iterations * (turn + 1) / turns_per_round -
                                 request_.iterations * turn / turns_per_round;
       if (share == 0) continue;
       for (std::size_t i = 0; i < sizings.size(); ++i) {
-        auto took = TRY(sizings[i].turn(false, std::max(share, enough_for_a_turn(times[i]))));
+        auto took = TRY(sizings[i].turn(false, std::max(share, enough_for_a_turn(times[i])),
+                                        tell.part(turn, turns_per_round).part(i, sizings.size())));
         times[i].push_back(std::move(took));
       }
-      tell(share_out_of_place * static_cast<double>(turn + 1) / turns_per_round);
     }
     return {};
   }
@@ -232,18 +268,33 @@ class Round {
     return static_cast<std::size_t>(of_a_turn.count() / usual_us);
   }
 
+  // Of the last round of all iterations.
+  static double last_cv(const std::vector<std::vector<double>>& turns) {
+    const auto last = std::span(turns).last(std::min(turns_per_round, turns.size()));
+    return bench::times_of(flat({last.begin(), last.end()})).cv;
+  }
+
   // All ranks of a cell have the same times, so they decide alike; those of several cells need
-  // not, so that --stable goes with one cell only.
+  // not, so that --until-cv goes with one cell only.
   bool is_stable(const std::vector<std::vector<std::vector<double>>>& times,
                  std::size_t round) const {
     if (!request_.stable_cv || cells_.size() > 1 || round == most_stable_rounds) return true;
     if (times.empty()) return true;  // this rank is not in the cell
-    const auto last =
-        std::span(times.front()).last(std::min(turns_per_round, times.front().size()));
-    return bench::times_of(flat({last.begin(), last.end()})).cv <= *request_.stable_cv;
+    return last_cv(times.front()) <= *request_.stable_cv;
   }
 
-  Result<CellRow> finish(Sizing& sizing, std::vector<std::vector<double>> times) {
+  void remark_unstable(std::uint64_t bytes, const std::vector<std::vector<double>>& turns) const {
+    if (!request_.stable_cv || cells_.size() > 1) return;
+    const double cv = last_cv(turns);
+    if (cv <= *request_.stable_cv) return;
+    reported_.remark(
+        fmt::format("--until-cv {:g}: {}: toprun stopped after {} rounds ({} iterations); the "
+                    "times of the last round still vary by {:.3g} %",
+                    100 * *request_.stable_cv, bench::size_text(bytes), most_stable_rounds,
+                    flat(turns).size(), 100 * cv));
+  }
+
+  Result<CellRow> finish(Sizing& sizing, std::vector<std::vector<double>> times, const Tell& tell) {
     CellRow measured;
     measured.row = sizing.row();
     const auto wrong = TRY(sizing.count_wrong(false));
@@ -251,7 +302,7 @@ class Round {
     measured.row.out_of_place = sizing.side(all, wrong);
     measured.turns = std::move(times);
     if (!runs_in_place(request_.collective)) return measured;
-    const auto inside = TRY(sizing.turn(true, all.size()));
+    const auto inside = TRY(sizing.turn(true, all.size(), tell));
     const auto wrong_inside = TRY(sizing.count_wrong(true));
     measured.row.in_place = sizing.side(inside, wrong_inside);
     return measured;
@@ -263,6 +314,22 @@ class Round {
   const std::size_t ranks_here_;
   std::vector<OwnCell> own_;
 };
+
+// Drops the sizes that leave a rank's part empty in a cell, and returns the largest of these sizes;
+// 0: none. A requested size of 0 stays.
+std::uint64_t drop_empty(std::vector<std::uint64_t>& sizes, const Request& request,
+                         std::span<const Cell> cells) {
+  if (request.collective == Collective::barrier) return 0;
+  std::uint64_t largest = 0;
+  std::erase_if(sizes, [&](std::uint64_t bytes) {
+    const bool is_empty = bytes > 0 && std::ranges::any_of(cells, [&](const Cell& cell) {
+                            return Extent::of(request, bytes, cell.ranks.size()).bytes == 0;
+                          });
+    if (is_empty) largest = std::max(largest, bytes);
+    return is_empty;
+  });
+  return largest;
+}
 
 }  // namespace
 
@@ -286,7 +353,14 @@ std::optional<std::string> ProgressLines::at(const Progress& progress, Time now)
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
                      const MakeBackend& make, const Callbacks& reported) {
-  const auto requested = TRY(sizes(request));
+  auto requested = TRY(sizes(request));
+  if (const std::uint64_t largest = drop_empty(requested, request, cells); largest > 0) {
+    const std::string which = fmt::format(
+        "{}: sizes up to {}", bench::facts_of(request.collective).name, bench::size_text(largest));
+    constexpr std::string_view why = "each rank's part would be empty";
+    if (requested.empty()) return usage(which, std::string(why), "measure larger messages");
+    if (reported.remark) reported.remark(fmt::format("{} are left out: {}", which, why));
+  }
   Round round(group, request, cells, make, reported);
   if (auto made = round.connect(); !made) return made;
   Progress progress;

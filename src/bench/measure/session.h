@@ -53,11 +53,13 @@ struct CellRow {
   std::vector<std::vector<double>> turns;
 };
 
-// Functions that measure() calls on rank 0. It calls `row` when a row of the table is complete, and
-// `progress` after a cell has run some iterations. On other ranks, the functions are empty.
+// Functions that measure() calls on rank 0. It calls `row` when a row of the table is complete,
+// `progress` after a cell has run some iterations, and `remark` with a line for the user. On other
+// ranks, the functions are empty.
 struct Callbacks {
   std::function<void(const CellRow&)> row = {};
   std::function<void(const Progress&)> progress = {};
+  std::function<void(const std::string&)> remark = {};
 };
 
 // Measures all configurations (`cells`), size by size, together with the other ranks.

@@ -261,7 +261,7 @@ std::string share_text(const Reached& reached) {
 std::string comparison_heading(const Series& first) {
   return fmt::format("{}, in turns\n", facts_of(first.collective).name) +
          fmt::format(comparison_columns, "size", "over", "order", "nodes", "ranks", "time", "busbw",
-                     "limit", "ratio of times") +
+                     "limit", "geometric mean of the turns' ratios") +
          without_blanks_at_end(
              fmt::format(comparison_columns, "", "", "", "", "", "", "GB/s", "", ""));
 }
@@ -351,7 +351,9 @@ Verdict gate(const Comparison& comparison, double fail_below) {
   const Compared* const worst = slowest(comparison, [](const Compared&) { return true; });
   if (worst == nullptr) return {false, "the two results have no values that can be compared"};
   const bool is_passed = *worst->ratio >= fail_below;
-  return {is_passed, fmt::format("{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
+  const std::size_t rows = comparison.rows.size();
+  return {is_passed, fmt::format("{}{}, {} {:g} %", speed_sentence(*worst, comparison.kinds),
+                                 rows > 1 ? fmt::format(" (the slowest of {} rows)", rows) : "",
                                  is_passed ? "not below" : "below", 100 * fail_below)};
 }
 

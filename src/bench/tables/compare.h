@@ -92,8 +92,9 @@ Verdict gate(const Report& report, const Expectation& expectation);
 
 // These functions return a human-readable table's heading and one row. The table compares series
 // that were measured in turns. The rows are grouped by size. The first series of each size is the
-// baseline for the other series. "limit" is busbw as a share of the links' limit. "ratio" is the
-// series' time divided by the baseline's time, with the 95 % interval.
+// baseline for the other series. "limit" is busbw as a share of the links' limit. The last column
+// is the ratio of the series' times to the baseline's (paired_ratio() of their turns), with the
+// 95 % interval.
 std::string comparison_heading(const Series& first);
 std::string comparison_row(const Series& series, const Row& row, const std::optional<Ratio>& ratio);
 

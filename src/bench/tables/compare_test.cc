@@ -241,7 +241,7 @@ TEST(Gate, OfAComparison) {
   EXPECT_FALSE(failed.is_passed);
   EXPECT_EQ(failed.sentence,
             "1 MiB of all_reduce nccl rdma topology, 8 ranks on 2 nodes has 80.0 % of its earlier "
-            "speed, below 90 %");
+            "speed (the slowest of 2 rows), below 90 %");
   EXPECT_TRUE(gate(compare(before, after), 0.8).is_passed);
   EXPECT_FALSE(gate(compare(before, {}), 0.1).is_passed);
   const std::string text = comparison_text(compare(before, after), 0.9);

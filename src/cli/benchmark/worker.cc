@@ -364,7 +364,8 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
       [&](const measure::CellRow& row) { output.add(row); },
       [&](const measure::Progress& progress) {
         if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
-      }};
+      },
+      [](const std::string& line) { say(line); }};
   TRY(measure::measure(group, request.measured, cells, make, reported));
   return output.finish();
 }

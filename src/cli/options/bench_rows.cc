@@ -102,7 +102,7 @@ constexpr std::array bench_flags = {
               .value = "PERCENT",
               .id = FlagId::until_cv,
               .help = "Repeat the iterations until the standard deviation of their times is "
-                      "below PERCENT % of the mean time"}),
+                      "below PERCENT % of the mean time, but at most 20 times"}),
     of_bench({.name = "--agg-iters",
               .letter = 'm',
               .value = "N",

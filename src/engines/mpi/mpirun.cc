@@ -272,6 +272,9 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
   if (command.program.empty()) command.program = {"mpirun"};
   const std::string& program = command.program.front();
   if (!process::find_program(program, environment)) {
+    if (program.contains('/')) {
+      return usage(fmt::format("{}={}", mpirun_variable, named), "no such executable file");
+    }
     return usage(fmt::format("no {} in PATH", program), "",
                  fmt::format("load the program's module, or give the program's path in {}",
                              mpirun_variable));

@@ -86,9 +86,10 @@ Result<Slots> slots_here(const Environment& environment, const Allocation& alloc
   if (given.count > 0) return Slots{given.count, given.source};
   const auto here = static_cast<std::size_t>(allocation.my_node.value_or(0));
   if (here < allocation.nodes.size() && allocation.nodes[here].slots) {
-    return Slots{*allocation.nodes[here].slots, allocation.engine == EngineKind::ssh
-                                                    ? "the list of hosts"
-                                                    : "tasks per node of the job"};
+    const bool is_listed = allocation.engine == EngineKind::ssh ||
+                           (allocation.engine == EngineKind::mpi && request.lists_hosts);
+    return Slots{*allocation.nodes[here].slots,
+                 is_listed ? "the list of hosts" : "tasks per node of the job"};
   }
   if (request.visible.count > 0) return Slots{request.visible.count, request.visible.source};
   return Slots{1, "no GPU and no other request"};

@@ -15,8 +15,9 @@ struct SlotsRequest {
   std::string nproc_per_node;  // "": not set; a number ≥ 1, "cpu", "gpu" or "auto"
   std::string source;          // "--nproc-per-node" or "PET_NPROC_PER_NODE"
   bool called_torchrun = false;
-  int cpus = 1;      // number of CPUs in this process's affinity mask
-  GpuCount visible;  // visible_gpus()
+  bool lists_hosts = false;  // --hosts or --hostfile
+  int cpus = 1;              // number of CPUs in this process's affinity mask
+  GpuCount visible;          // visible_gpus()
 };
 
 struct Slots {

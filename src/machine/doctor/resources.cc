@@ -60,14 +60,17 @@ constexpr std::array all_needs = {
          },
          "the limit on open files is low", "files",
          "a process of a large job has a connection to each rank",
-         "run `ulimit -n 65536` before toprun, or set LimitNOFILE= for slurmd", "ulimit -n 65536"},
+         "run `ulimit -n 65536` before toprun; on other hosts, set LimitNOFILE= of slurmd (Slurm) "
+         "or nofile in limits.conf (ssh)",
+         "ulimit -n 65536"},
     Need{"processes", "enough processes are allowed", Severity::warning, &Resources::processes,
          [](std::int64_t processes, const Demand& demand) {
            return processes < processes_per_worker * demand.ranks;
          },
          "the limit on processes and threads is low", "processes",
          "data loaders and NCCL start many processes and threads",
-         "run `ulimit -u 65536` before toprun, or set TasksMax= and LimitNPROC= for slurmd",
+         "run `ulimit -u 65536` before toprun; on other hosts, set TasksMax= and LimitNPROC= of "
+         "slurmd (Slurm) or nproc in limits.conf (ssh)",
          "ulimit -u 65536"},
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },

@@ -310,7 +310,7 @@ Result<std::string> describe(const plan::Job& job) {
   }
   if (job.place.stance == Stance::starter) {
     const auto command = TRY(step_command(job));
-    line("agents", shown_command(command.argv) + " <<< 'secret <secret>'");
+    line("agents", shown_command(command.argv) + " (the secret goes to its standard input)");
   }
   if (!job.in_container()) line("each worker", shown_command(job.program));
   if (job.options.prefetch) {

@@ -127,8 +127,7 @@ std::optional<Error> machine_named_twice(const std::vector<Answered>& answered,
                            "with itself"
                          : "each name would become a node, and both nodes would use the same GPUs",
                  is_verb ? "list each machine once"
-                         : "list each machine once, with its number of processes (slots=N, or "
-                           "HOST:N)")
+                         : "list each machine once, with its number of processes (HOST:N)")
         .error();
   }
   return std::nullopt;

@@ -55,8 +55,7 @@ TEST(LoginPlace, AMachineIsNamedOnce) {
   EXPECT_EQ((*refused)->exit_code, exit_usage);
   EXPECT_EQ(refused->line(),
             "--hosts: a and c are one machine: each name would become a node, and both nodes would "
-            "use the same GPUs; list each machine once, with its number of processes (slots=N, or "
-            "HOST:N)");
+            "use the same GPUs; list each machine once, with its number of processes (HOST:N)");
   const auto examined = machine_named_twice(twice, "--hosts", StepOf::verb);
   ASSERT_TRUE(examined);
   EXPECT_EQ(examined->line(),

@@ -125,6 +125,7 @@ Result<void> count_workers(Job& job) {
   request.nproc_per_node = job.options.nproc_per_node.value;
   request.source = job.options.nproc_per_node.source;
   request.called_torchrun = job.options.called_torchrun;
+  request.lists_hosts = job.options.hosts.is_set() || job.options.host_file.is_set();
   request.cpus = usable_cpus();
   request.visible = engines::visible_gpus(job.environment);
   const auto slots = TRY(engines::slots_here(job.environment, job.place, request));
