@@ -145,6 +145,19 @@ TEST(Mistakes, Table) {
   }
 }
 
+TEST(Mistakes, ShowNoSecret) {
+  for (const auto& [name, value] : {std::pair{"NCCL_PSK", "\"s3cret\""},
+                                    {"NCCL_MY_TOKEN", "'hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567'"},
+                                    {"NCCL_NET", "\"hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567\""}}) {
+    NodeFabric node = roce_node();
+    node.environment.set(name, value);
+    const auto said = mistakes(node);
+    ASSERT_EQ(said.size(), 1u) << name;
+    EXPECT_EQ(said[0],
+              fmt::format("{}=<secret> (set by you): the quotes are part of the value", name));
+  }
+}
+
 TEST(WithoutEffect, Table) {
   const std::string levels =
       " (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values";
