@@ -397,6 +397,13 @@ bool is_list_of(const Words& row, std::string_view list) {
   return true;
 }
 
+// Whether this may be a mistyped name of NCCL's own network. Any other name may be a plugin's.
+bool resembles_own_network(std::string_view name) {
+  static const std::vector<std::string> own_networks = {"ib", "socket"};
+  const std::string lowered = lower(name);
+  return lowered != "gib" && did_you_mean(lowered, own_networks);  // gIB: Google's plugin
+}
+
 void add_unknown_words(const NodeFabric& node, bool are_failures, Said& said) {
   const bool has_plugin =
       own(node, "NCCL_NET_PLUGIN") || (node.profile != nullptr && node.profile->has_own_transport);
@@ -404,7 +411,8 @@ void add_unknown_words(const NodeFabric& node, bool are_failures, Said& said) {
     const bool is_failure = row.otherwise == Otherwise::failure;
     const auto mine = own(node, row.variable);
     if (is_failure != are_failures || !mine || mine->value.empty()) continue;
-    if (has_plugin && row.otherwise == Otherwise::plugin) continue;
+    const bool may_be_plugin = has_plugin || !resembles_own_network(mine->value);
+    if (row.otherwise == Otherwise::plugin && may_be_plugin) continue;
     if (is_failure ? is_list_of(row, mine->value) : is_one_of(row, mine->value)) continue;
     add(said, row.variable, *mine,
         fmt::format("NCCL's {} are {}; {}", row.kind, row.words,

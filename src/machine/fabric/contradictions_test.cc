@@ -208,6 +208,12 @@ TEST(WithoutEffect, Table) {
       {"NCCL_NET", "ibb",
        "NCCL_NET=ibb (set by you): NCCL's own networks are IB and Socket; another name must be a "
        "plugin's, or NCCL fails"},
+      {"NCCL_NET", "Sockets",
+       "NCCL_NET=Sockets (set by you): NCCL's own networks are IB and Socket; another name must be "
+       "a plugin's, or NCCL fails"},
+      {"NCCL_NET", "AWS Libfabric", ""},
+      {"NCCL_NET", "gIB", ""},
+      {"NCCL_NET", "IBext_v8", ""},
       {"NCCL_SOCKET_FAMILY", "inet",
        "NCCL_SOCKET_FAMILY=inet (set by you): NCCL's families are AF_INET and AF_INET6; NCCL "
        "ignores other values"},

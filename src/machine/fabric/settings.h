@@ -141,9 +141,11 @@ std::vector<std::string> mistakes(const NodeFabric& node);
 // GLOO_SOCKET_IFNAME that the machine lacks.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
-// Returns settings of the user or of an nccl.conf whose values NCCL ignores or reads in another way
-// than their text suggests, one sentence each: NCCL_DEBUG=debug, NCCL_IB_DISABLE=true,
-// NCCL_BUFFSIZE=8M. contradictions() omits them.
+// Returns settings of the user or of an nccl.conf that are probably not meant, one sentence each:
+// values that NCCL ignores or reads in another way than their text suggests (NCCL_DEBUG=debug,
+// NCCL_IB_DISABLE=true, NCCL_BUFFSIZE=8M), numbers outside of the range in NCCL's user guide
+// (NCCL_CROSS_NIC=3), and names that resemble a network of NCCL's own (NCCL_NET=Sockets).
+// contradictions() omits them.
 std::vector<std::string> without_effect(const NodeFabric& node);
 
 // Returns all mistakes(), files that cannot be used (a container may have other files than the
