@@ -399,7 +399,7 @@ bool is_list_of(const Words& row, std::string_view list) {
 
 // Whether this may be a mistyped name of NCCL's own network. Any other name may be a plugin's.
 bool resembles_own_network(std::string_view name) {
-  static const std::vector<std::string> own_networks = {"ib", "socket"};
+  const std::array<std::string, 2> own_networks = {"ib", "socket"};
   const std::string lowered = lower(name);
   return lowered != "gib" && did_you_mean(lowered, own_networks);  // gIB: Google's plugin
 }
