@@ -92,6 +92,7 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
   const OwnPlace own = root ? OwnPlace{*root, {}} : own_place(call.environment);
   const fabric::Sysfs sysfs(root.value_or("/"));
   doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
+  fabric::look_at_files(facts.network, root.value_or("/"));
   facts.peers = doctor::look_up(own.all, own.host);
   if (!root) facts.installed = installed(call, own.host);
   ::alarm(0);
