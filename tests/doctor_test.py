@@ -62,6 +62,11 @@ class Doctor(support.TestCase):
             shim.chmod(0o755)
             found = self.here(env={"PATH": f"{folder}:/usr/bin:/bin"})["python"]
             self.assertRegex(found["evidence"], rf"^Python 3\.\d+ \({shim}\)")
+            mark = pathlib.Path(folder, "asked")
+            shim.write_text(f"#!/bin/sh\n>{mark}\nexit 1\n")
+            found = self.here(env={"PATH": f"{folder}:/usr/bin:/bin", "PYTHONHOME": "/opt"})["python"]
+            self.assertIn("cannot tell its version", found["evidence"])
+            self.assertFalse(mark.exists(), "PYTHONHOME may lead to another Python's files")
             shim.write_text("#!/bin/sh\nexit 1\n")
             self.assertIn("cannot tell its version", self.here(env={"PATH": f"{folder}:/usr/bin:/bin"})["python"]["evidence"])
 

@@ -128,8 +128,10 @@ class Environment(support.TestCase):
 
     def test_a_requirement_for_several_nodes_is_told(self):
         said = "toprun: --require-rdma has no effect: all ranks are on one node\n"
-        for option, env, told in ((["--require-rdma"], {}, 1), ([], {"TOPRUN_REQUIRE_RDMA": "1"}, 0)):
-            finished = self.toprun(*option, *SH, "true", env=env)
+        variable = {"TOPRUN_REQUIRE_RDMA": "1"}
+        for option, env, word, told in ((["--require-rdma"], {}, "", 1), (["--require_rdma"], {}, "", 1),
+                                        ([], variable, "", 0), ([], variable, "--require-rdma", 0)):
+            finished = self.toprun(*option, *SH, "true", word, env=env)
             self.assert_ok(finished)
             self.assertEqual(finished.err.count(said), told, finished)
 

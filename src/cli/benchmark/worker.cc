@@ -294,7 +294,11 @@ Result<void> check_usual(const BenchRequest& request, measure::Group& group,
     }
     TRY(group.store.set(key, unusual));
   }
-  TRY(group.store.wait(std::span(&key, 1), join_limit));
+  const auto arrived = TRY(group.store.wait(std::span(&key, 1), join_limit));
+  if (!arrived) {
+    return fail(fmt::format("rank 0 did not say within {} s whether a usual busbw is known",
+                            join_limit.count()));
+  }
   const auto unusual = TRY(group.store.get(key));
   if (unusual.empty()) return {};
   return usage("--expect-busbw usual",

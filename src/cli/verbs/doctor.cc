@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <iterator>
 
 #include "base/net/address.h"
@@ -67,12 +68,19 @@ OwnPlace own_place(const Environment& environment) {
   return own;
 }
 
+bool begins_as_script(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 2> mark{};
+  return file.read(mark.data(), mark.size()) && mark == std::array{'#', '!'};
+}
+
 // Of the Python that a launch from here would take; nothing if there is none.
 doctor::Installed installed(const options::Call& call, const std::string& host) {
   const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
   if (!python) return {};
   auto found = doctor::look_at_python(python->path, call.environment);
-  if (found.python.empty()) {  // a script that runs a Python, such as pyenv's
+  const bool is_unknown = found.python.empty() && !call.environment.non_empty("PYTHONHOME");
+  if (is_unknown && begins_as_script(python->path)) {  // it runs a Python, as pyenv's does
     const std::vector<std::string> ask = {python->path, "-c", "import sys; print(sys.executable)"};
     const auto real = process::output_of(ask, call.environment, python_limit);
     if (real) found = doctor::look_at_python(std::string(trim(*real)), call.environment);
@@ -92,6 +100,7 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
   const OwnPlace own = root ? OwnPlace{*root, {}} : own_place(call.environment);
   const fabric::Sysfs sysfs(root.value_or("/"));
   doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
+  fabric::look_at_files(facts.network, root.value_or("/"));
   facts.peers = doctor::look_up(own.all, own.host);
   if (!root) facts.installed = installed(call, own.host);
   ::alarm(0);

@@ -88,6 +88,7 @@ Result<fabric::NodeFabric> node_of(const Call& call) {
     if (name != "auto") profile = std::move(name);
   }
   auto node = fabric::read_node(sysfs, call.environment, profile);
+  fabric::look_at_files(node, call.text(FlagId::root).value_or("/"));
   if (!call.has(FlagId::root)) {
     if (const auto sourced = fabric::source_profile_script(node); !sourced) {
       say(sourced.error().line());

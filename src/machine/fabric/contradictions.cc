@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "machine/fabric/nccl_names.h"
 #include "machine/fabric/settings.h"
@@ -44,8 +45,19 @@ bool disables_rdma(const std::optional<Own>& own) {
 
 using Said = std::vector<std::string>;
 
+bool is_quoted(std::string_view value) {
+  return value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'');
+}
+
+// The value for a message, which log files may keep.
+std::string_view shown_value(std::string_view variable, std::string_view value) {
+  const std::string_view plain = is_quoted(value) ? value.substr(1, value.size() - 2) : value;
+  return holds_a_secret(variable, plain) ? hidden_secret : value;
+}
+
 void add(Said& said, std::string_view variable, const Own& mine, std::string_view what) {
-  said.push_back(fmt::format("{}={} ({}): {}", variable, mine.value, mine.origin, what));
+  said.push_back(fmt::format("{}={} ({}): {}", variable, shown_value(variable, mine.value),
+                             mine.origin, what));
 }
 
 // Whether a mistake of the variable is said.
@@ -308,9 +320,7 @@ void add_too_many_sockets(const NodeFabric& node, Said& said) {
 NodeFabric add_quoted(const NodeFabric& node, Said& said) {
   NodeFabric rest = node;
   for (const auto& [name, value] : node.environment.variables()) {
-    const bool is_quoted =
-        value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'');
-    if (!name.starts_with("NCCL_") || !is_quoted) continue;
+    if (!name.starts_with("NCCL_") || !is_quoted(value)) continue;
     add(said, name, {value, "set by you"}, "the quotes are part of the value");
     rest.environment.unset(name);
     std::erase_if(rest.nccl_conf, [&](const FileSetting& one) { return one.name == name; });
@@ -387,6 +397,13 @@ bool is_list_of(const Words& row, std::string_view list) {
   return true;
 }
 
+// Whether this may be a mistyped name of NCCL's own network. Any other name may be a plugin's.
+bool resembles_own_network(std::string_view name) {
+  const std::array<std::string, 2> own_networks = {"ib", "socket"};
+  const std::string lowered = lower(name);
+  return lowered != "gib" && did_you_mean(lowered, own_networks);  // gIB: Google's plugin
+}
+
 void add_unknown_words(const NodeFabric& node, bool are_failures, Said& said) {
   const bool has_plugin =
       own(node, "NCCL_NET_PLUGIN") || (node.profile != nullptr && node.profile->has_own_transport);
@@ -394,7 +411,8 @@ void add_unknown_words(const NodeFabric& node, bool are_failures, Said& said) {
     const bool is_failure = row.otherwise == Otherwise::failure;
     const auto mine = own(node, row.variable);
     if (is_failure != are_failures || !mine || mine->value.empty()) continue;
-    if (has_plugin && row.otherwise == Otherwise::plugin) continue;
+    const bool may_be_plugin = has_plugin || !resembles_own_network(mine->value);
+    if (row.otherwise == Otherwise::plugin && may_be_plugin) continue;
     if (is_failure ? is_list_of(row, mine->value) : is_one_of(row, mine->value)) continue;
     add(said, row.variable, *mine,
         fmt::format("NCCL's {} are {}; {}", row.kind, row.words,

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
 
 #include "machine/fabric/settings.h"
 
@@ -145,6 +149,67 @@ TEST(Mistakes, Table) {
   }
 }
 
+TEST(Mistakes, ShowNoSecret) {
+  for (const auto& [name, value] : {std::pair{"NCCL_PSK", "\"s3cret\""},
+                                    {"NCCL_MY_TOKEN", "'hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567'"},
+                                    {"NCCL_NET", "\"hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567\""}}) {
+    NodeFabric node = roce_node();
+    node.environment.set(name, value);
+    const auto said = mistakes(node);
+    ASSERT_EQ(said.size(), 1u) << name;
+    EXPECT_EQ(said[0],
+              fmt::format("{}=<secret> (set by you): the quotes are part of the value", name));
+  }
+}
+
+TEST(Files, FaultsOfThoseThatSettingsName) {
+  // What a user other than root sees.
+  const std::map<std::string, std::pair<int, int>> seen = {
+      {"/", {0, EACCES}},
+      {"/etc", {0, EACCES}},
+      {"/etc/topo.xml", {0, EACCES}},
+      {"/etc/secret", {EACCES, EACCES}},
+      {"/dev", {0, EACCES}},
+      {"/dev/null", {0, 0}},
+      {"/tmp", {0, 0}},
+      {"/etc/own.log", {0, 0}},
+      {"/nfs/a", {ETIMEDOUT, ETIMEDOUT}},
+      {"/old/a", {ESTALE, ESTALE}},
+  };
+  const Look look = [&](const std::string& path, int mode) {
+    const auto found = seen.find(path);
+    if (found == seen.end()) return ENOENT;
+    return mode == R_OK ? found->second.first : found->second.second;
+  };
+  const struct {
+    const char* path;
+    bool is_output;
+    const char* fault;
+  } rows[] = {
+      {"", false, ""},
+      {"topo.xml", false, ""},
+      {"/etc/topo.xml", false, ""},
+      {"/no/file", false, "this machine has no file /no/file"},
+      {"/etc/secret", false, "/etc/secret cannot be read: Permission denied"},
+      {"/nfs/a", false, "the file system of /nfs/a does not respond"},
+      {"/old/a", false, "/old/a cannot be read: Stale file handle"},
+      {"/dev/stderr", true, ""},
+      {"/dev/stdout", true, ""},
+      {"/dev/null", true, ""},
+      {"/etc/own.log", true, ""},
+      {"/etc/topo.xml", true, "/etc/topo.xml cannot be written: Permission denied"},
+      {"/etc/new.log", true, "/etc cannot be written: Permission denied"},
+      {"/new.log", true, "/ cannot be written: Permission denied"},
+      {"/tmp/%h.log", true, ""},
+      {"/tmp/new/%h.log", true, "this machine has no folder /tmp/new"},
+      {"/nfs/a", true, "the file system of /nfs/a does not respond"},
+      {"~/log", true, "this machine has no folder ~"},
+  };
+  for (const auto& [path, is_output, fault] : rows) {
+    EXPECT_EQ(file_fault(path, is_output, look), fault) << path;
+  }
+}
+
 TEST(WithoutEffect, Table) {
   const std::string levels =
       " (set by you): NCCL's levels are VERSION, WARN, INFO and TRACE; NCCL ignores other values";
@@ -195,6 +260,12 @@ TEST(WithoutEffect, Table) {
       {"NCCL_NET", "ibb",
        "NCCL_NET=ibb (set by you): NCCL's own networks are IB and Socket; another name must be a "
        "plugin's, or NCCL fails"},
+      {"NCCL_NET", "Sockets",
+       "NCCL_NET=Sockets (set by you): NCCL's own networks are IB and Socket; another name must be "
+       "a plugin's, or NCCL fails"},
+      {"NCCL_NET", "AWS Libfabric", ""},
+      {"NCCL_NET", "gIB", ""},
+      {"NCCL_NET", "IBext_v8", ""},
       {"NCCL_SOCKET_FAMILY", "inet",
        "NCCL_SOCKET_FAMILY=inet (set by you): NCCL's families are AF_INET and AF_INET6; NCCL "
        "ignores other values"},

@@ -2,10 +2,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <map>
+#include <memory>
 
+#include "base/text/error.h"
 #include "base/text/text.h"
 #include "machine/fabric/settings.h"
+#include "machine/stacks/within.h"
 
 namespace toprun::fabric {
 namespace {
@@ -85,30 +90,24 @@ std::string below_root(std::string path) {
   return path.erase(0, path.find_first_not_of('/'));
 }
 
-// Why the file cannot be read, or for `is_output` not be made in its folder; empty: nothing is
-// seen. A relative path belongs to a job's folder, which is unknown. NCCL expands no "~".
-std::string file_fault(std::string_view path, bool is_output, const Sysfs& sysfs) {
-  if (is_output) path = path.substr(0, path.find('%'));  // NCCL_DEBUG_FILE: %h and %p
-  if (path.empty() || (path[0] != '/' && path[0] != '~')) return {};
-  if (is_output) path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-  const std::string below = path[0] == '~' ? "~" : below_root(std::string(path));
-  if (!sysfs.exists(below)) {
-    return fmt::format("this machine has no {} {}", is_output ? "folder" : "file", path);
-  }
-  if (sysfs.is_open_for(below, is_output ? W_OK : R_OK)) return {};
-  return fmt::format("{} cannot be {}", path, is_output ? "written" : "read");
+// A file system whose server is down waits for it.
+constexpr std::chrono::seconds look_limit{2};
+
+// Without a thread nothing is known.
+int look_at(const std::string& file, int mode) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto error = std::make_shared<int>();
+  const bool has_ended = stacks::ends_within(look_limit, [file, mode, error] {
+    if (::access(file.c_str(), mode) != 0) *error = errno;
+  });
+  if (has_ended) return *error;
+  return std::chrono::steady_clock::now() - began < look_limit ? 0 : ETIMEDOUT;
 }
 
-void add_unusable_files(NodeFabric& node, const Sysfs& sysfs) {
-  for (const auto& [name, is_output] : {std::pair("NCCL_CONF_FILE", false),
-                                        {"NCCL_TOPO_FILE", false},
-                                        {"NCCL_GRAPH_FILE", false},
-                                        {"NCCL_DEBUG_FILE", true},
-                                        {"NCCL_TOPO_DUMP_FILE", true},
-                                        {"NCCL_GRAPH_DUMP_FILE", true}}) {
-    const std::string fault = file_fault(own_value(node, name).value_or(""), is_output, sysfs);
-    if (!fault.empty()) node.unusable_files.push_back({name, fault});
-  }
+// A rank's streams are not those of this process.
+bool is_own_stream(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/");
 }
 
 bool carries(const PortVerdict& verdict, const Device& device, const std::string& interface) {
@@ -139,7 +138,6 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
   node.nccl_conf = read_nccl_conf(sysfs, environment);
   node.interfaces = read_interfaces(sysfs);
   node.devices = read_devices(sysfs);
-  add_unusable_files(node, sysfs);
   return completed(std::move(node), sysfs, profile_name);
 }
 
@@ -151,6 +149,47 @@ NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environmen
   node.interfaces = read_interfaces_briefly(sysfs);
   node.devices = read_devices_as_needed(sysfs, node.interfaces, named_gid(node));
   return completed(std::move(node), sysfs, profile_name);
+}
+
+std::string file_fault(std::string_view path, bool is_output, const Look& look) {
+  const std::size_t pattern = is_output ? path.find('%') : path.npos;  // NCCL_DEBUG_FILE: %h and %p
+  path = path.substr(0, pattern);
+  if (path.empty() || (path[0] != '/' && path[0] != '~')) return {};
+  if (is_output && is_own_stream(path)) return {};
+  const int mode = is_output ? W_OK : R_OK;
+  const auto error_of = [&] { return path[0] == '~' ? ENOENT : look(std::string(path), mode); };
+  int error = pattern == path.npos ? error_of() : ENOENT;
+  if (is_output && error == ENOENT) {
+    path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+    error = error_of();
+  }
+  switch (error) {
+    case 0:
+      return {};
+    case ENOENT:
+    case ENOTDIR:
+      return fmt::format("this machine has no {} {}", is_output ? "folder" : "file", path);
+    case ETIMEDOUT:
+      return fmt::format("the file system of {} does not respond", path);
+    default:
+      return fmt::format("{} cannot be {}: {}", path, is_output ? "written" : "read",
+                         errno_text(error));
+  }
+}
+
+void look_at_files(NodeFabric& node, const std::filesystem::path& root) {
+  const Look look = [&](const std::string& path, int mode) {
+    return look_at(root.native() + path, mode);
+  };
+  for (const auto& [name, is_output] : {std::pair("NCCL_CONF_FILE", false),
+                                        {"NCCL_TOPO_FILE", false},
+                                        {"NCCL_GRAPH_FILE", false},
+                                        {"NCCL_DEBUG_FILE", true},
+                                        {"NCCL_TOPO_DUMP_FILE", true},
+                                        {"NCCL_GRAPH_DUMP_FILE", true}}) {
+    const std::string fault = file_fault(own_value(node, name).value_or(""), is_output, look);
+    if (!fault.empty()) node.unusable_files.push_back({name, fault});
+  }
 }
 
 void take_route(NodeFabric& node, Route route, const Sysfs& sysfs) {

@@ -2,6 +2,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,7 +93,7 @@ struct NodeFabric {
                               // "/sys/class/cxi is not there"
 
   // Variables that name files, each with the file's fault: "this machine has no file /x". Only
-  // read_node() looks.
+  // look_at_files() looks.
   std::vector<ProfileSetting> unusable_files{};
 
   const Port& port_of(const PortVerdict& verdict) const {
@@ -104,6 +106,17 @@ struct NodeFabric {
 // NodeFabric::route is set to the default route.
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
+
+// access(2): returns 0, or the error. ETIMEDOUT: there was no answer in time.
+using Look = std::function<int(const std::string& path, int mode)>;
+
+// Returns why the file that a setting names cannot be used; empty: no fault is known. NCCL creates
+// a file for its output (`is_output`) if the file does not exist. A relative path belongs to a
+// job's folder, which is unknown. NCCL expands no "~".
+std::string file_fault(std::string_view path, bool is_output, const Look& look);
+
+// Sets NodeFabric::unusable_files. Waits two seconds at most for each file.
+void look_at_files(NodeFabric& node, const std::filesystem::path& root);
 
 // Sets the node's route. Also reads the speed of the route's interface if decide() depends on this
 // speed.
@@ -141,9 +154,11 @@ std::vector<std::string> mistakes(const NodeFabric& node);
 // GLOO_SOCKET_IFNAME that the machine lacks.
 std::vector<std::string> absent_interfaces(const NodeFabric& node);
 
-// Returns settings of the user or of an nccl.conf whose values NCCL ignores or reads in another way
-// than their text suggests, one sentence each: NCCL_DEBUG=debug, NCCL_IB_DISABLE=true,
-// NCCL_BUFFSIZE=8M. contradictions() omits them.
+// Returns settings of the user or of an nccl.conf that are probably not meant, one sentence each:
+// values that NCCL ignores or reads in another way than their text suggests (NCCL_DEBUG=debug,
+// NCCL_IB_DISABLE=true, NCCL_BUFFSIZE=8M), numbers outside of the range in NCCL's user guide
+// (NCCL_CROSS_NIC=3), and names that resemble a network of NCCL's own (NCCL_NET=Sockets).
+// contradictions() omits them.
 std::vector<std::string> without_effect(const NodeFabric& node);
 
 // Returns all mistakes(), files that cannot be used (a container may have other files than the

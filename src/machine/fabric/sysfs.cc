@@ -134,11 +134,7 @@ std::vector<std::string> Sysfs::link(const std::string& path) const {
 }
 
 bool Sysfs::exists(const std::string& path) const {
-  return is_open_for(path, F_OK);
-}
-
-bool Sysfs::is_open_for(const std::string& path, int mode) const {
-  return ::access(full(path).c_str(), mode) == 0;
+  return ::access(full(path).c_str(), F_OK) == 0;
 }
 
 }  // namespace toprun::fabric

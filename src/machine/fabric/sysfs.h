@@ -43,8 +43,9 @@ class Folder {
 };
 
 // The small files in which the kernel describes devices, below a root: "/", or a copy of another
-// machine's /sys, /proc, /etc and /dev. A file that cannot be read counts as absent. No function
-// waits.
+// machine's /sys, /proc, /etc and /dev. A file that cannot be read counts as absent. The kernel
+// answers at once. Only a path of the user, such as an nccl.conf, may lead to a file server that
+// does not respond.
 class Sysfs {
  public:
   static constexpr std::size_t max_names = 4096;  // per folder
@@ -63,8 +64,6 @@ class Sysfs {
   // link.
   std::vector<std::string> link(const std::string& path) const;
   bool exists(const std::string& path) const;
-  // Whether this user may read (R_OK) or write (W_OK) it.
-  bool is_open_for(const std::string& path, int mode) const;
 
  private:
   std::string full(const std::string& path) const { return root_ + path; }

@@ -119,7 +119,7 @@ asio::awaitable<model::Join> introduce(Session& session, NodeSurvey& survey) {
   join.location_pattern = job.place.location_pattern;
   NodeFacts seen = co_await survey.seen();
   session.network = std::move(seen.network);
-  if (job.options.require_rdma && session.network && !session.unfit) {
+  if (job.options.require_rdma.value && session.network && !session.unfit) {
     const auto why = fabric::why_no_rdma(*session.network);
     if (why) session.unfit = probes::no_rdma(*why);
   }

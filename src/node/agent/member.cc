@@ -272,7 +272,8 @@ void Member::act(const run::StartWorkers& requested) {
 asio::awaitable<void> Member::begin(run::StartWorkers requested) {
   auto started = co_await start(requested);
   if (started && session_.paused) workers_->pause(true);
-  const bool watches = started && session_.job.options.require_rdma && !proof_.nccl_logs.empty();
+  const bool watches =
+      started && session_.job.options.require_rdma.value && !proof_.nccl_logs.empty();
   const bool runs = started.has_value();
   push(run::WorkersStarted{std::move(started)});
   if (runs && session_.prefetch) {

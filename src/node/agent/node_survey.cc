@@ -27,7 +27,7 @@ using Network = std::shared_ptr<fabric::NodeFabric>;
 // it.
 bool needs_network(const plan::Job& job) {
   const plan::Options& options = job.options;
-  return job.several_processes() && (options.fabric != "off" || options.require_rdma ||
+  return job.several_processes() && (options.fabric != "off" || options.require_rdma.value ||
                                      options.fabric_proof == plan::FabricProof::on);
 }
 

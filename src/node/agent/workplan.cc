@@ -140,7 +140,7 @@ void say_what_users_may_not_expect(const WorkRequest& request) {
                     "ranks is shown",
                     fmt::join(*options.local_ranks_filter, ","), assignment.local_world_size - 1));
   }
-  if (options.require_rdma && request.network && !proves(request)) {
+  if (options.require_rdma.value && request.network && !proves(request)) {
     say("--require-rdma: you set NCCL's debug variables yourself, so only the ports and settings "
         "of "
         "this node were checked, not what NCCL does");

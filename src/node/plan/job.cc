@@ -179,8 +179,8 @@ void note_absent_stage(Job& job) {
 
 // A setting for many jobs, as from a file, may have none for this one.
 void note_idle_requirement(Job& job) {
-  const auto typed = std::ranges::find(job.options.command_line, "--require-rdma");
-  const bool is_typed = job.options.require_rdma && typed != job.options.command_line.end();
+  const Setting<bool>& required = job.options.require_rdma;
+  const bool is_typed = required.value && required.source.starts_with('-');
   if (!is_typed || job.several_processes() || job.place.stance == Stance::starter) return;
   job.place.notes.emplace_back("--require-rdma has no effect: all ranks are on one node");
 }

@@ -142,9 +142,9 @@ struct Options {
   bool topology_required = false;
   std::string fabric = "auto";  // auto, off or one of fabric::profiles()
   FabricProof fabric_proof = FabricProof::automatic;
-  bool require_rdma = false;  // the job ends if nodes communicate over plain sockets
-  std::size_t segment = 1;    // this many consecutive nodes stay in one domain if possible
-  bool stable = false;        // a restart moves as few nodes as possible
+  Setting<bool> require_rdma;  // the job ends if nodes communicate over plain sockets
+  std::size_t segment = 1;     // this many consecutive nodes stay in one domain if possible
+  bool stable = false;         // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;          // --modules, --conda, --venv, -e

@@ -205,6 +205,13 @@ std::vector<std::string> scripts_beside(const std::string& script) {
   return names;
 }
 
+// As "train.py" does; the ending of "n1.example.org" is a domain.
+bool has_ending_of_a_script(const std::string& word) {
+  constexpr std::array<std::string_view, 10> endings = {".py", ".pyc", ".pyz", ".sh",    ".bash",
+                                                        ".pl", ".jl",  ".R",   ".slurm", ".sbatch"};
+  return std::ranges::any_of(endings, [&](std::string_view one) { return word.ends_with(one); });
+}
+
 // As "job.sh" and "jobs/train" do; "0.5" may be the value of an option.
 bool looks_like_a_file(const std::string& script) {
   const std::string ending = fs::path(script).extension().string();
@@ -228,10 +235,11 @@ std::string advice_on_absent(const Options& options) {
           did_you_mean(fs::path(script).filename().string(), scripts_beside(script))) {
     return fmt::format("did you mean {}?", (fs::path(script).parent_path() / *meant).string());
   }
-  if (looks_like_a_file(script)) return "check the path";
-  if (options.hosts.source == "--hosts" && !options.arguments.empty()) {
+  const bool is_after_hosts = options.hosts.source == "--hosts" && !options.arguments.empty();
+  if (is_after_hosts && !script.contains('/') && !has_ending_of_a_script(script)) {
     return fmt::format("if it is a host, write --hosts {},{}", options.hosts.value, script);
   }
+  if (looks_like_a_file(script)) return "check the path";
   return "`toprun -h` shows how to call toprun";
 }
 

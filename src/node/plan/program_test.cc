@@ -112,7 +112,10 @@ TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
   options.web.reset();
   options.hosts = {"n0,n1", "--hosts"};
   EXPECT_EQ(advice("n2", {"train.py"}), "if it is a host, write --hosts n0,n1,n2");
+  EXPECT_EQ(advice("n2.a.org", {"train.py"}), "if it is a host, write --hosts n0,n1,n2.a.org");
   EXPECT_EQ(advice("n2.sh", {"train.py"}), "check the path");
+  EXPECT_EQ(advice("jobs/n2.a.org", {"train.py"}), "check the path");
+  EXPECT_EQ(advice("n2.a.org", {}), "check the path");
   options.hosts = {};
   EXPECT_TRUE(advice("nodes=2", {"train.py"}).contains("`toprun submit -h`"));
   EXPECT_EQ(advice("torch", {"train.py"}), "`toprun -h` shows how to call toprun");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_text.h"
+#include "base/text/secrets.h"
 #include "base/text/text.h"
 #include "machine/fabric/settings.h"
 #include "observe/report/columns.h"
@@ -206,16 +207,22 @@ bool stays(const NodeFabric& node, std::span<const Setting> settings, const std:
   return node.environment.has(name) && (setting == settings.end() || !fabric::is_ours(*setting));
 }
 
+std::optional<std::string> without_secret(const std::string& name,
+                                          const std::optional<std::string>& value) {
+  return value && holds_a_secret(name, *value) ? std::string(hidden_secret) : value;
+}
+
 // What the profile's script changes of the environment that it gets.
 std::string script_text(const NodeFabric& node, std::span<const Setting> settings) {
   if (node.script_changes.empty()) return {};
-  const auto shown = [](const std::optional<std::string>& value) {
-    return value ? printable(*value) : std::string("(unset)");
+  const auto shown = [](const std::string& name, const std::optional<std::string>& value) {
+    return value ? printable(*without_secret(name, value)) : std::string("(unset)");
   };
   std::vector<std::vector<std::string>> rows;
   for (const fabric::ScriptChange& change : node.script_changes) {
     rows.push_back({"  " + printable(change.name),
-                    fmt::format("{} -> {}{}", shown(change.before), shown(change.after),
+                    fmt::format("{} -> {}{}", shown(change.name, change.before),
+                                shown(change.name, change.after),
                                 stays(node, settings, change.name) ? "; your value stays" : "")});
   }
   return fmt::format("{} changes\n", node.profile->script) + columns_text(rows, {});
@@ -293,7 +300,8 @@ ordered_json script_json(const NodeFabric& node) {
   if (node.script_changes.empty()) return nullptr;
   ordered_json changes = ordered_json::object();
   for (const fabric::ScriptChange& change : node.script_changes) {
-    changes[change.name] = {{"before", or_null(change.before)}, {"after", or_null(change.after)}};
+    changes[change.name] = {{"before", or_null(without_secret(change.name, change.before))},
+                            {"after", or_null(without_secret(change.name, change.after))}};
   }
   return {{"path", std::string(node.profile->script)}, {"changes", std::move(changes)}};
 }

@@ -60,8 +60,9 @@ constexpr std::array lost_peer = {
     LostPeer{"wait timeout after", ""},
     LostPeer{"store", "closed"},
     LostPeer{"socket timeout", ""},
-    // toprun bench, too.
-    LostPeer{"no data was transferred for", ""},
+    // toprun bench (bench/measure/lane.cc). Other programs may report a transfer that stalls, too.
+    LostPeer{"waiting for bytes from rank ", ": no data was transferred for "},
+    LostPeer{" takes no more bytes: ", "no data was transferred for "},
 };
 
 bool mentions_a_lost_peer(std::string_view text) {

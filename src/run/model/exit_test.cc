@@ -76,11 +76,15 @@ TEST(Exit, KnowsAVictimByItsLastWords) {
   }
   EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 1), "Connection closed by peer")));
   // src/bench/measure/schedule_test.cc has the same sentences.
-  for (const auto* text : {"toprun: waiting for bytes from rank 1 on n1: no data was transferred "
-                           "for 5 s",
-                           "toprun: receiving from rank 1 on n1: connection closed by peer"}) {
+  for (const auto* text :
+       {"toprun: waiting for bytes from rank 1 on n1: no data was transferred "
+        "for 5 s",
+        "toprun: rank 1 on n1 takes no more bytes: no data was transferred for 5 s",
+        "toprun: receiving from rank 1 on n1: connection closed by peer"}) {
     EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 1), text))) << text;
   }
+  EXPECT_FALSE(tells_only_of_a_lost_peer(
+      printing(ended(0, 0, 3), "download: no data was transferred for 60 s")));
   EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGABRT), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGSEGV), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(ended(0, 0, 1)));

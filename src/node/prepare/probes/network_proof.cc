@@ -49,7 +49,7 @@ bool NetworkWatch::is_settled() const {
 
 bool takes_proof(const plan::Job& job, const Environment& workers) {
   const plan::FabricProof requested =
-      job.options.require_rdma ? plan::FabricProof::on : job.options.fabric_proof;
+      job.options.require_rdma.value ? plan::FabricProof::on : job.options.fabric_proof;
   if (!job.several_processes() || requested == plan::FabricProof::off) return false;
   const bool is_free =
       std::ranges::none_of(debug_variables, [&](const char* name) { return workers.has(name); });

@@ -22,8 +22,7 @@ Hash blake2b(std::string_view bytes, const Hash* key) {
 constexpr std::string_view head = "toprun-manifest/1\n";
 constexpr const char* received = "the list of files from the root's node (--stage)";
 std::unexpected<Error> malformed(std::size_t entry, std::string_view why) {
-  return fail(fmt::format("entry {} of the list of files from the root's node (--stage)", entry),
-              std::string(why));
+  return fail(fmt::format("entry {} of {}", entry, received), std::string(why));
 }
 
 bool is_name(std::string_view name) {
