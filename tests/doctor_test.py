@@ -34,6 +34,22 @@ class Doctor(support.TestCase):
         done = self.toprun("doctor", "--all", env={"PYTHON_EXEC": python})
         self.assertRegex(done.out, rf"(?m)^ok +python +Python 3\.\d+ \({re.escape(str(python))}\), PyTorch \d")
 
+    def test_the_python_of_a_launch_may_be_in_toprun_toml(self):
+        folder, python = self.folder(), support.python()
+        venv = pathlib.Path(python).parent.parent
+        (folder / "toprun.toml").write_text(f'venv = "{venv}"\n')
+        done = self.toprun("doctor", "--all", cwd=folder)
+        self.assertRegex(done.out, rf"(?m)^ok +python +Python 3\.\d+ \({re.escape(str(venv))}/bin/python\), PyTorch \d")
+        done = self.toprun("doctor", "--all", cwd=folder, env={"TOPRUN_VENV": "/no/venv"})  # before the file
+        self.assertRegex(done.out, r"(?m)^error +python +a launch from here fails: --venv /no/venv on host \S+: there is no /no/venv/bin/python$")
+        self.assertEqual(done.code, 4)
+
+    def test_a_python_exec_that_is_none(self):
+        done = self.toprun("doctor", env={"PYTHON_EXEC": "/no/python"})
+        self.assertRegex(done.out, r"(?m)^error +python +a launch from here fails: PYTHON_EXEC=/no/python on host \S+: "
+                                   r"this is not an executable program\n +correct or unset PYTHON_EXEC$")
+        self.assertEqual(done.code, 4)
+
     def test_a_folder_without_a_machine_s_copy_is_not_a_healthy_machine(self):
         for words in (("doctor",), ("doctor", "--json"), ("net", "show"), ("net", "env")):
             for root, why in (("/nowhere", "there is no such folder"), (self.folder(), "this folder contains no sys, proc, etc or dev")):

@@ -372,6 +372,12 @@ Findings shortage(const Facts& facts, const Need& need) {
 
 // Only what is seen: PyTorch may lie where toprun does not look, as of an editable install.
 Findings python(const Facts& facts) {
+  if (const auto& trouble = facts.python_trouble) {
+    return {
+        found(Severity::error,
+              fmt::format("a launch from here fails: {}: {}", (*trouble)->what, (*trouble)->why),
+              (*trouble)->fix)};
+  }
   const Installed& installed = facts.installed;
   if (installed.path.empty()) return {};
   const std::string version = installed.python.empty() ? "" : " " + installed.python;

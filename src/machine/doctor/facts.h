@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
+#include "base/text/error.h"
 #include "machine/doctor/installed.h"
 #include "machine/doctor/resources.h"
 #include "machine/fabric/devices.h"
@@ -119,6 +120,7 @@ struct Facts {
   std::vector<std::vector<std::string>> shared_subnets;  // interfaces that share a subnet
   std::set<std::string> gpu_faults;                      // since the machine's boot
   Installed installed;                                   // in the Python that a launch would use
+  std::optional<Error> python_trouble;                   // why a launch would find no Python
 };
 
 // Reads the facts about this machine, or about a machine whose files were copied to the root of
