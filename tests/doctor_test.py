@@ -34,6 +34,22 @@ class Doctor(support.TestCase):
         done = self.toprun("doctor", "--all", env={"PYTHON_EXEC": python})
         self.assertRegex(done.out, rf"(?m)^ok +python +Python 3\.\d+ \({re.escape(str(python))}\), PyTorch \d")
 
+    def test_the_python_of_a_launch_may_be_in_toprun_toml(self):
+        folder, python = self.folder(), support.python()
+        venv = pathlib.Path(python).parent.parent
+        (folder / "toprun.toml").write_text(f'venv = "{venv}"\n')
+        done = self.toprun("doctor", "--all", cwd=folder)
+        self.assertRegex(done.out, rf"(?m)^ok +python +Python 3\.\d+ \({re.escape(str(venv))}/bin/python\), PyTorch \d")
+        done = self.toprun("doctor", "--all", cwd=folder, env={"TOPRUN_VENV": "/no/venv"})  # before the file
+        self.assertRegex(done.out, r"(?m)^error +python +a launch from here fails: --venv /no/venv on host \S+: there is no /no/venv/bin/python$")
+        self.assertEqual(done.code, 4)
+
+    def test_a_python_exec_that_is_none(self):
+        done = self.toprun("doctor", env={"PYTHON_EXEC": "/no/python"})
+        self.assertRegex(done.out, r"(?m)^error +python +a launch from here fails: PYTHON_EXEC=/no/python on host \S+: "
+                                   r"this is not an executable program\n +correct or unset PYTHON_EXEC$")
+        self.assertEqual(done.code, 4)
+
     def test_a_folder_without_a_machine_s_copy_is_not_a_healthy_machine(self):
         for words in (("doctor",), ("doctor", "--json"), ("net", "show"), ("net", "env")):
             for root, why in (("/nowhere", "there is no such folder"), (self.folder(), "this folder contains no sys, proc, etc or dev")):
@@ -41,6 +57,15 @@ class Doctor(support.TestCase):
                     done = self.toprun(*words, "--root", root)
                     self.assertEqual((done.code, done.out), (2, ""), done)
                     self.assert_one_line(done, f"--root {root}: {why}.*")
+
+    def test_what_a_copy_does_not_contain_is_unknown(self):
+        root = self.folder()
+        (root / "sys").mkdir()
+        done = self.toprun("doctor", "--all", "--root", root, env={"HOME": "/nowhere"})
+        told = [line.split()[1] for line in done.out.splitlines() if "unknown: the copy does not contain it" not in line]
+        self.assertEqual(told, ["nccl-settings"])
+        self.assertEqual(self.toprun("doctor", "--root", root, env={"HOME": "/nowhere"}).out, "1 check found nothing; 26 unknown\n")
+        self.assertNotIn("unknown", self.toprun("doctor", "--all").out)
 
     def test_a_low_limit_is_found(self):
         self.assertEqual(self.here("ulimit -n 8192 || ulimit -Hn")["open-files"]["severity"], "ok")
@@ -72,7 +97,10 @@ class Doctor(support.TestCase):
 
     def test_a_folder_for_temporary_files_that_is_not_there(self):
         found = self.here(env={"TMPDIR": "/no/such/folder"})["temporary-folder"]
-        self.assertEqual((found["severity"], found["evidence"]), ("error", "/no/such/folder cannot be written"))
+        self.assertEqual((found["severity"], found["evidence"]), ("warning", "TMPDIR=/no/such/folder: No such file or directory"))
+        file = self.folder() / "file"
+        file.touch(mode=0o700)
+        self.assertEqual(self.here(env={"TMPDIR": str(file)})["temporary-folder"]["evidence"], f"TMPDIR={file}: Not a directory")
 
     def test_settings_that_contradict_the_machine(self):
         found = self.here(env={"NCCL_SOCKET_IFNAME": "eth77", "NCCL_SOCKET_NTREADS": "4"})["nccl-settings"]
@@ -107,7 +135,7 @@ class Doctor(support.TestCase):
         for build, code, line in (
                 (net_test.eight_equal, 4, r"error +verbs "),
                 (net_test.infiniband, 4, r"error +verbs "),
-                (net_test.empty, 0, r"^\d+ checks found nothing; \d+ do not apply$"),
+                (net_test.empty, 0, r"^\d+ checks found nothing; \d+ do not apply; \d+ unknown$"),
                 (net_test.port_down, 4, r"warning +rdma-ports +mlx5_3:1 is down"),
                 (net_test.degraded, 4, r"warning +rdma-rates +mlx5_5:1 runs at 200 of 400 Gb/s"),
                 (net_test.bond_leg_down, 4, r"warning +bonds +ens1f1 of bond0 is down"),
@@ -175,7 +203,7 @@ class Doctor(support.TestCase):
 
     def test_all_shows_every_check(self):
         told = self.there(net_test.empty, "--all").out
-        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (13, 13))
+        self.assertEqual((told.count("\nok  "), told.count("\n--  ")), (2, 24))
         self.assertRegex(told, r"(?m)^--      gpudirect +no RDMA device$")
         self.assertRegex(told, r"(?m)^--      pcie-lanes +no RDMA device, no GPU$")
         self.assertRegex(told, r"(?m)^--      bonds +no bond$")

@@ -164,7 +164,7 @@ class Secrets(ReleasesCase):
     def test_a_trial_makes_nothing(self):
         finished = self.submit(*self.WORDS, "--dry-run=server", HF_TOKEN="hush")
         self.assert_ok(finished)
-        self.assertIn("# `toprun submit` also creates a Secret with HF_TOKEN, which is deleted with the job; kubectl apply of this text alone does not create it.", finished.out)
+        self.assertIn("# `toprun submit` also creates a Secret with HF_TOKEN, which is deleted with the job; kubectl create with this text alone does not create it.", finished.out)
         self.assertEqual(self.api.objects.list("secrets") + self.api.objects.list("jobsets"), [])
 
     def test_accounts(self):

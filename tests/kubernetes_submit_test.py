@@ -321,6 +321,16 @@ class Refusals(support.TestCase):
                 self.assertEqual(finished.code, 2, finished)
                 self.assert_one_line(finished, said)
 
+    def test_a_secret_in_a_file(self):
+        folder = self.folder()
+        (folder / "toprun.toml").write_text('role = "a"\nenv = { HF_TOKEN = "hf_a" }\n')
+        (folder / "toprun.toml").chmod(0o600)
+        for engine, way in (("kubernetes", "remove it there, export the variable, and use --secret-env HF_TOKEN, .*"),
+                            ("runai", "remove it there, and use --secret-env HF_TOKEN=SECRET:KEY .*")):
+            done = self.toprun("submit", "--on", engine, "--dry-run", *IMAGE, "train.py", cwd=folder)
+            self.assertEqual(done.code, 2)
+            self.assertRegex(done.err, rf"toprun.toml:2: HF_TOKEN in env: everyone .*; {way}")
+
     def test_what_is_told(self):
         finished = self.toprun("submit", "--on", "kubernetes", "--dry-run", *IMAGE, "--mem", "0", "-e", "HOME", "-e", "PATH=/bin", "train.py")
         self.assert_ok(finished)

@@ -365,7 +365,7 @@ std::vector<std::string> notes_on_open_secrets(const ConfigFile& file) {
         if (!holds_a_secret(entry.variable, word.substr(equals + 1))) continue;
         notes.push_back(fmt::format(
             "{}:{}: {} is a secret, and the file's mode {:o} lets {} read it: chmod 600 {}, or "
-            "export the variable and give -e {}",
+            "export the variable and give -e {} (for pods, --secret-env)",
             file.label, entry.line, printable(entry.variable), file.mode,
             (file.mode & by_all) != 0 ? "others" : "its group", file.label,
             printable(entry.variable)));

@@ -285,10 +285,11 @@ TEST(ConfigFile, TellsOfSecretsThatOthersCanRead) {
       {0622, {}},
       {0644,
        {"toprun.toml:1: HF_TOKEN is a secret, and the file's mode 644 lets others read it: chmod "
-        "600 toprun.toml, or export the variable and give -e HF_TOKEN"}},
+        "600 toprun.toml, or export the variable and give -e HF_TOKEN (for pods, --secret-env)"}},
       {0640,
        {"toprun.toml:1: HF_TOKEN is a secret, and the file's mode 640 lets its group read it: "
-        "chmod 600 toprun.toml, or export the variable and give -e HF_TOKEN"}},
+        "chmod 600 toprun.toml, or export the variable and give -e HF_TOKEN (for pods, "
+        "--secret-env)"}},
   };
   for (const auto& [mode, notes] : cases) {
     file.mode = mode;

@@ -107,6 +107,10 @@ Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionRead
   if (!argument) return {};
   const char between = argument->value.contains(':') ? ':' : '-';  // Slurm's form is MIN-MAX
   const auto count = TRY(options::parse_node_count(*argument, between));
+  if (run.nnodes.source == "--nnodes" && argument->is_typed() && job.nodes != count.most) {
+    return usage(fmt::format("{} and --nnodes {}", argument->label(), job.nodes),
+                 "each pod of the job is a node of the run", "give only --nodes");
+  }
   job.nodes = count.most;
   if (count.least < count.most) job.least_nodes = count.least;
   return {};

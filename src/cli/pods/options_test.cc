@@ -179,6 +179,12 @@ TEST(PodOptions, SecretsComeFromTheEnvironmentOrFromASecret) {
   EXPECT_EQ(refused("--secret-env HF_TOKEN x.py").line(),
             "--secret-env HF_TOKEN: the variable is not set here; export HF_TOKEN, or name a "
             "Secret's key: --secret-env HF_TOKEN=SECRET:KEY");
+  EXPECT_EQ(refused("--secret-env HF_TOKEN=tok x.py").line(),
+            "--secret-env HF_TOKEN=…: names no key of a Secret; write HF_TOKEN=SECRET:KEY, with a "
+            "Secret's name of a-z, 0-9, - and . and a key of letters, digits, -, _ and .; or "
+            "--secret-env HF_TOKEN for a variable of this environment");
+  EXPECT_EQ(refused("--secret-env hf-token=tok:hf x.py")->fix,
+            "write NAME=SECRET:KEY, with letters, digits and _ in the name");
   const auto on_runai = pods({"--on=runai", "--container=a", "--secret-env", "HF_TOKEN", "x.py"});
   EXPECT_TRUE(on_runai) << on_runai.error().line();  // runai refuses it, set or not
   const std::string form = "hf_" + std::string(34, 'a');
@@ -289,6 +295,14 @@ TEST(PodOptions, AnElasticJob) {
     EXPECT_EQ(options->job.least_nodes, 2);
     EXPECT_EQ(options->job.nodes, 4);
   }
+}
+
+TEST(PodOptions, PodsAreTheNodesOfTheRun) {
+  EXPECT_EQ(
+      refused("--nodes 2 --nnodes 3 x.py").line(),
+      "--nodes 2 and --nnodes 3: each pod of the job is a node of the run; give only --nodes");
+  EXPECT_TRUE(pods({"--container=a", "--nodes=2", "--nnodes=2", "x.py"}));
+  EXPECT_EQ(pods({"--container=a", "--nodes=4", "--nnodes=2:4", "x.py"})->job.least_nodes, 2);
 }
 
 TEST(PodOptions, AChosenNameIsTaken) {

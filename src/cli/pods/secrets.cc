@@ -28,18 +28,24 @@ Result<SecretVariable> parse_secret(const Argument& argument) {
   const std::size_t equals = argument.value.find('=');
   Argument of_name = argument;
   of_name.value = argument.value.substr(0, equals);
-  const auto variable = TRY(options::parse_variable(of_name));
-  SecretVariable out{variable.first, {}, variable.first};
+  const auto variable = options::parse_variable(of_name);
+  if (!variable) {
+    return usage(variable.error()->what, variable.error()->why,
+                 "write NAME=SECRET:KEY, with letters, digits and _ in the name");
+  }
+  SecretVariable out{variable->first, {}, variable->first};
   if (equals == std::string::npos) return out;
   const std::string place = argument.value.substr(equals + 1);
   const std::size_t colon = place.find(':');
   out.secret = place.substr(0, colon);
   out.key = colon == std::string::npos ? "" : place.substr(colon + 1);
   if (engines::kubernetes::is_object_name(out.secret) && is_key(out.key)) return out;
-  return usage(of_name.label() + "=…", "is not NAME=SECRET:KEY",
-               "name a key of a Secret, as in HF_TOKEN=tokens:hf: a Secret's name consists of "
-               "lower-case letters, digits, - and ., and a key can also have upper-case letters "
-               "and _; to pass a variable of this environment, give --secret-env NAME");
+  return usage(of_name.label() + "=…",
+               colon == std::string::npos ? "names no key of a Secret" : "is not NAME=SECRET:KEY",
+               fmt::format("write {0}=SECRET:KEY, with a Secret's name of a-z, 0-9, - and . and a "
+                           "key of letters, digits, -, _ and .; or --secret-env {0} for a variable "
+                           "of this environment",
+                           out.name));
 }
 
 std::unexpected<Error> refuse(std::string what) {

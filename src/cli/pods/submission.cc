@@ -71,7 +71,7 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
     for (const auto& [name, value] : options.secrets) names.push_back(name);
     out += fmt::format(
         "# `toprun submit` also creates a Secret with {}, which is deleted with the job; kubectl "
-        "apply of this text alone does not create it.\n",
+        "create with this text alone does not create it.\n",
         join(names, ", "));
   }
   return out + kubernetes::yaml(object);

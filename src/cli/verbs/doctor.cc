@@ -11,6 +11,8 @@
 #include "base/os/console.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
+#include "cli/config/config.h"
+#include "cli/options/run_options.h"
 #include "cli/verbs/output_file.h"
 #include "cli/verbs/run_verbs.h"
 #include "engines/engine.h"
@@ -19,6 +21,7 @@
 #include "machine/doctor/host_report.h"
 #include "machine/doctor/report.h"
 #include "node/launch/every_node.h"
+#include "node/plan/activation.h"
 #include "node/plan/program.h"
 
 namespace toprun::cli {
@@ -74,18 +77,50 @@ bool begins_as_script(const std::string& path) {
   return file.read(mark.data(), mark.size()) && mark == std::array{'#', '!'};
 }
 
-// Of the Python that a launch from here would take; nothing if there is none.
-doctor::Installed installed(const options::Call& call, const std::string& host) {
-  const auto python = plan::choose_python(process::own_path().value_or(""), call.environment, host);
-  if (!python) return {};
-  auto found = doctor::look_at_python(python->path, call.environment);
-  const bool is_unknown = found.python.empty() && !call.environment.non_empty("PYTHONHOME");
-  if (is_unknown && begins_as_script(python->path)) {  // it runs a Python, as pyenv's does
-    const std::vector<std::string> ask = {python->path, "-c", "import sys; print(sys.executable)"};
-    const auto real = process::output_of(ask, call.environment, python_limit);
-    if (real) found = doctor::look_at_python(std::string(trim(*real)), call.environment);
+struct ChosenPython {
+  std::string path;      // empty: none is here, or a container has its own
+  Result<void> trouble;  // why a launch from here fails
+};
+
+// As a launch from here chooses it, but without its modules and its command (--before).
+ChosenPython python_of_launch(const Environment& environment, const std::string& host) {
+  options::Split split;
+  split.script = "SCRIPT";
+  const auto any_file = [](const std::string&) { return true; };
+  const auto whole = config::with_config(split, options::Command::run, environment);
+  if (!whole) return {{}, std::unexpected(whole.error())};
+  const auto run =
+      options::run_options(whole->split, {"toprun", "SCRIPT"}, whole->environment, any_file);
+  if (!run) return {{}, std::unexpected(run.error())};
+  if (!run->options.container.empty()) return {};
+  const plan::Activation& activation = run->options.activation;
+  if (!activation.venv.empty()) {
+    auto python = plan::find_venv(activation.venv, host);
+    return python ? ChosenPython{*std::move(python), {}}
+                  : ChosenPython{{}, std::unexpected(python.error())};
   }
-  found.path = python->path;
+  if (!activation.conda.empty()) {
+    const auto folder = plan::find_conda(activation.conda, environment, host);
+    if (!folder) return {{}, std::unexpected(folder.error())};
+    const std::string python = (*folder / "bin" / "python").string();
+    if (process::is_executable_file(python)) return {python, {}};
+  }
+  auto python = plan::choose_python(process::own_path().value_or(""), environment, host);
+  if (python) return {std::move(python->path), {}};
+  if (!environment.non_empty("PYTHON_EXEC")) return {};
+  return {{}, std::unexpected(python.error())};
+}
+
+doctor::Installed installed(const std::string& python, const Environment& environment) {
+  if (python.empty()) return {};
+  auto found = doctor::look_at_python(python, environment);
+  const bool is_unknown = found.python.empty() && !environment.non_empty("PYTHONHOME");
+  if (is_unknown && begins_as_script(python)) {  // it runs a Python, as pyenv's does
+    const std::vector<std::string> ask = {python, "-c", "import sys; print(sys.executable)"};
+    const auto real = process::output_of(ask, environment, python_limit);
+    if (real) found = doctor::look_at_python(std::string(trim(*real)), environment);
+  }
+  found.path = python;
   return found;
 }
 
@@ -102,7 +137,11 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
   doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
   fabric::look_at_files(facts.network, root.value_or("/"));
   facts.peers = doctor::look_up(own.all, own.host);
-  if (!root) facts.installed = installed(call, own.host);
+  if (!root) {
+    const ChosenPython python = python_of_launch(call.environment, own.host);
+    facts.installed = installed(python.path, call.environment);
+    if (!python.trouble) facts.python_trouble = python.trouble.error();
+  }
   ::alarm(0);
   return doctor::HostReport{own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }

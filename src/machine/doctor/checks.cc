@@ -34,7 +34,19 @@ struct Check {
   std::string_view fine;  // the text if nothing is found
   Findings (*look)(const Facts&);
   Subject subject = Subject::machine;
+  bool (*is_in_copy)(const Facts&) = nullptr;  // nullptr: a copy of /sys shows the subject
 };
+
+bool in_no_copy(const Facts&) {
+  return false;
+}
+
+// Whether a copy of another machine's files does not tell.
+bool is_unknown(const Check& check, const Facts& facts) {
+  if (!facts.is_copy) return false;
+  if (check.is_in_copy != nullptr) return !check.is_in_copy(facts);
+  return check.subject == Subject::gpus || (check.subject != Subject::machine && !facts.has_sys);
+}
 
 // Which of it is not here; empty: nothing is missing.
 std::string_view missing(Subject subject, const Facts& facts) {
@@ -252,8 +264,17 @@ Findings own_name(const Facts& facts) {
 
 Findings temporary_folder(const Facts& facts) {
   if (!facts.temporary) return {};
-  if (!facts.temporary->is_writable) {
-    return {found(Severity::error, facts.temporary->path + " cannot be written", "set TMPDIR")};
+  const Space& folder = *facts.temporary;
+  if (!folder.why_not_writable.empty() && facts.is_tmpdir_set) {
+    return {found(Severity::warning,
+                  fmt::format("TMPDIR={}: {}", folder.path, folder.why_not_writable),
+                  "correct or unset TMPDIR: toprun and Python use /tmp instead, but a launch in a "
+                  "container fails")};
+  }
+  if (!folder.why_not_writable.empty()) {
+    return {found(Severity::error,
+                  fmt::format("{} cannot be written: {}", folder.path, folder.why_not_writable),
+                  "set TMPDIR")};
   }
   if (facts.temporary->free_bytes > little_space_bytes) return {};
   return {found(
@@ -372,6 +393,12 @@ Findings shortage(const Facts& facts, const Need& need) {
 
 // Only what is seen: PyTorch may lie where toprun does not look, as of an editable install.
 Findings python(const Facts& facts) {
+  if (const auto& trouble = facts.python_trouble) {
+    return {
+        found(Severity::error,
+              fmt::format("a launch from here fails: {}: {}", (*trouble)->what, (*trouble)->why),
+              (*trouble)->fix)};
+  }
   const Installed& installed = facts.installed;
   if (installed.path.empty()) return {};
   const std::string version = installed.python.empty() ? "" : " " + installed.python;
@@ -397,16 +424,22 @@ constexpr std::array checks = {
           Subject::rdma_or_gpus},
     Check{"pci-redirection", "PCI bridges forward the traffic between devices", pci_redirection,
           Subject::rdma_or_gpus},
-    Check{"subnets", "no interface answers ARP requests for another interface", subnets},
+    Check{"subnets", "no interface answers ARP requests for another interface", subnets,
+          Subject::machine, [](const Facts& facts) { return facts.has_routes; }},
     Check{"bonds", "all legs of bonds are up", bonds, Subject::bonds},
     Check{"nccl-settings", "no setting that toprun checks contradicts this machine", own_settings},
-    Check{"own-name", "the host's name resolves to one of its addresses", own_name},
-    Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder},
-    Check{"listen-backlog", "the host accepts many connections at once", backlog},
-    Check{"connections", "the firewall can track more connections", connections},
-    Check{"memory", "the cgroup has memory left", memory},
-    Check{"python", "no Python seen", python},
-    Check{"clock", "the clock is synchronised", clock},
+    Check{"own-name", "the host's name resolves to one of its addresses", own_name,
+          Subject::machine, in_no_copy},
+    Check{"temporary-folder", "the folder for temporary files has free space", temporary_folder,
+          Subject::machine, in_no_copy},
+    Check{"listen-backlog", "the host accepts many connections at once", backlog, Subject::machine,
+          [](const Facts& facts) { return facts.listen_backlog.has_value(); }},
+    Check{"connections", "the firewall can track more connections", connections, Subject::machine,
+          [](const Facts& facts) { return facts.tracked_connections.has_value(); }},
+    Check{"memory", "the cgroup has memory left", memory, Subject::machine,
+          [](const Facts& facts) { return facts.memory_limit_bytes.has_value(); }},
+    Check{"python", "no Python seen", python, Subject::machine, in_no_copy},
+    Check{"clock", "the clock is synchronised", clock, Subject::machine, in_no_copy},
     Check{"gpus", "no GPU reports errors", gpus, Subject::gpus},
     Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric, Subject::gpus},
     Check{"gpu-faults", "the kernel's log has no fault of a GPU", gpu_faults, Subject::gpus},
@@ -427,10 +460,12 @@ Severity severity_of(std::string_view name) {
 std::vector<Finding> examine(const Facts& facts) {
   std::vector<Finding> all;
   const auto add = [&](std::string_view id, std::string_view fine, Findings findings,
-                       std::string_view missing = {}) {
+                       std::string_view missing, bool is_unknown) {
+    if (is_unknown) missing = "unknown: the copy does not contain it";
     if (findings.empty()) {
       findings.push_back(found(Severity::ok, std::string(missing.empty() ? fine : missing), ""));
       findings.back().is_idle = !missing.empty();
+      findings.back().is_unknown = is_unknown;
     }
     for (Finding& finding : findings) {
       finding.id = id;
@@ -438,11 +473,13 @@ std::vector<Finding> examine(const Facts& facts) {
     }
   };
   for (const Check& check : checks) {
-    add(check.id, check.fine, check.look(facts), missing(check.subject, facts));
+    add(check.id, check.fine, check.look(facts), missing(check.subject, facts),
+        is_unknown(check, facts));
   }
   for (const Need& need : needs()) {
     const bool is_of_rdma = need.amount == &Resources::locked_bytes;
-    add(need.id, need.fine, shortage(facts, need), is_of_rdma ? missing(Subject::rdma, facts) : "");
+    add(need.id, need.fine, shortage(facts, need), is_of_rdma ? missing(Subject::rdma, facts) : "",
+        facts.is_copy && !(facts.resources.*need.amount));
   }
   return all;
 }

@@ -125,8 +125,8 @@ TEST(Checks, EachFindsItsOwn) {
       {[](Facts& f) { f.resources.shm_free_bytes = 3 << 20; },
        "error shared-memory: /dev/shm has 64 MiB or less left (3 MiB): data loaders and NCCL need "
        "more memory there\n"},
-      {[](Facts& f) { f.temporary->is_writable = false; },
-       "error temporary-folder: /tmp cannot be written\n"},
+      {[](Facts& f) { f.temporary->why_not_writable = "why"; },
+       "error temporary-folder: /tmp cannot be written: why\n"},
       {[](Facts& f) { f.temporary->free_bytes = 0; },
        "error temporary-folder: /tmp has 0 MiB left\n"},
       {[](Facts& f) { f.resources.open_files = 1024; },

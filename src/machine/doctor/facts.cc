@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <unistd.h>
@@ -69,11 +70,15 @@ bool answers_for_others(const fabric::Sysfs& sysfs, const std::string& interface
 constexpr std::chrono::milliseconds own_name_limit{2'000};
 constexpr std::chrono::seconds gpu_limit{5};
 
-std::optional<Space> space_of(const std::string& path) {
+Space space_of(const std::string& path) {
+  struct stat folder {};
   struct statvfs status {};
-  if (::statvfs(path.c_str(), &status) != 0) return std::nullopt;
-  return Space{path, status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize,
-               ::access(path.c_str(), W_OK | X_OK) == 0};
+  if (::stat(path.c_str(), &folder) != 0 || ::statvfs(path.c_str(), &status) != 0 ||
+      ::access(path.c_str(), W_OK | X_OK) != 0) {
+    return {path, 0, 0, errno_text(errno)};
+  }
+  return {path, status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize,
+          S_ISDIR(folder.st_mode) ? "" : errno_text(ENOTDIR)};
 }
 
 // The nearest limit of the process's cgroup (version 2) or of those around it.
@@ -192,8 +197,9 @@ void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment
   facts.resources = read_resources(sysfs, limits);
   facts.most_open_files =
       static_cast<std::int64_t>(std::min<rlim_t>(limits[RLIMIT_NOFILE].rlim_max, INT64_MAX));
-  const std::string temporary = environment.non_empty("TMPDIR").value_or("/tmp");
-  facts.temporary = space_of(temporary).value_or(Space{temporary, 0, 0, false});
+  const auto chosen = environment.non_empty("TMPDIR");
+  facts.is_tmpdir_set = chosen.has_value();
+  facts.temporary = space_of(chosen.value_or("/tmp"));
   facts.clock_is_synchronised = clock_is_synchronised();
   look_up_own_name(facts);
   facts.processors = usable_processors();
@@ -330,6 +336,9 @@ std::vector<Gpu> parse_gpus(std::string_view text) {
 
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment) {
   Facts facts;
+  facts.is_copy = !is_this_machine;
+  facts.has_sys = sysfs.exists("sys/class/net");
+  facts.has_routes = sysfs.exists("proc/net/route");
   facts.network = fabric::read_node(sysfs, environment);
   read_hardware(sysfs, environment, facts);
   for (const std::string& name : sysfs.names("dev/infiniband")) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/os/environment.h"
+#include "base/text/error.h"
 #include "machine/doctor/installed.h"
 #include "machine/doctor/resources.h"
 #include "machine/fabric/devices.h"
@@ -60,7 +61,7 @@ struct Space {
   std::string path;
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;
-  bool is_writable = true;
+  std::string why_not_writable{};  // empty: it is writable
 };
 
 // A GPU as described by nvidia-smi.
@@ -92,6 +93,8 @@ struct TrackedConnections {
 // The input of the checks. nullopt: the fact is unknown on this machine; an unknown fact never
 // causes a finding.
 struct Facts {
+  bool is_copy = false;                    // of another machine's files
+  bool has_sys = true, has_routes = true;  // /sys/class/net, /proc/net/route
   fabric::NodeFabric network;
   // The addresses to which this host's own name resolves. Empty if other hosts can reach this host
   // by its name.
@@ -102,6 +105,7 @@ struct Facts {
   Resources resources;             // for this process
   std::optional<std::int64_t> most_open_files;  // the hard limit, to which a launch raises its own
   std::optional<Space> temporary;
+  bool is_tmpdir_set = false;                  // TMPDIR names `temporary`
   std::optional<std::int64_t> listen_backlog;  // net.core.somaxconn
   std::optional<TrackedConnections> tracked_connections;
   std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // in the cgroup
@@ -119,6 +123,7 @@ struct Facts {
   std::vector<std::vector<std::string>> shared_subnets;  // interfaces that share a subnet
   std::set<std::string> gpu_faults;                      // since the machine's boot
   Installed installed;                                   // in the Python that a launch would use
+  std::optional<Error> python_trouble;                   // why a launch would find no Python
 };
 
 // Reads the facts about this machine, or about a machine whose files were copied to the root of

@@ -21,6 +21,7 @@ struct Finding {
   std::vector<std::string> commands = {};  // for --fix: commands that correct the problem, as root
   bool is_idle = false;                    // the severity is ok because this machine has nothing to
                                            // check
+  bool is_unknown = false;                 // is_idle, because a copy lacks the files
 };
 
 }  // namespace toprun::doctor

@@ -84,17 +84,18 @@ std::string findings_text(const std::vector<Finding>& findings, bool all, const 
   std::vector<Finding> sorted = findings;
   std::ranges::stable_sort(sorted, std::greater{}, &Finding::severity);
   std::string text;
-  std::size_t fine = 0, idle = 0;
+  std::size_t fine = 0, idle = 0, unknown = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const Finding& finding = sorted[i];
     const bool is_fine = finding.severity == Severity::ok;
-    if (is_fine) ++(finding.is_idle ? idle : fine);
+    if (is_fine) ++(finding.is_unknown ? unknown : finding.is_idle ? idle : fine);
     const Finding* const next = i + 1 < sorted.size() ? &sorted[i + 1] : nullptr;
     if (!is_fine || all) text += line_of(finding, finding.evidence, next);
   }
   if (all) return with_host(text, host);
-  const std::string others =
+  std::string others =
       idle == 0 ? "" : fmt::format("; {} {} not apply", idle, idle == 1 ? "does" : "do");
+  if (unknown > 0) others += fmt::format("; {} unknown", unknown);
   text += fmt::format("{} found nothing{}\n", counted(fine, "check"), others);
   return with_host(text, host);
 }

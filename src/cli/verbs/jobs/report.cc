@@ -103,6 +103,7 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
+  if (all.empty() && !queue) return std::unexpected(std::move(queue.error()));
   if (all.empty()) return fail(what, "the job is unknown", jobs::lists_of_jobs);
   if (all.size() > 1) {
     return fail(what, fmt::format("the job is an array with {} tasks", all.size()),

@@ -91,9 +91,20 @@ int act_in_pods(const options::Split& argument, const std::vector<std::string>& 
         "use --secret-env {0}, which creates a Secret with your value and deletes it with the job, "
         "or --secret-env {0}=SECRET:KEY for an existing Secret",
         name);
-    return give_up({fmt::format("-e {}", join(hidden, " -e ")),
+    // hide_secrets() left -e NAME of what a file sets.
+    const auto from_file =
+        std::ranges::find_if(argument.options, [&](const options::ParsedOption& option) {
+          return option.flag->id == options::FlagId::env && option.value == name &&
+                 !option.origin.empty();
+        });
+    const bool is_from_file = from_file != argument.options.end();
+    return give_up({is_from_file ? fmt::format("{}: {} in env", from_file->origin, name)
+                                 : fmt::format("-e {}", join(hidden, " -e ")),
                     "everyone who may read the job's object would read the secret",
-                    on_runai ? pods::advice_on_a_secret(name, argument, environment) : copied,
+                    on_runai ? (is_from_file ? "remove it there, and " : "") +
+                                   pods::advice_on_a_secret(name, argument, environment)
+                    : is_from_file ? "remove it there, export the variable, and " + copied
+                                   : copied,
                     exit_usage});
   }
   const auto options = pods::pod_options(argument, arguments, environment);
