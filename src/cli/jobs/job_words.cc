@@ -100,7 +100,7 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
                      is_said ? "" : why);
 }
 
-// "1, 2, 3, …", the jobs whose folders are in this folder.
+// "…, 10, 11, 12", the latest of the jobs whose folders are in this folder.
 std::string jobs_text(const std::string& folder) {
   constexpr std::size_t most_named = 8;
   std::vector<std::string> ids;
