@@ -362,7 +362,7 @@ std::string latest_of(const std::vector<Submission>& jobs) {
 }
 
 Result<std::string> latest_job_here(const Environment& environment) {
-  if (const auto job = files_at(".")) {
+  if (const auto job = files_at("."); job && has_evidence(*job)) {
     say(fmt::format("job {}, whose folder this is", job->id));
     return ".";
   }
