@@ -112,6 +112,39 @@ std::string jobs_text(const std::string& folder) {
   return (is_long ? "…, " : "") + join(ids, ", ");
 }
 
+Error not_of_a_job(const std::string& word, bool is_folder, const std::string& jobs) {
+  return {printable(word),
+          fmt::format("it is a {}, and not the folder or the report of a job",
+                      is_folder ? "folder" : "file"),
+          jobs.empty()
+              ? "give the job's id, as toprun jobs shows it, or its folder, as in logs/17"
+              : fmt::format("give the id or the folder of one of the jobs in it: {}", jobs),
+          exit_usage};
+}
+
+// The error for a word that no engine knows, and that is the name of a folder with jobs' folders.
+std::optional<Error> folder_of_jobs(const std::string& word) {
+  const std::string jobs = jobs_text(word);
+  return jobs.empty() ? std::nullopt : std::optional(not_of_a_job(word, true, jobs));
+}
+
+// An id, or the name of a job; a folder may have the same name.
+Result<engines::JobId> id_by_form(const std::string& word) {
+  auto id = engines::parse_job_id(word);
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(word, error);
+  const bool is_path =
+      is_folder || word.contains('/') || word.ends_with(".json") || word.ends_with(".out");
+  if (!is_path || (id && !id->number.empty())) return id;
+  if (!is_there(word)) {
+    return usage(printable(word), "there is no such file",
+                 "give the job's id, as toprun jobs shows it");
+  }
+  if (id) return id;
+  return std::unexpected(
+      not_of_a_job(word, is_folder, is_folder ? jobs_text(word) : std::string()));
+}
+
 }  // namespace
 
 std::string name_of(JobState state) {
@@ -210,39 +243,31 @@ std::string progress_text(const engines::Progress& progress) {
          (progress.reported ? "; reported at " + time_text(*progress.reported) : "");
 }
 
-Result<engines::JobId> job_id_in(const std::string& word) {
-  auto id = engines::parse_job_id(word);
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(word, error);
-  const bool is_path =
-      is_folder || word.contains('/') || word.ends_with(".json") || word.ends_with(".out");
-  if (!is_path || (id && !id->number.empty())) return id;
-  const std::string what = printable(word);
-  if (!is_there(word)) {
-    return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
-  }
-  const std::string jobs = is_folder ? jobs_text(word) : std::string();
-  if (id && jobs.empty()) return id;  // a job may have the name of the folder
-  return usage(what,
-               fmt::format("it is a {}, and not the folder or the report of a job",
-                           is_folder ? "folder" : "file"),
-               jobs.empty()
-                   ? "give the job's id, as toprun jobs shows it, or its folder, as in logs/17"
-                   : fmt::format("give the id or the folder of one of the jobs in it: {}", jobs));
+Result<engines::JobId> job_id_in(const std::string& word, const Environment& environment) {
+  auto id = id_by_form(word);
+  if (!id || !id->number.empty()) return id;
+  auto folder = folder_of_jobs(word);
+  if (!folder) return id;
+  FoundQueue queue = engines::find_queue_of(*id, environment);
+  const auto jobs = find_in(queue, *id);
+  const bool may_exist = !jobs || !jobs->empty();
+  return may_exist ? id : std::unexpected(*std::move(folder));
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
-  const auto parsed = TRY(job_id_in(id));
+  const auto parsed = TRY(job_id_in(id, environment));
   return engines::find_queue_of(parsed, environment);
 }
 
 Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
                                  const std::string& record) {
-  auto id = TRY(job_id_in(text));
+  auto id = TRY(id_by_form(text));
   id.record = record;
   auto jobs = queue.find(id);
   if (jobs) leave_only(id, *jobs);
   if (!jobs || !jobs->empty()) return jobs;
+  auto folder = id.number.empty() ? folder_of_jobs(text) : std::nullopt;
+  if (folder) return std::unexpected(*std::move(folder));
   return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id), lists_of_jobs);
 }
 

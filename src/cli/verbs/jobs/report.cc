@@ -97,7 +97,7 @@ std::optional<json> live_report(const jobs::KnownJob& known, const Environment& 
 
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
-  const auto id = TRY(jobs::job_id_in(name));
+  const auto id = TRY(jobs::job_id_in(name, environment));
   jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);

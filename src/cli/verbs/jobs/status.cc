@@ -714,7 +714,7 @@ Result<int> show(const Queue* queue, const std::vector<jobs::KnownJob>& all, con
 }
 
 Result<int> show_status(const std::string& name, const Call& call) {
-  const auto id = TRY(jobs::job_id_in(name));
+  const auto id = TRY(jobs::job_id_in(name, call.environment));
   jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
