@@ -248,9 +248,10 @@ Result<engines::JobId> job_id_in(const std::string& word, const Environment& env
   if (!id || !id->number.empty()) return id;
   auto folder = folder_of_jobs(word);
   if (!folder) return id;
-  FoundQueue queue = engines::find_queue_of(*id, environment);
-  const auto jobs = find_in(queue, *id);
-  const bool may_exist = !jobs || !jobs->empty();
+  const auto queue = engines::find_queue_of(*id, environment);
+  if (!queue) return std::unexpected(*std::move(folder));
+  const auto jobs = (*queue)->find(*id);
+  const bool may_exist = jobs ? !jobs->empty() : jobs.error()->kind != ErrorKind::out_of_reach;
   return may_exist ? id : std::unexpected(*std::move(folder));
 }
 
