@@ -453,6 +453,22 @@ class Words(ServerCase):
         self.assertEqual(done.code, 1)
         self.assert_one_line(done, "job only has printed nothing yet: the job waits: NoPods: none of its 2 pods has been made yet")
 
+    def test_a_job_with_the_name_of_a_folder_of_jobs(self):
+        folder = self.folder()
+        for name in "train", "other":
+            (folder / name / "5").mkdir(parents=True)
+            (folder / name / "5" / "n0.out").touch()
+        self.runs("pytorchjobs", "train")
+        for verb in "status", "eta", "logs", "cancel":
+            with self.subTest(verb):
+                known = self.toprun(verb, "train", env=self.env, cwd=folder)
+                self.assertNotIn("folder", known.err)
+                self.assertEqual(known.code, 1 if verb == "logs" else 0, known)  # this server has no output of pods
+                unknown = self.toprun(verb, "other", env=self.env, cwd=folder)
+                self.assertEqual(unknown.code, 2, unknown)
+                self.assert_one_line(unknown, "other: it is a folder, and not the folder or the report of a job; "
+                                              "give the id or the folder of one of the jobs in it: 5")
+
     def test_a_state_is_said_once(self):
         failed = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "x",
                   "lastTransitionTime": "2026-11-24T17:00:00Z"}

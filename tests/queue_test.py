@@ -559,6 +559,9 @@ class Logs(Queue):
         written = json.loads(self.toprun("status", "--json", job).out)
         self.assertEqual(written["schema"], "toprun.status/1")
         self.assertEqual(written["jobs"][0]["report"]["schema"], "toprun.report/1")
+        for path in job, f"{job}/n0.out", f"job.sh.{job}.out":
+            written = json.loads(self.toprun("report", f"./{path}", cwd=folder).out)
+            self.assertEqual((written["id"], written.get("state")), (job, "running"), path)
         for choice, words in ("--node n7", "choose one of: n0, n1"), ("--rank 4", "ranks 0 to 3"):
             followed = self.start("ctl", TOPRUN, "logs", "-f", job, *choice.split()).wait(20)
             self.assertEqual(followed.code, 2, followed)
@@ -1001,6 +1004,29 @@ class WithoutAnEngine(support.TestCase):
             self.assert_ok(told)
             self.assertRegex(told.out, r"(?m)^  cancelled  by ada, 2026-11-28 \d\d:21:30$")
             self.assertRegex(told.out, r"(?m)^  run        attempt 0: was waiting for nodes when last reported")
+
+    def test_a_file_with_the_name_of_the_latest_job_is_not_its_report(self):
+        folder = self.folder()
+        (folder / "logs/17").mkdir(parents=True)
+        (folder / "logs/17/job.sbatch").touch()
+        report = '{"schema": "toprun.report/1", "exit_code": 0, "attempts": []}'
+        (folder / "logs/17/report.json").write_text(report)
+        (folder / "17").write_text("notes\n")
+        told = self.toprun("status", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(told)
+        self.assertIn("job 17\n  state      ended with exit code 0", told.out)
+        self.assert_ok(self.toprun("report", env={"PATH": "/nowhere"}, cwd=folder))
+
+    def test_a_report_may_have_the_ending_of_an_output(self):
+        folder = self.folder()
+        (folder / "foo.out").write_text('{"schema": "toprun.report/1", "exit_code": 0, "attempts": []}')
+        (folder / "bar.out").write_text("hello\n")
+        told = self.toprun("status", "foo.out", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assert_ok(told)
+        self.assertIn("run of foo.out", told.out)
+        refused = self.toprun("status", "bar.out", env={"PATH": "/nowhere"}, cwd=folder)
+        self.assertEqual(refused.code, 2, refused)
+        self.assert_one_line(refused, "bar.out: it is a file, and not the folder or the report of a job; .*")
 
     def test_status_shows_what_a_lost_node_wrote_last(self):
         """Its own rank may have failed while the root did not hear it."""

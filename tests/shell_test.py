@@ -133,12 +133,26 @@ class Shell(SubmitCase):
             (["--constraint", "h100"], 1, r"Slurm refuses the job: .*[Ii]nvalid feature.*"),
             (["train.py"], 2, r"toprun shell train.py: a shell takes no script; .*"),
             (["--attach", "x_"], 2, r"--attach x_: is not a job's number; .*"),
-            (["--on", "kubernetes", "-N2"], 2, r"shell: the engine is kubernetes \(--on or TOPRUN_ON\), where .*; give --attach JOB; .*"),
+            (["--on", "kubernetes", "-N2"], 2, "--on kubernetes: in Kubernetes and Run:AI, a shell opens only in a running job; give --attach JOB; .*"),
+            (["--on", "slurm", "--attach", "dev"], 2, "--attach dev: .*"),
         ]:
             with self.subTest(words):
                 finished = self.login(TOPRUN, "shell", *words)
                 self.assertEqual(finished.code, code, finished)
                 self.assert_one_line(finished, pattern)
+
+    def test_which_engine_opens_the_shell(self):
+        """A toprun.toml says where jobs are submitted; only --on and TOPRUN_ON choose the shell's engine."""
+        folder = self.folder()
+        finished = self.login(TOPRUN, "shell", "-N2", "--dry-run", env={"TOPRUN_ON": "foo"}, cwd=folder)
+        self.assertEqual((finished.code, finished.out), (2, ""), finished)
+        self.assert_one_line(finished, "TOPRUN_ON=foo: toprun knows the engines slurm, runai and kubernetes; .*")
+        id = self.sleeping()
+        (folder / "toprun.toml").write_text('on = "kubernetes"\n')
+        for words, command in (["-N2"], "salloc .*--nodes=2 .*"), (["--attach", id], f"srun .*--jobid={id} .*"):
+            finished = self.login(TOPRUN, "shell", *words, "--dry-run", cwd=folder)
+            self.assert_ok(finished)
+            self.assertRegex(finished.out, rf"\A{command}\n\Z")
 
     def test_nested_and_left_over(self):
         finished = self.on("ctl", "salloc", "-N1", TOPRUN, "shell")

@@ -45,11 +45,11 @@ def properties(program):
         help_text = subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
         for option in command_lines.options_of(help_text):
             key = option.name.removeprefix("--")
-            if key == "profile" or re.search("cannot be set in a file|unknown key", errors(program, verb, f"{key} = false")):
+            if key in ("help", "profile") or re.search("cannot be set in a file|unknown key", errors(program, verb, f"{key} = false")):
                 continue
             if key not in found:
-                found[key] = {"description": without_variables(option.text), "kinds": kinds(program, verb, key), "verbs": []}
-            found[key]["verbs"].append(verb)
+                found[key] = {"kinds": kinds(program, verb, key), "verbs_of": {}}
+            found[key]["verbs_of"].setdefault(without_variables(option.text), []).append(verb)
     return dict(sorted(found.items()))
 
 
@@ -57,7 +57,7 @@ def schema(program):
     keys = {}
     for key, row in properties(program).items():
         values = [{"type": row["kinds"]}] + ([] if "boolean" in row["kinds"] else [{"const": False}])
-        keys[key] = {"description": f"{', '.join(row['verbs'])}: {row['description']}", "anyOf": values}
+        keys[key] = {"description": ". ".join(f"{', '.join(verbs)}: {text}" for text, verbs in row["verbs_of"].items()), "anyOf": values}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "toprun.toml",

@@ -254,7 +254,7 @@ class Follower {
 Result<int> follow(const std::string& text, const std::string& record,
                    const std::optional<LogChoice>& choice, const Environment& environment,
                    const Setups& setups) {
-  const auto id = TRY(job_id_in(text));
+  const auto id = TRY(job_id_in(text, environment));
   const std::shared_ptr<const engines::Queue> shared = TRY(engines::find_queue_of(id, environment));
   auto jobs = TRY(jobs_of(*shared, text, record));
   return Follower(shared, id, choice, std::move(jobs), setups, style_of_stderr(environment)).run();

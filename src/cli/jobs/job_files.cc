@@ -42,13 +42,6 @@ std::string real_path(const engines::Queue& queue, const engines::Job& job,
   return (expanded.is_absolute() ? expanded : fs::path(job.folder) / expanded).string();
 }
 
-bool is_job_folder(const fs::path& folder) {
-  const auto names = names_in(folder);
-  return std::ranges::any_of(names, [](const std::string& name) {
-    return name == script_name || name == "report.json" || name.ends_with(host_suffix);
-  });
-}
-
 // The job that a name in a log folder speaks of: "17" or "17_3" of "train.17_3.out", "slurm-17.out"
 // and the folders themselves. Empty: none, or none of this id (empty: any).
 std::string id_in(std::string_view name, std::string_view id) {
@@ -65,6 +58,15 @@ std::string id_in(std::string_view name, std::string_view id) {
   const std::string_view task = name.substr(id.size());
   const bool is_task = task.size() > 1 && task[0] == '_' && parse_int(task.substr(1));
   return task.empty() || is_task ? std::string(name) : std::string();
+}
+
+// A folder with "slurm-4711.out" or "train.17.out" may be a LOGDIR whose name is a number.
+bool is_job_folder(const fs::path& folder) {
+  const auto names = names_in(folder);
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return name == script_name || name == "report.json" ||
+           (name.ends_with(host_suffix) && id_in(name, {}).empty());
+  });
 }
 
 // Tasks that left nothing of their own: their array's story tells that they were cancelled.
@@ -264,6 +266,21 @@ Result<std::vector<LogFile>> of_rank(const JobFiles& files, int rank) {
               "of your own, toprun also needs --log-dir); leave --rank out to see all output");
 }
 
+// The files in LOGDIR of the job with exactly this id; empty: none.
+std::optional<FoundFiles> found_with(const fs::path& log_dir, const std::string& id) {
+  if (id.empty()) return std::nullopt;
+  for (FoundFiles& found : found_in(log_dir, id)) {
+    if (found.id == id) return std::move(found);
+  }
+  return std::nullopt;
+}
+
+// Of the job whose id the folder's name is.
+std::optional<FoundFiles> of_folder(const fs::path& folder) {
+  auto found = found_with(folder.parent_path(), id_in(folder.filename().string(), {}));
+  return found && is_there(found->files.folder) ? std::move(found) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_there(const fs::path& path) {
@@ -406,18 +423,21 @@ std::optional<FoundFiles> files_at(const std::string& path) {
   fs::path at = is_path ? fs::canonical(path, error) : fs::path();
   if (!is_path || error) return std::nullopt;  // an id
   if (at.filename() == "report.json") at = at.parent_path();
-  const bool is_folder = fs::is_directory(at, error);
-  if (!is_folder && !path.ends_with(host_suffix)) return std::nullopt;
-  std::string id = id_in(at.filename().string(), {});
-  if (id.empty() && !is_folder) {  // HOST.out in the job's folder
-    at = at.parent_path();
-    id = id_in(at.filename().string(), {});
-  }
-  if (id.empty()) return std::nullopt;
-  for (FoundFiles& found : found_in(at.parent_path(), id)) {
-    if (found.id == id && (!is_folder || is_there(found.files.folder))) return std::move(found);
-  }
-  return std::nullopt;
+  if (fs::is_directory(at, error)) return of_folder(at);
+  if (!path.ends_with(host_suffix)) return std::nullopt;
+  auto of_host = of_folder(at.parent_path());  // HOST.out; the host may be 10.0.0.5
+  if (of_host && has_evidence(*of_host)) return of_host;
+  auto named = found_with(at.parent_path(), id_in(at.filename().string(), {}));
+  return named ? std::move(named) : std::move(of_host);
+}
+
+bool has_evidence(const FoundFiles& found) {
+  if (!found.files.own.empty()) return true;
+  const fs::path folder = found.files.folder;
+  const fs::path of_array = folder.parent_path() / found.id.substr(0, found.id.find('_'));
+  if (is_there(folder / script_name) || is_there(of_array / script_name)) return true;
+  const auto report = read_report(found.files.report());
+  return report && *report;
 }
 
 std::vector<std::string> likely_folders(const std::vector<engines::Job>& jobs) {

@@ -104,6 +104,10 @@ std::vector<FoundFiles> other_tasks(const std::string& log_dir, const std::strin
 // may be an id, or names something else.
 std::optional<FoundFiles> files_at(const std::string& path);
 
+// Whether the files are certainly of a job. HOST.out alone does not show this: another program may
+// have written the file into a folder whose name is a number.
+bool has_evidence(const FoundFiles& found);
+
 // Returns the files of all jobs, with any id, in the folders in `below` and one level deeper.
 std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 

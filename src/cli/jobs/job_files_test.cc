@@ -163,6 +163,37 @@ TEST(JobFiles, AJobIsFoundByThePathOfItsFolder) {
   EXPECT_EQ(files_at(top + "/slurm-19.out")->id, "19");
 }
 
+TEST(JobFiles, AFileInAJobsFolderIsOfThisJob) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/logs/17/job.sbatch");
+  write(top + "/logs/17/10.0.0.5.out");
+  write(top + "/2024/train.18.out");
+  write(top + "/2024/hello.out");
+  EXPECT_EQ(files_at(top + "/logs/17/10.0.0.5.out")->id, "17");
+  EXPECT_EQ(files_at(top + "/2024/train.18.out")->id, "18");
+}
+
+TEST(JobFiles, AFolderWithANumberMayBeNoJobs) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path();
+  write(top + "/2024/slurm-4711.out");
+  write(top + "/2024/train.18.out");
+  EXPECT_FALSE(files_at(top + "/2024"));
+  EXPECT_TRUE(has_evidence(*files_at(top + "/2024/slurm-4711.out")));
+  write(top + "/2024/a.out");
+  ASSERT_TRUE(files_at(top + "/2024"));
+  EXPECT_FALSE(has_evidence(*files_at(top + "/2024")));
+  write(top + "/2024/report.json", "{}");  // another program's
+  EXPECT_FALSE(has_evidence(*files_at(top + "/2024")));
+  write(top + "/2024/report.json", R"({"schema":"toprun.report/1","attempts":[]})");
+  EXPECT_TRUE(has_evidence(*files_at(top + "/2024")));
+  write(top + "/12_3/n0.out");
+  EXPECT_FALSE(has_evidence(*files_at(top + "/12_3")));
+  write(top + "/12/job.sbatch");  // the array's
+  EXPECT_TRUE(has_evidence(*files_at(top + "/12_3")));
+}
+
 TEST(JobFiles, OneAgentsLayoutNeedsNoReport) {
   const TemporaryFolder folder;
   const std::string top = folder.path();

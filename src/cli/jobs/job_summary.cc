@@ -354,8 +354,7 @@ std::string words_of_running(const KnownJob& known, WallTime now) {
                        ended ? " at " + moment_text(*ended, now) : "", *code);
   }
   if (last->hang && !last->hang->over && !last->ended) {
-    constexpr std::string_view past = "had hung";
-    return "hangs" + model::past_text(*last->hang, now).substr(past.size());
+    return "hangs" + model::since_text(*last->hang, now);
   }
   const std::string restart = restart_words(known.report->run);
   if (last->ended) return known.engine_words + restart + ": starts again";

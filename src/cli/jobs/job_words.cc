@@ -101,7 +101,7 @@ std::string words_of_predecessor(const Queue& queue, const std::string& text,
                      is_said ? "" : why);
 }
 
-// "1, 2, 3, …", the jobs whose folders are in this folder.
+// "…, 10, 11, 12", the latest of the jobs whose folders are in this folder.
 std::string jobs_text(const std::string& folder) {
   constexpr std::size_t most_named = 8;
   std::vector<std::string> ids;
@@ -111,6 +111,48 @@ std::string jobs_text(const std::string& folder) {
   const bool is_long = ids.size() > most_named;
   if (is_long) ids.erase(ids.begin(), ids.end() - most_named);  // the latest
   return (is_long ? "…, " : "") + join(ids, ", ");
+}
+
+Error not_of_a_job(const std::string& word, bool is_folder, const std::string& jobs) {
+  return {printable(word),
+          fmt::format("it is a {}, and not the folder or the report of a job",
+                      is_folder ? "folder" : "file"),
+          jobs.empty()
+              ? "give the job's id, as toprun jobs shows it, or its folder, as in logs/17"
+              : fmt::format("give the id or the folder of one of the jobs in it: {}", jobs),
+          exit_usage};
+}
+
+// The error for a word that no engine knows, and that is the name of a folder with jobs' folders.
+std::optional<Error> folder_of_jobs(const std::string& word) {
+  const std::string jobs = jobs_text(word);
+  return jobs.empty() ? std::nullopt : std::optional(not_of_a_job(word, true, jobs));
+}
+
+// An id, or the name of a job; a folder may have the same name.
+Result<engines::JobId> id_by_form(const std::string& word) {
+  auto id = engines::parse_job_id(word);
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(word, error);
+  const bool is_path =
+      is_folder || word.contains('/') || word.ends_with(".json") || word.ends_with(".out");
+  if (!is_path || (id && !id->number.empty())) return id;
+  const std::string what = printable(word);
+  if (!is_there(word)) {
+    return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
+  }
+  if (is_there(word + "/job.sbatch")) {
+    return usage(what, "it is a job's folder, but its name is not the job's id",
+                 "rename it to the id, as in logs/17");
+  }
+  if (!is_folder && read_report(word).value_or(std::nullopt)) {
+    return usage(what, "it is the report of a run, but not in the folder of a submitted job",
+                 "use it with toprun status, top or report; a run that was not submitted prints "
+                 "its output on its own terminal");
+  }
+  if (id) return id;
+  return std::unexpected(
+      not_of_a_job(word, is_folder, is_folder ? jobs_text(word) : std::string()));
 }
 
 }  // namespace
@@ -211,48 +253,32 @@ std::string progress_text(const engines::Progress& progress) {
          (progress.reported ? "; reported at " + time_text(*progress.reported) : "");
 }
 
-Result<engines::JobId> job_id_in(const std::string& word) {
-  auto id = engines::parse_job_id(word);
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(word, error);
-  const bool is_path =
-      is_folder || word.contains('/') || word.ends_with(".json") || word.ends_with(".out");
-  if (!is_path || (id && !id->number.empty())) return id;
-  const std::string what = printable(word);
-  if (!is_there(word)) {
-    return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
-  }
-  if (is_there(word + "/job.sbatch")) {
-    return usage(what, "it is a job's folder, but its name is not the job's id",
-                 "rename it to the id, as in logs/17");
-  }
-  if (!is_folder && read_report(word).value_or(std::nullopt)) {
-    return usage(what, "it is the report of a run, but not in the folder of a submitted job",
-                 "use it with toprun status, top or report; a run that was not submitted prints "
-                 "its output on its own terminal");
-  }
-  const std::string jobs = is_folder ? jobs_text(word) : std::string();
-  if (id && jobs.empty()) return id;  // a job may have the name of the folder
-  return usage(what,
-               fmt::format("it is a {}, and not the folder or the report of a job",
-                           is_folder ? "folder" : "file"),
-               jobs.empty()
-                   ? "give the job's id, as toprun jobs shows it, or its folder, as in logs/17"
-                   : fmt::format("give the id or the folder of one of the jobs in it: {}", jobs));
+Result<engines::JobId> job_id_in(const std::string& word, const Environment& environment) {
+  auto id = id_by_form(word);
+  if (!id || !id->number.empty()) return id;
+  auto folder = folder_of_jobs(word);
+  if (!folder) return id;
+  const auto queue = engines::find_queue_of(*id, environment);
+  if (!queue) return std::unexpected(*std::move(folder));
+  const auto jobs = (*queue)->find(*id);
+  const bool may_exist = jobs ? !jobs->empty() : jobs.error()->kind != ErrorKind::out_of_reach;
+  return may_exist ? id : std::unexpected(*std::move(folder));
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
-  const auto parsed = TRY(job_id_in(id));
+  const auto parsed = TRY(job_id_in(id, environment));
   return engines::find_queue_of(parsed, environment);
 }
 
 Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text,
                                  const std::string& record) {
-  auto id = TRY(job_id_in(text));
+  auto id = TRY(id_by_form(text));
   id.record = record;
   auto jobs = queue.find(id);
   if (jobs) leave_only(id, *jobs);
   if (!jobs || !jobs->empty()) return jobs;
+  auto folder = id.number.empty() ? folder_of_jobs(text) : std::nullopt;
+  if (folder) return std::unexpected(*std::move(folder));
   return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id), lists_of_jobs);
 }
 

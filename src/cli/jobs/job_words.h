@@ -33,9 +33,9 @@ std::string end_text(const engines::Queue& queue, const engines::Job& job,
 std::string progress_text(const engines::Progress& progress);
 
 // Parses a word of a command line as a job id. Error (exit 2): the word is not an id, or is the
-// name of a folder that contains jobs' folders. If the word is a path, the error says whether the
-// file exists.
-Result<engines::JobId> job_id_in(const std::string& word);
+// name of a folder that contains jobs' folders, and the engine knows no job with this name. If the
+// word is a path, the error says whether the file exists.
+Result<engines::JobId> job_id_in(const std::string& word, const Environment& environment);
 
 // Returns the queue of the engine whose ids have this form. Error: `id` is not an id, or the engine
 // is not available.

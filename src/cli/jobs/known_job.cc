@@ -212,6 +212,7 @@ Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
   auto jobs = (*queue)->find(id);
   if (jobs) leave_only(id, *jobs);
   if (jobs || jobs.error()->kind != ErrorKind::out_of_reach) return jobs;
+  if (engines::has_pods((*queue)->kind())) return jobs;  // their jobs have no files
   queue = std::unexpected(std::move(jobs.error()));
   return std::vector<Job>();
 }
@@ -365,7 +366,7 @@ std::string latest_of(const std::vector<Submission>& jobs) {
 }
 
 Result<std::string> latest_job_here(const Environment& environment) {
-  if (const auto job = files_at(".")) {
+  if (const auto job = files_at("."); job && has_evidence(*job)) {
     say(fmt::format("job {}, whose folder this is", job->id));
     return ".";
   }

@@ -46,9 +46,9 @@ struct KnownJob {
 
 using FoundQueue = Result<std::unique_ptr<engines::Queue>>;
 
-// Returns the jobs that the engine knows under this id. If this host belongs to none of the
-// engine's clusters, stores the error in `queue` and returns an empty list, as if there were no
-// engine.
+// Returns the jobs that the engine knows under this id. If the engine is Slurm and this host
+// belongs to none of its clusters, stores the error in `queue` and returns an empty list, as if
+// there were no engine.
 Result<std::vector<engines::Job>> find_in(FoundQueue& queue, const engines::JobId& id);
 
 // Returns the files of an array's tasks that the engine has forgotten while it still knows other

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/os/console.h"
 #include "base/process/child.h"
 #include "base/process/command.h"
 #include "base/text/text.h"
+#include "cli/jobs/job_files.h"
 #include "engines/login/login.h"
 #include "engines/queue.h"
 #include "node/plan/kept_run.h"
@@ -125,9 +127,19 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
   return said;
 }
 
+Folder folder_of(const std::string& word) {
+  std::error_code error;
+  const std::string folder = word.substr(0, word.find('/'));
+  if (!std::filesystem::is_directory(folder, error)) return Folder::none;
+  const auto jobs = jobs::files_beside(folder + "/any", {});
+  const bool has_jobs = std::ranges::any_of(
+      jobs, [](const jobs::FoundFiles& job) { return jobs::is_there(job.files.folder); });
+  return has_jobs || jobs::is_there(word) ? Folder::of_jobs : Folder::other;
+}
+
 }  // namespace
 
-std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_folder) {
+std::optional<Result<RunId>> parse_run_id(std::string_view text, Folder folder) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   RunId id{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
@@ -138,7 +150,8 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_f
                            !has_own_length;  // logs/17
   const bool is_path = slash == 0 || text.starts_with('.') || text.ends_with(".json") ||
                        id.run.contains('/') || is_of_slurm ||
-                       (is_below_folder && (has_digits_alone || !is_hex || !has_own_length));
+                       (folder != Folder::none && (!is_hex || !has_own_length)) ||
+                       (folder == Folder::of_jobs && has_digits_alone);
   if (is_path) return std::nullopt;
   if (is_hex && id.run.size() <= longest_run) return id;
   const std::string_view name = engines::name_behind_kind(text);
@@ -149,9 +162,7 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_f
 }
 
 std::optional<Result<RunId>> run_id_in(const std::string& word) {
-  std::error_code error;
-  const auto folder = word.substr(0, word.find('/'));
-  return parse_run_id(word, std::filesystem::is_directory(folder, error));
+  return parse_run_id(word, folder_of(word));
 }
 
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {

@@ -15,10 +15,16 @@ struct RunId {
   std::string job;
   std::string run;  // empty: the newest run
 };
+// What the part of a word before its slash is in the current folder.
+enum class Folder {
+  none,
+  other,
+  of_jobs,  // contains jobs' folders, or exactly the file that the word names
+};
 // Parses the id of a detached run. nullopt if the text cannot be an id, because the text has no
-// slash or is a path, such as "logs/17". `is_below_folder`: the part before the slash is a folder.
-// Then only an id of the form that toprun gives is one. Pure.
-std::optional<Result<RunId>> parse_run_id(std::string_view text, bool is_below_folder);
+// slash or is a path, such as "logs/17". Below a folder, only an id of the form that toprun gives
+// (8 hexadecimal digits) is one; in Folder::of_jobs, only if it is not a number. Pure.
+std::optional<Result<RunId>> parse_run_id(std::string_view text, Folder folder);
 // Like parse_run_id(), for a word of a command line.
 std::optional<Result<RunId>> run_id_in(const std::string& word);
 

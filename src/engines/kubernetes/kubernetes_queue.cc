@@ -58,9 +58,7 @@ std::string in_words(const std::vector<const Kind*>& kinds) {
 }
 
 // The name comes first: the user may have meant a job of Slurm's.
-Error not_found(const JobId& id, const Error& refusal, const Environment& environment) {
-  const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
-  if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
+Error without_cluster(const JobId& id, const Environment& environment) {
   const bool is_chosen =
       queue_kind(environment.get("TOPRUN_ON").value_or("")) == QueueKind::kubernetes;
   if (!id.has_pods && !is_chosen) {
@@ -71,6 +69,14 @@ Error not_found(const JobId& id, const Error& refusal, const Environment& enviro
   }
   return {"job " + id.text, "kubectl knows no cluster here that could have a job with this name",
           "log in to the cluster or set KUBECONFIG", exit_failure};
+}
+
+Error not_found(const JobId& id, const Error& refusal, const Environment& environment) {
+  const std::string what = fmt::format("cannot find out whether job {} exists", id.text);
+  if (!kubernetes::is_without_cluster(refusal)) return {what, refusal.line(), "", exit_failure};
+  Error error = without_cluster(id, environment);
+  error->kind = ErrorKind::out_of_reach;
+  return error;
 }
 
 class KubernetesQueue : public PodQueue {

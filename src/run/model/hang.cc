@@ -102,10 +102,14 @@ WallTime since(const Hang& hang) {
   return hang.alarm || hang.noticed == WallTime{} ? hang.noticed : hang.noticed - hang.after;
 }
 
-std::string past_text(const Hang& hang, WallTime beside) {
+std::string since_text(const Hang& hang, WallTime beside) {
   const WallTime begin = since(hang);
   const std::string when = begin == WallTime{} ? "" : " since " + moment_text(begin, beside);
-  return fmt::format("had hung{}: {}", when, printable(hang.verdict.what));
+  return fmt::format("{}: {}", when, printable(hang.verdict.what));
+}
+
+std::string past_text(const Hang& hang, WallTime beside) {
+  return "had hung" + since_text(hang, beside);
 }
 
 std::optional<Hang> hang_in(const json& object) {

@@ -38,6 +38,9 @@ nlohmann::json places_json(const Places& places);
 
 // Returns "no rank has made progress for 30 s: rank 5 on n2 …", "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
+// Returns what follows a verb, such as "hangs": " since 06:02:00: rank 2 on n1 sleeps". `beside`: a
+// time in the same text.
+std::string since_text(const Hang& hang, WallTime beside);
 // Returns "had hung since 06:02:00: rank 2 on n1 sleeps", for a hang in which an attempt has ended.
 std::string past_text(const Hang& hang, WallTime beside);
 // Returns the time of the last progress. If this time is unknown, returns the time at which the

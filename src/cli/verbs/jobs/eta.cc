@@ -64,7 +64,7 @@ json json_of(const jobs::KnownJob& forgotten) {
 // the array without a task.
 Result<std::vector<jobs::FoundFiles>> left_of(const std::string& text, const engines::Queue& queue,
                                               std::vector<Job>& jobs) {
-  const auto id = TRY(jobs::job_id_in(text));
+  const auto id = TRY(engines::parse_job_id(text));
   auto left = jobs::forgotten_tasks(queue, id, jobs);
   if (!left.empty()) std::erase_if(jobs, engines::is_without_tasks);
   return left;
@@ -133,7 +133,7 @@ Result<Named> named_in(const options::Call& call) {
       continue;
     }
     const auto text = jobs::id_of(word, job);
-    const auto id = text ? jobs::job_id_in(*text) : std::unexpected(text.error());
+    const auto id = text ? jobs::job_id_in(*text, call.environment) : std::unexpected(text.error());
     if (!id) {
       named.code = std::max(named.code, give_up(id.error()));
       continue;

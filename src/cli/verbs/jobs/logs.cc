@@ -389,7 +389,7 @@ Result<int> run_logs(const options::Call& call) {
     return *run ? pods::show_run(**run, options.follow, call.environment)
                 : std::unexpected(run->error());
   }
-  const auto id = TRY(jobs::job_id_in(options.id));
+  const auto id = TRY(jobs::job_id_in(options.id, call.environment));
   if (id.number.empty()) return show_kept_output(options, call.environment);
   return options.follow ? follow_or_show(options, id, call.environment)
                         : show_logs(options, id, call.environment);

@@ -99,7 +99,7 @@ std::optional<json> live_report(const jobs::KnownJob& known, const Environment& 
 
 // With what only the engine and the job's story know of its end: the run saw no more than a signal.
 Result<json> by_job(const std::string& name, const Environment& environment) {
-  const auto id = TRY(jobs::job_id_in(name));
+  const auto id = TRY(jobs::job_id_in(name, environment));
   jobs::FoundQueue queue = engines::find_queue_of(id, environment);
   auto all = TRY(jobs::find_known(id, queue));
   const std::string what = fmt::format("there is no report of job {}", name);
@@ -122,10 +122,12 @@ Result<json> by_job(const std::string& name, const Environment& environment) {
   return document;
 }
 
-Result<json> find_report(const std::string& word, const Environment& environment) {
+// `word`: an operand, which may be the file of a report, or what latest_job_here() returned.
+Result<json> find_report(const std::string& word, bool is_operand, const Environment& environment) {
   std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(word, error);
-  if (const auto job = is_file ? std::nullopt : jobs::job_at(word, environment)) {
+  const bool is_file = is_operand && std::filesystem::is_regular_file(word, error);
+  const bool is_report = is_file && !word.ends_with(".out");
+  if (const auto job = is_report ? std::nullopt : jobs::job_at(word, environment)) {
     if (job->is_known) return by_job(job->found.id, environment);
     if (!job->is_forgotten) jobs::say_why_only_files(job->why_only_files, "report");
     return by_files(job->found);
@@ -164,8 +166,9 @@ Result<int> run_report(const options::Call& call) {
   }
   if (!call.has(FlagId::html)) TRY(check_ending(output_file(call).value_or("")));
   const std::string name = call.operand();
-  const auto report = TRY(find_report(
-      name.empty() ? TRY(jobs::latest_job_here(call.environment)) : name, call.environment));
+  const auto report =
+      TRY(find_report(name.empty() ? TRY(jobs::latest_job_here(call.environment)) : name,
+                      !name.empty(), call.environment));
   const std::string text =
       is_page ? web::report_page(dumped(report, -1)) : dumped(report, 2) + '\n';
   return put_out(call, text);

@@ -241,24 +241,29 @@ int open_shell(const options::Split& split, const Environment& environment) {
   return allocate(*options, *shell, facts, clean);
 }
 
-// --attach with a name: a number is Slurm's, unless the engine is named.
-Result<std::optional<std::string>> job_of_pods(const options::Split& split,
-                                               const Environment& environment) {
-  std::optional<std::string> job;
-  for (const options::ParsedOption& option : split.options) {
-    if (option.flag->id == options::FlagId::attach) job = option.value;
+// An `on` in toprun.toml is for submissions: it takes no allocation of Slurm from a shell, and a
+// number stays the id of a Slurm job.
+bool decides(const options::Argument& on) {
+  return on.is_typed() || on.from_variable;
+}
+
+// The job of --attach if it is a job of pods. Its engine is the one that --on or TOPRUN_ON names;
+// otherwise the form of the id tells: a number is Slurm's, a name is not.
+Result<std::optional<std::string>> job_of_pods(const options::Call& call,
+                                               const std::optional<options::Argument>& on) {
+  const auto job = call.text(options::FlagId::attach);
+  const auto engine = on ? engines::queue_kind(on->value) : std::nullopt;
+  const bool is_for_setup = on && on->value == "local";
+  if (on && !engine && !is_for_setup) {
+    return std::unexpected(engines::unknown_engine(on->label(), on->value));
   }
-  const std::string on = environment.get("TOPRUN_ON").value_or("");
-  const auto engine = engines::queue_kind(on);
-  if (engine && engine != engines::QueueKind::slurm) {
+  if (engine && decides(*on)) {
+    if (engine == engines::QueueKind::slurm) return std::nullopt;
     if (job) return job;
-    return usage("shell",
-                 fmt::format("the engine is {} (--on or TOPRUN_ON), where a shell opens only in a "
-                             "running job",
-                             on),
+    return usage(on->label(), "in Kubernetes and Run:AI, a shell opens only in a running job",
                  fmt::format("give --attach JOB; toprun submit --on {} --interactive starts pods "
                              "that sleep",
-                             on));
+                             on->value));
   }
   if (!job) return std::nullopt;
   const auto id = engines::parse_job_id(job->substr(0, job->find('/')));
@@ -283,11 +288,14 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 Result<int> run_shell(const options::Call& call) {
   const auto shell = call.environment.non_empty(plan::entered_shell_variable);
   if (shell) return enter(*shell, call.split, call.environment);
-  if (const auto job = TRY(job_of_pods(call.split, call.environment))) {
+  const auto on = call.argument(options::FlagId::on);
+  if (const auto job = TRY(job_of_pods(call, on))) {
     const bool dry_run = call.has(options::FlagId::job_dry_run);
     return pods::open_pod_shell(*job, dry_run, call.environment);
   }
-  return open_shell(call.split, call.environment);
+  Environment of_slurm = call.environment;
+  if (on && !decides(*on)) of_slurm.unset("TOPRUN_ON");
+  return open_shell(call.split, of_slurm);
 }
 
 }  // namespace toprun::cli

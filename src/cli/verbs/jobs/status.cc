@@ -714,7 +714,7 @@ Result<int> show(const Queue* queue, const std::vector<jobs::KnownJob>& all, con
 }
 
 Result<int> show_status(const std::string& name, const Call& call) {
-  const auto id = TRY(jobs::job_id_in(name));
+  const auto id = TRY(jobs::job_id_in(name, call.environment));
   jobs::FoundQueue queue = engines::find_queue_of(id, call.environment);
   const bool has_engine = queue.has_value();
   const auto all = TRY(jobs::find_known(id, queue));
@@ -738,15 +738,16 @@ Result<int> show_folder_status(const jobs::JobAtPath& job, const Call& call) {
 
 Result<int> run_status(const options::Call& call) {
   std::error_code error;
+  const std::string operand = call.operand();
   const std::string argument =
-      call.operand().empty() ? TRY(jobs::latest_job_here(call.environment)) : call.operand();
-  const bool is_output = argument.ends_with(".out");
-  if (!is_output && std::filesystem::is_regular_file(argument, error)) {
-    return show_report_status(argument, call);
-  }
+      operand.empty() ? TRY(jobs::latest_job_here(call.environment)) : operand;
+  const bool is_file = std::filesystem::is_regular_file(operand, error);
+  const bool is_output = operand.ends_with(".out");
+  if (is_file && !is_output) return show_report_status(operand, call);
   if (const auto job = jobs::job_at(argument, call.environment)) {
     return show_folder_status(*job, call);
   }
+  if (is_file && jobs::read_report(operand)) return show_report_status(operand, call);
   if (const auto run = pods::run_id_in(argument)) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }

@@ -465,7 +465,7 @@ std::vector<std::string> tasks_with_report(const std::vector<jobs::KnownJob>& al
 
 // Of a job that has ended: its last state by its report, and how it ended. Else why `top` failed.
 Result<int> show_last_state(const std::string& id, const Environment& environment, Error why) {
-  const auto parsed = jobs::job_id_in(id);
+  const auto parsed = jobs::job_id_in(id, environment);
   if (!parsed) return std::unexpected(std::move(why));
   jobs::FoundQueue queue = engines::find_queue_of(*parsed, environment);
   const auto all = jobs::find_known(*parsed, queue);
