@@ -138,7 +138,7 @@ TEST(JobFiles, WhatIsNotAJobsPathSaysWhatItIs) {
       {"/rep.json", "it is the report of a run, but not in the folder of a submitted job"},
       {"/other.json", "it is a file, and not the folder or the report of a job"},
   };
-  for (const auto& [path, why] : cases) EXPECT_EQ(job_id_in(top + path).error()->why, why);
+  for (const auto& [path, why] : cases) EXPECT_EQ(job_id_in(top + path, {}).error()->why, why);
 }
 
 TEST(JobFiles, AJobIsFoundByThePathOfItsFolder) {
