@@ -64,9 +64,9 @@ class DryRun(SubmitCase):
         self.record.unlink()  # salloc's own
         finished = self.login(*allocated, *words, env=self.env)
         self.assert_ok(finished)
-        step = shlex.split(promised["agents"])
-        self.assertEqual(step[-2:], ["<<<", "secret <secret>"])
-        self.assertEqual(self.recorded("srun"), step[:-2])
+        step, _, told = promised["agents"].rpartition(" (")
+        self.assertEqual(told, "the secret goes to its standard input)")
+        self.assertEqual(self.recorded("srun"), shlex.split(step))
         called = [json.loads(text) for text in re.findall(r"(?m)^called (.*)$", finished.out)]
         self.assertEqual(called, [shlex.split(promised["each worker"])] * 4)
 

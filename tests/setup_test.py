@@ -204,11 +204,11 @@ class Local(support.TestCase):
                 {"schema": "toprun.setup/1", "state": state, "job": str(id if id != 26 else 27), "host": "n0", "why": "pip install x: no such package",
                  "begun": "2026-11-29T10:00:00Z", "ended": "2026-11-29T10:00:09Z"}))
         env = {"PATH": "/nowhere", "TZ": "UTC"}
-        for id, said in ((24, "job 24 (setup-v): ended with exit code 0, 2026-11-29 10:00:00 → 10:00:09"),
-                         (25, "job 25 (setup-v): failed: pip install x: no such package, 2026-11-29 10:00:00 → 10:00:09"),
-                         (26, "job 26 (setup-v): it is not known how it ended (the later setup of job 27 has replaced its record)")):
+        for id, said in ((24, r"ended with exit code 0 .*\n  times +started 2026-11-29 10:00:00, ended 2026-11-29 10:00:09, ran 0:09\n"),
+                         (25, r"failed: pip install x: no such package .*\n  times +started 2026-11-29 10:00:00, ended 2026-11-29 10:00:09"),
+                         (26, r"it is not known how it ended \(the later setup of job 27 has replaced its record")):
             finished = self.run_to_end(support.binary(), "status", str(id), cwd=folder, env=env)
-            self.assertIn(said, finished.out + finished.err)
+            self.assertRegex(finished.out + finished.err, rf"job {id} \(setup-v\)\n  state +{said}")
         finished = self.run_to_end(support.binary(), "jobs", "--recent", cwd=folder, env=env)
         self.assertRegex(finished.out, r"(?s)25 +setup-v .*failed: pip install x.*24 +setup-v .* 0 +ended")
 

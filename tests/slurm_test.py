@@ -322,7 +322,7 @@ class Slurm(cluster.SlurmCase):
             self.assertEqual({name: row[name] for name in same}, same)
         self.assertIn("srun --overlap -N 4 -n 4 --ntasks-per-node=1 -c 4 --kill-on-bad-exit=0 "
                       "--wait=0 --mpi=none --export=ALL", out)
-        self.assertIn("<secret>", out)
+        self.assertIn("the secret goes to its standard input", out)
 
     def test_in_the_shell_of_salloc(self):
         # Without the order by topology it is Slurm that chooses: by name, in 26.05 by switch.

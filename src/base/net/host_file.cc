@@ -82,14 +82,15 @@ class Collector {
     if (item.slots) {
       slots = slots_in(*item.slots);
       if (!slots) {
-        return usage(
-            fmt::format("{}: \"{}\"", place, word),
-            item.slots->empty() ? std::string("the number of processes after the ':' is missing")
-            : parse_int(*item.slots)
-                ? fmt::format("the number of processes after the ':' must be from 1 to {}",
-                              max_host_slots)
-                : std::string("the text after the ':' is not a number of processes"),
-            fmt::format("write HOST:N with N from 1 to {}; {}", max_host_slots, where_ports_go));
+        return usage(fmt::format("{}: \"{}\"", place, word),
+                     item.slots->empty()
+                         ? std::string("the number of processes after the ':' is missing")
+                     : parse_int(*item.slots)
+                         ? fmt::format("the number of processes after the ':' must be from 1 to {}",
+                                       least_likely_port - 1)
+                         : std::string("the text after the ':' is not a number of processes"),
+                     fmt::format("write HOST:N with N from 1 to {}; {}", least_likely_port - 1,
+                                 where_ports_go));
       }
       if (*slots >= least_likely_port) {
         return usage(
@@ -298,7 +299,8 @@ Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_vi
     TRY(add_counted(counted, std::string(source), collector));
     if (!counted.empty()) return collector.take();
   }
-  const auto items = items_in(text);
+  auto items = items_in(text);
+  if (items.size() > 1 && items.back().empty()) items.pop_back();  // as tr '\n' ',' leaves it
   const auto is_empty = [](std::string_view item) { return item.empty(); };
   if (std::ranges::all_of(items, is_empty)) {
     return usage(fmt::format("{} does not name a host", source), {},

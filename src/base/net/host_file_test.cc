@@ -30,6 +30,7 @@ TEST(HostFile, HostsOption) {
       {"10.0.0.1:8,fd77::1", "10.0.0.1:8 fd77::1"},
       {"fe80::1%eth0", "fe80::1%eth0"},
       {"a:4095", "a:4095"},
+      {"a,b,", "a b"},
       {"r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"},
       {"[fd00::1]:4,[fd00::2]", "fd00::1:4 fd00::2"},
       {"a 4 b 2", "a:4 b:2"},  // LSB_MCPU_HOSTS
@@ -53,14 +54,14 @@ TEST(HostFile, HostsOptionErrors) {
       {"a:0", "--hosts, item 1: \"a:0\": the number of processes after the ':' must be from 1 to "},
       {"a:ssh", "\"a:ssh\": the text after the ':' is not a number of processes"},
       {"a:x",
-       "write HOST:N with N from 1 to 100000; a port goes into ssh's configuration "
+       "write HOST:N with N from 1 to 4095; a port goes into ssh's configuration "
        "(~/.ssh/config)"},
-      {"a:100001", "with N from 1 to 100000"},
+      {"a:100001", "with N from 1 to 4095"},
       {"a:29500",
        "--hosts, item 1: \"a:29500\": 29500 looks like a port, but N in HOST:N is the number of "
        "processes; drop the port: --master-port gives toprun's port"},
       {"a,,b", "--hosts, item 2 is empty; give a host between two commas, or drop a comma"},
-      {"a,b,", "--hosts, item 3 is empty"},
+      {"a,b,,", "--hosts, item 3 is empty"},
       {"a:22:3",
        "--hosts, item 1: \"a:22:3\": several colons make an IPv6 address, but this is not a valid "
        "one; "

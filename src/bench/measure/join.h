@@ -26,8 +26,8 @@ struct Self {
 };
 
 // Fills a Self from the environment variables that torchrun sets for a rank. Error (exit_usage): a
-// variable is missing or is not a number. Such an error means that no launcher has started this
-// process.
+// variable is missing or is not a number. The error says that the process was not started by
+// `toprun bench`.
 Result<Self> self_from(const Environment& environment);
 
 // The job's ranks, and the connections from this rank to the other ranks.

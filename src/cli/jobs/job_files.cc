@@ -14,8 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_entries = 100'000;  // of a folder; the rest is not looked at
-constexpr std::size_t max_folders = 1'000;    // that are searched for a forgotten job's files
+constexpr std::size_t max_entries = 100'000;    // of a folder; the rest is not looked at
+constexpr std::size_t most_rank_files = 4'096;  // whose times are compared
+constexpr std::size_t max_folders = 1'000;      // that are searched for a forgotten job's files
 constexpr std::string_view host_suffix = ".out";
 constexpr std::string_view script_name = "job.sbatch";
 constexpr std::size_t max_script_bytes = 4u << 20;
@@ -355,7 +356,10 @@ std::vector<LogFile> rank_files(const JobFiles& files, const JobReport* report) 
   }
   std::vector<LogFile> found;
   for (const std::string& attempt : attempts) {
-    for (const std::string& rank : names_in(attempt)) add_rank_files(attempt + rank, {}, found);
+    for (const std::string& rank : names_in(attempt)) {
+      if (found.size() >= most_rank_files) return found;
+      add_rank_files(attempt + rank, {}, found);
+    }
   }
   return found;
 }

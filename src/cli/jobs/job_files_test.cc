@@ -130,11 +130,13 @@ TEST(JobFiles, ARankAloneOnItsNodeHasThatNodesFile) {
 TEST(JobFiles, WhatIsNotAJobsPathSaysWhatItIs) {
   const TemporaryFolder folder;
   const std::string top = folder.path();
-  write(top + "/copy5/job.sbatch");
+  write(top + "/copy5/job.sbatch", "#!/bin/bash\n# Written by toprun 0.1.0\n");
+  write(top + "/llama/job.sbatch", "#!/bin/bash\nsrun toprun train.py\n");
   write(top + "/rep.json", R"({"schema":"toprun.report/1","attempts":[]})");
   write(top + "/other.json", "{}");
   const std::pair<const char*, const char*> cases[] = {
       {"/copy5", "it is a job's folder, but its name is not the job's id"},
+      {"/llama", "it is a folder, and not the folder or the report of a job"},
       {"/rep.json", "it is the report of a run, but not in the folder of a submitted job"},
       {"/other.json", "it is a file, and not the folder or the report of a job"},
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "cli/jobs/job_files.h"
 #include "cli/jobs/job_report.h"
 #include "cli/jobs/job_summary.h"
+#include "engines/slurm/script.h"
 #include "node/plan/setup/setup_record.h"
 #include "observe/report/columns.h"
 
@@ -123,8 +125,25 @@ Error not_of_a_job(const std::string& word, bool is_folder, const std::string& j
           exit_usage};
 }
 
-// The error for a word that no engine knows, and that is the name of a folder with jobs' folders.
+// A job's folder under another name. Users also call their own scripts job.sbatch.
+std::optional<Error> renamed_folder(const std::string& word) {
+  constexpr std::size_t most_bytes = 256;  // of the script's begin
+  std::ifstream script(word + "/job.sbatch", std::ios::binary);
+  std::string begin(most_bytes, '\0');
+  script.read(begin.data(), most_bytes);
+  begin.resize(static_cast<std::size_t>(script.gcount()));
+  if (!engines::is_written_by_toprun(begin)) return std::nullopt;
+  std::error_code error;
+  const bool is_link = std::filesystem::is_symlink(word, error);
+  return Error{printable(word), "it is a job's folder, but its name is not the job's id",
+               is_link ? "write ./" + printable(word) : "rename it to the id, as in logs/17",
+               exit_usage};
+}
+
+// The error for a word that no engine knows, and that is the name of a folder with jobs' folders
+// or of a copied job's folder.
 std::optional<Error> folder_of_jobs(const std::string& word) {
+  if (auto renamed = renamed_folder(word)) return renamed;
   const std::string jobs = jobs_text(word);
   return jobs.empty() ? std::nullopt : std::optional(not_of_a_job(word, true, jobs));
 }
@@ -141,18 +160,14 @@ Result<engines::JobId> id_by_form(const std::string& word) {
   if (!is_there(word)) {
     return usage(what, "there is no such file", "give the job's id, as toprun jobs shows it");
   }
-  if (is_there(word + "/job.sbatch")) {
-    return usage(what, "it is a job's folder, but its name is not the job's id",
-                 "rename it to the id, as in logs/17");
-  }
   if (!is_folder && read_report(word).value_or(std::nullopt)) {
     return usage(what, "it is the report of a run, but not in the folder of a submitted job",
                  "use it with toprun status, top or report; a run that was not submitted prints "
                  "its output on its own terminal");
   }
   if (id) return id;
-  return std::unexpected(
-      not_of_a_job(word, is_folder, is_folder ? jobs_text(word) : std::string()));
+  auto folder = is_folder ? folder_of_jobs(word) : std::nullopt;
+  return std::unexpected(folder ? *std::move(folder) : not_of_a_job(word, is_folder, {}));
 }
 
 }  // namespace

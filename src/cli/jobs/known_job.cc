@@ -212,7 +212,8 @@ Result<std::vector<Job>> find_in(FoundQueue& queue, const engines::JobId& id) {
   auto jobs = (*queue)->find(id);
   if (jobs) leave_only(id, *jobs);
   if (jobs || jobs.error()->kind != ErrorKind::out_of_reach) return jobs;
-  if (engines::has_pods((*queue)->kind())) return jobs;  // their jobs have no files
+  const bool is_of_pods = id.number.empty() && engines::has_pods((*queue)->kind());
+  if (is_of_pods) return jobs;  // which have no files
   queue = std::unexpected(std::move(jobs.error()));
   return std::vector<Job>();
 }

@@ -132,8 +132,9 @@ Folder folder_of(const std::string& word) {
   const std::string folder = word.substr(0, word.find('/'));
   if (!std::filesystem::is_directory(folder, error)) return Folder::none;
   const auto jobs = jobs::files_beside(folder + "/any", {});
-  const bool has_jobs = std::ranges::any_of(
-      jobs, [](const jobs::FoundFiles& job) { return jobs::is_there(job.files.folder); });
+  const bool has_jobs = std::ranges::any_of(jobs, [](const jobs::FoundFiles& job) {
+    return !job.files.own.empty() || jobs::is_there(job.files.folder);
+  });
   return has_jobs || jobs::is_there(word) ? Folder::of_jobs : Folder::other;
 }
 

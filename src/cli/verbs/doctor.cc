@@ -141,13 +141,16 @@ Result<doctor::HostReport> examine_this_host(const options::Call& call) {
     const ChosenPython python = python_of_launch(call.environment, own.host);
     facts.installed = installed(python.path, call.environment);
     if (!python.trouble) facts.python_trouble = python.trouble.error();
+    // toprun.toml is read where the user is: a launch may choose another Python here.
+    const bool is_elsewhere = call.environment.non_empty("TOPRUN_STEP").has_value();
+    if (is_elsewhere && facts.installed.torch.empty()) facts.installed = {};
   }
   ::alarm(0);
   return doctor::HostReport{own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }
 
 int print_fixes(const std::string& fixes) {
-  if (fixes.empty()) say("found no problem that a known command could fix");
+  if (fixes.empty()) say("found no problem, so there is nothing to fix");
   return print_bytes(fixes);
 }
 
@@ -165,7 +168,8 @@ void tell_of_the_comparison(const OwnPlace& own) {
 
 // Commands come from problems alone.
 doctor::Checks checks_reported(const options::Call& call) {
-  const bool is_fix = call.has(FlagId::fix) && !call.has(FlagId::json_lines);
+  const bool is_fix =
+      call.has(FlagId::fix) && !call.has(FlagId::json) && !call.has(FlagId::json_lines);
   return call.has(FlagId::all) && !is_fix ? doctor::Checks::all : doctor::Checks::with_findings;
 }
 

@@ -23,7 +23,8 @@ struct Finding {
     // `ranks` never made a call that `others` made and that has already ended there. Perhaps the
     // call failed on `others`, or the dumps are of different moments.
     left,
-    // `ranks` wait in the call or have not made it; `note` says which facts are missing.
+    // The dumps do not show the cause. If `others` wait in the call, it is unknown whether `ranks`
+    // have made it. If `others` is empty, `note` says what the dumps of `ranks` do not show.
     unclear,
   };
   enum class Difference { none, operation, sizes, types };

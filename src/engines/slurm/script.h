@@ -29,8 +29,8 @@ Result<std::string> directive(const std::string& word);
 // start a new line.
 std::string bash_word(std::string_view word);
 
-// Returns the path as a file name that Slurm does not expand: % becomes %%. Error: the path
-// contains a backslash, because Slurm then expands nothing, not even %%.
+// Returns the path as a file name that Slurm does not expand: % becomes %%. A path with a
+// backslash is an error: Slurm then replaces no %, so %% would stay %%.
 Result<std::string> literal_in_pattern(const std::string& path);
 
 // Returns the options for salloc, which are the same as in the batch script.

@@ -265,11 +265,11 @@ Findings own_name(const Facts& facts) {
 Findings temporary_folder(const Facts& facts) {
   if (!facts.temporary) return {};
   const Space& folder = *facts.temporary;
-  if (!folder.why_not_writable.empty() && facts.is_tmpdir_set) {
+  if (!folder.why_not_writable.empty() && facts.is_tmpdir_set && folder.path != "/tmp") {
     return {found(Severity::warning,
                   fmt::format("TMPDIR={}: {}", folder.path, folder.why_not_writable),
-                  "correct or unset TMPDIR: toprun and Python use /tmp instead, but a launch in a "
-                  "container fails")};
+                  "correct or unset TMPDIR: toprun and Python often use /tmp instead, but some "
+                  "launches fail (in containers, by mpirun, with --detach)")};
   }
   if (!folder.why_not_writable.empty()) {
     return {found(Severity::error,
@@ -397,7 +397,7 @@ Findings python(const Facts& facts) {
     return {
         found(Severity::error,
               fmt::format("a launch from here fails: {}: {}", (*trouble)->what, (*trouble)->why),
-              (*trouble)->fix)};
+              (*trouble)->fix.empty() ? "correct or unset it" : (*trouble)->fix)};
   }
   const Installed& installed = facts.installed;
   if (installed.path.empty()) return {};
@@ -438,7 +438,7 @@ constexpr std::array checks = {
           [](const Facts& facts) { return facts.tracked_connections.has_value(); }},
     Check{"memory", "the cgroup has memory left", memory, Subject::machine,
           [](const Facts& facts) { return facts.memory_limit_bytes.has_value(); }},
-    Check{"python", "no Python seen", python, Subject::machine, in_no_copy},
+    Check{"python", "no Python of a launch is known here", python, Subject::machine, in_no_copy},
     Check{"clock", "the clock is synchronised", clock, Subject::machine, in_no_copy},
     Check{"gpus", "no GPU reports errors", gpus, Subject::gpus},
     Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric, Subject::gpus},

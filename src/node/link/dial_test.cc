@@ -28,7 +28,7 @@ TEST(Dialing, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
       {identity(), Secret::given("other"), "a different secret"},
       {identity(), Secret::derived("job"), "different kinds of secret"},
       {identity(), Secret::munge_member("job", "/nowhere"),
-       "this node uses munge, but the node of the job's root agent does not"},
+       "this agent uses munge, but the job's root agent does not"},
       // The job is compared first: another job may have any version.
       {identity("other", "9.9.9"), Secret::given("s"), "an agent of another job answers"},
   };

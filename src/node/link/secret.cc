@@ -146,7 +146,7 @@ Result<std::string> Secret::against(std::string_view root_proof) const {
   if (origin_ == Origin::munge) {
     if (!root_proof.starts_with(munge_prefix)) {
       return fail(
-          "this node uses munge, but the node of the job's root agent does not",
+          "this agent uses munge, but the job's root agent does not",
           fmt::format("the root agent offers \"{}\"", root_proof.substr(0, root_proof.find(':'))),
           "make munge's socket visible on all nodes or on none, or set TOPRUN_SECRET");
     }

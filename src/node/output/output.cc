@@ -179,10 +179,11 @@ void Output::Impl::show_on_console(const StreamPlan& stream_plan, Stream& stream
 }
 
 // While the worker's other stream rests, it may have text that is older than this: that comes
-// first.
+// first. The last worker lacks its stderr if no descriptor was left for it.
 void Output::Impl::serve_ready(Stream& stream) {
-  Stream& other = *streams[stream.index ^ 1];
-  if (other.resting && !other.at_end) read_some(other, turn);
+  const std::size_t index = stream.index ^ 1;
+  Stream* const other = index < streams.size() ? streams[index].get() : nullptr;
+  if (other != nullptr && other->resting && !other->at_end) read_some(*other, turn);
   serve(stream, round);
 }
 

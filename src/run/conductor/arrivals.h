@@ -32,8 +32,10 @@ struct Meeting {
   std::optional<model::Spread> import;            // from each rank's start until it joined
   std::optional<model::Spread> first_collective;  // the time from joining until the rank's first
                                                   // collective
-  // The ranks that the others wait for. Unset: all ranks have reached their first collective, or
-  // all have joined and none has reached its first collective.
+
+  // Where ranks are missing (at the store or at their first collective), how many have arrived
+  // there, and the first missing rank. Unset: no rank has joined yet; all ranks have reached their
+  // first collective; or all have joined and none has reached it.
   std::optional<model::Awaited> awaited;
 };
 // Matches each process in `arrivals` with a rank, and returns how far the ranks have got. If the

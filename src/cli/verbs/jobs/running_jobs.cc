@@ -184,7 +184,7 @@ Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::
   if (jobs.empty()) {
     TRY(live::socket_folder(environment));
     return fail(
-        "none of your jobs runs on this host",
+        "none of your running jobs has this host as its first node",
         fmt::format("if no job is named, toprun {} asks the job whose first node is this host",
                     verb),
         "name the job: " + fix);

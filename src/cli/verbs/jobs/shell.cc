@@ -241,10 +241,10 @@ int open_shell(const options::Split& split, const Environment& environment) {
   return allocate(*options, *shell, facts, clean);
 }
 
-// An `on` in toprun.toml is for submissions: it takes no allocation of Slurm from a shell, and a
-// number stays the id of a Slurm job.
-bool decides(const options::Argument& on) {
-  return on.is_typed() || on.from_variable;
+// An `on` in toprun.toml is for submissions: where Slurm is, it takes no allocation of Slurm from a
+// shell, and a number stays the id of a Slurm job.
+bool decides(const options::Argument& on, const Environment& environment) {
+  return on.is_typed() || on.from_variable || !process::find_program("salloc", environment);
 }
 
 // The job of --attach if it is a job of pods. Its engine is the one that --on or TOPRUN_ON names;
@@ -257,7 +257,7 @@ Result<std::optional<std::string>> job_of_pods(const options::Call& call,
   if (on && !engine && !is_for_setup) {
     return std::unexpected(engines::unknown_engine(on->label(), on->value));
   }
-  if (engine && decides(*on)) {
+  if (engine && decides(*on, call.environment)) {
     if (engine == engines::QueueKind::slurm) return std::nullopt;
     if (job) return job;
     return usage(on->label(), "in Kubernetes and Run:AI, a shell opens only in a running job",
@@ -294,7 +294,7 @@ Result<int> run_shell(const options::Call& call) {
     return pods::open_pod_shell(*job, dry_run, call.environment);
   }
   Environment of_slurm = call.environment;
-  if (on && !decides(*on)) of_slurm.unset("TOPRUN_ON");
+  if (on && !decides(*on, call.environment)) of_slurm.unset("TOPRUN_ON");
   return open_shell(call.split, of_slurm);
 }
 

@@ -128,8 +128,9 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Waits until the next picture is due and returns it. nullopt if it could not be written in time,
-  // or the run has ended.
+  // Waits until the next picture is due, lets a pool thread write it as JSON, and returns it.
+  // nullopt: the pool did not write it within live::answer_limit, or the JobPicture was destroyed.
+  // After the run's end, returns the last picture.
   boost::asio::awaitable<std::optional<JobPicture::Parts>> next();
   // True if the last picture showed the run's end, or the JobPicture has been destroyed.
   bool is_over() const { return is_over_ || *picture_ == nullptr; }
