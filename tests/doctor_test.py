@@ -182,7 +182,7 @@ class Doctor(support.TestCase):
     def test_fix_without_a_command_says_so(self):
         finished = self.there(net_test.empty, "--fix")
         self.assertEqual(finished.out, "")
-        self.assertIn("found no problem that a known command could fix", finished.err)
+        self.assertIn("found no problem, so there is nothing to fix", finished.err)
 
     def test_options_without_effect_are_named(self):
         for words, said in ((("--fix", "--all"), "--all has no effect with --fix, which prints commands only for problems"),
