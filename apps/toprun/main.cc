@@ -32,7 +32,7 @@ using Words = std::vector<std::string>;
 
 struct Part {
   bool (*is_asked)(const Words&, const Environment&);
-  int (*play)(Words, Environment);
+  int (*play)(Words&&, Environment&&);
 };
 
 constexpr Part parts[] = {
@@ -40,12 +40,12 @@ constexpr Part parts[] = {
     {[](const Words& words, const Environment&) {
        return words.size() == 3 && words[1] == worker::shim_word;
      },
-     [](Words words, Environment) { return worker::run_shim(words[2]); }},
+     [](Words&& words, Environment&&) { return worker::run_shim(words[2]); }},
     // A rank of `toprun bench`.
     {[](const Words& words, const Environment&) {
        return words.size() > 2 && words[1] == benchmark::worker_word;
      },
-     [](Words words, Environment environment) {
+     [](Words&& words, Environment&& environment) {
        const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
        return benchmark::run_worker(words, environment, backends);
      }},
@@ -53,10 +53,14 @@ constexpr Part parts[] = {
     {[](const Words&, const Environment& environment) {
        return cli::awaits_login_orders(environment);
      },
-     [](Words, Environment environment) { return cli::run_login_agent(std::move(environment)); }},
+     [](Words&&, Environment&& environment) {
+       return cli::run_login_agent(std::move(environment));
+     }},
     // A verb, or a launch. In a launch this process is a starter, an agent, or the only node.
     {[](const Words&, const Environment&) { return true; },
-     [](Words words, Environment environment) { return cli::act(std::move(words), environment); }},
+     [](Words&& words, Environment&& environment) {
+       return cli::act(std::move(words), environment);
+     }},
 };
 
 }  // namespace

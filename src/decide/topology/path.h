@@ -36,7 +36,9 @@ class Domain {
   explicit operator bool() const { return has_value(); }
   const std::string& operator*() const { return name_; }
   const std::string* operator->() const { return &name_; }
-  std::string value_or(std::string other) const { return has_value() ? name_ : other; }
+  std::string value_or(std::string_view other) const {
+    return has_value() ? name_ : std::string(other);
+  }
   std::optional<std::string> name() const {
     return has_value() ? std::optional(name_) : std::nullopt;
   }

@@ -220,7 +220,7 @@ void Channel::watch() {
 
 void Channel::receive() {
   if (awaits_ == Awaits::nothing || closed_) return;
-  std::string& bytes = channels_.received();
+  ReadBuffer& bytes = channels_.received();
   const std::size_t most = awaits_ == Awaits::messages ? bytes.size() : handshake_read_bytes;
   const ssize_t count = ::recv(socket_.get(), bytes.data(), most, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
@@ -228,7 +228,7 @@ void Channel::receive() {
   if (awaits_ == Awaits::end) return;
   last_read_ = std::chrono::steady_clock::now();
   if (awaits_ == Awaits::line && unused().empty()) deadline_ = last_read_ + patience_.handshake;
-  buffer_.append(bytes, 0, static_cast<std::size_t>(count));
+  buffer_.append(bytes.data(), static_cast<std::size_t>(count));
   process();
 }
 

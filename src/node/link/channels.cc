@@ -61,7 +61,7 @@ std::pair<std::shared_ptr<model::Link>, std::shared_ptr<model::Link>> local_link
 }
 
 Channels::Channels(asio::io_context& io)
-    : service(io), io_(io), epoll_(io, new_epoll()), timer_(io), received_(most_read_bytes, '\0') {}
+    : service(io), io_(io), epoll_(io, new_epoll()), timer_(io), received_(most_read_bytes) {}
 
 void Channels::shutdown() {
   const auto watched = std::exchange(watched_, {});

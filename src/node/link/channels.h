@@ -13,6 +13,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/os/read_buffer.h"
 #include "run/model/messages.h"
 
 namespace toprun::link {
@@ -51,7 +52,7 @@ class Channels : public boost::asio::execution_context::service {
   boost::asio::io_context& io() { return io_; }
   // Buffers that all channels share: a channel may use them only within one call, for the bytes
   // that it reads and decrypts.
-  std::string& received() { return received_; }
+  ReadBuffer& received() { return received_; }
   std::string& plaintext() { return plaintext_; }
 
  private:
@@ -72,7 +73,7 @@ class Channels : public boost::asio::execution_context::service {
   std::unordered_map<Number, std::shared_ptr<Channel>> watched_;
   Number last_number_ = 0;
   std::vector<std::shared_ptr<Channel>> to_write_;
-  std::string received_;
+  ReadBuffer received_;
   std::string plaintext_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/os/read_buffer.h"
 #include "base/os/timer.h"
 #include "base/process/child.h"
 #include "node/output/folding.h"
@@ -72,7 +73,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   std::function<void()> flushed;
   // Keeps the io_context running while only a writer's thread is working.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
-  std::vector<char> buffer = std::vector<char>(read_bytes);
+  ReadBuffer buffer{read_bytes};
 
   void open();
   Result<Fd> make_ends(const StreamPlan& stream_plan, Stream& stream);

@@ -139,7 +139,7 @@ class Fields {
   template <class Integer>
   Integer integer() {
     Integer number;
-    std::memcpy(&number, rest_.data(), sizeof number);
+    rest_.copy(reinterpret_cast<char*>(&number), sizeof number);
     rest_.remove_prefix(sizeof number);
     return number;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/os/fd.h"
+#include "base/os/read_buffer.h"
 #include "base/text/clock.h"
 #include "base/text/error.h"
 #include "decide/hang/alarm.h"
@@ -164,7 +165,7 @@ class Server {
   // are kept to reuse their buffers.
   std::vector<Answer> answers_;
   std::size_t answered_ = 0;  // number of entries of answers_ in use
-  std::vector<char> buffer_;  // the data of one read
+  ReadBuffer buffer_;         // the data of one read
   SteadyTime resume_listening_;
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};

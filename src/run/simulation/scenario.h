@@ -54,8 +54,8 @@ class Instant {
   };
   template <class What>
   struct Holding final : Event {
-    template <class Action>
-    explicit Holding(Action&& action) : what(std::forward<Action>(action)) {}
+    explicit Holding(What&& action) : what(std::move(action)) {}
+    explicit Holding(const What& action) : what(action) {}
     void run() override { what(); }
     What what;
   };
