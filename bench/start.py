@@ -29,7 +29,7 @@ LIMIT_S = 180
 SLOW_MS = 1  # each request to the file server that slow_files.py is
 # {figure: (its limit, what it is a ratio of)}
 LIMITS = {"start toprun": 0.8, "start toprun --warm": 0.4, "restart toprun --warm": 0.15, "memory toprun --warm": 0.5,
-          "stage toprun --stage": 1.2}
+          "stage toprun --stage": 1.2, "floor toprun": 1.05, "floor toprun --warm": 1.15}
 STAGED_BYTES = 1 << 30
 UPLINK = "400mbit"
 
@@ -62,6 +62,20 @@ import time
 import torch.distributed as dist
 dist.init_process_group("gloo")
 time.sleep(600)
+"""
+# What --warm cannot be faster than: one import, a fork for each rank.
+FORKS = """
+import os, runpy, sys
+import torch, torch.distributed
+ranks = []
+for rank in range(int(os.environ["WORLD_SIZE"])):
+    ranks.append(os.fork())
+    if ranks[-1] == 0:
+        os.environ["RANK"] = str(rank)
+        runpy.run_path(sys.argv[1], run_name="__main__")
+        os._exit(0)
+for rank in ranks:
+    os.waitpid(rank, 0)
 """
 IDLES = """
 import os, sys, time
@@ -104,13 +118,15 @@ def first_reduce(command, ranks=RANKS):
     return max(reduced) - begun
 
 
-def bare_reduce(script):
-    """Four Pythons that are told their ranks: what no launcher can be faster than without sharing imports."""
+def bare_reduce(*words, pythons=RANKS):
+    """Pythons that get their ranks and nothing else."""
     base = {**environment(), "WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(PORT)}
     begun = time.time()
-    ranks = [subprocess.Popen([python(), "-u", script], env={**base, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
-             for rank in range(RANKS)]
-    return max(stamp for rank in ranks for stamp in stamps("reduced", rank.communicate(timeout=LIMIT_S)[0])) - begun
+    running = [subprocess.Popen([python(), "-u", *words], env={**base, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+               for rank in range(pythons)]
+    reduced = [stamp for one in running for stamp in stamps("reduced", one.communicate(timeout=LIMIT_S)[0])]
+    assert len(reduced) == RANKS, words
+    return max(reduced) - begun
 
 
 def restart(command):
@@ -232,20 +248,30 @@ def in_turns(rounds, cases):
 def show(title, unit, key, figures, peer, results):
     print(title)
     for name, values in figures.items():
-        ratio = statistics.median(value / other for value, other in zip(values, figures[peer]))
-        limit = LIMITS.get(f"{key} {name}")
-        told = f"  <= {limit}: {'met' if ratio <= limit else 'MISSED'}" if limit else ""
-        print(f"  {name:17} {statistics.median(values):9.2f} {unit}  {ratio:5.2f} x {peer}{told}")
-        results[f"{key} {name}"] = {"values": values, "unit": unit, "ratio": ratio, "peer": peer}
+        compare(unit, key, name, values, (peer, figures[peer]), results)
     print()
+
+
+def compare(unit, key, name, values, against, results):
+    peer, others = against
+    ratio = statistics.median(value / other for value, other in zip(values, others))
+    limit = LIMITS.get(f"{key} {name}")
+    verdict = f"  <= {limit}: {'met' if ratio <= limit else 'MISSED'}" if limit else ""
+    print(f"  {name:17} {statistics.median(values):9.2f} {unit}  {ratio:5.2f} x {peer}{verdict}")
+    results[f"{key} {name}"] = {"values": values, "unit": unit, "ratio": ratio, "peer": peer}
 
 
 def starting(rounds, scripts, results):
     here = launchers("--nproc-per-node", str(RANKS))
     cases = {name: lambda words=words: first_reduce([*words, scripts["starts"]]) for name, words in here.items()}
     cases["bare Pythons"] = lambda: bare_reduce(scripts["starts"])
-    show("Command to the end of the first all-reduce, one node", "s", "start", in_turns(rounds, cases),
-         "torchrun", results)
+    cases["bare forks"] = lambda: bare_reduce("-c", FORKS, scripts["starts"], pythons=1)
+    starts = in_turns(rounds, cases)
+    show("Command to the end of the first all-reduce, one node", "s", "start", starts, "torchrun", results)
+    print("The same beside what no launcher can be faster than")
+    for name, floor in (("toprun", "bare Pythons"), ("toprun --warm", "bare forks")):
+        compare("s", "floor", name, starts[name], (floor, starts[floor]), results)
+    print()
     again = launchers("--nproc-per-node", str(RANKS), "--max-restarts", "1")
     cases = {name: lambda words=words: restart([*words, scripts["restarts"]]) for name, words in again.items()}
     show("Failure of a rank to the first all-reduce of the next attempt", "s", "restart",
