@@ -1104,10 +1104,13 @@ class WithoutAnEngine(support.TestCase):
                                 ("twice", "several jobs have that name: give a number from squeue")):
                 for verb in ("status", "logs", "cancel"):
                     with self.subTest(verb, job=job, absent=absent):
+                        of_slurm = f".*job {job}: Slurm's job ids are numbers; {advice}"
                         finished = self.toprun(verb, job, env={"PATH": str(folder)}, cwd=folder)
                         self.assertEqual(finished.code, 1, finished)
-                        no_cluster = r"" if absent else r"; kubectl knows no cluster here \(set KUBECONFIG\)"
-                        self.assert_one_line(finished, rf".*job {job}: Slurm's job ids are numbers; {advice}{no_cluster}")
+                        self.assert_one_line(finished, of_slurm)
+                        finished = self.toprun(verb, job, env={"PATH": str(folder), "KUBECONFIG": "/k"}, cwd=folder)
+                        with_kubectl = "" if absent else "; kubectl reaches no cluster with this KUBECONFIG"
+                        self.assert_one_line(finished, of_slurm + with_kubectl)
         (folder / "kubectl").write_text(f"#!/bin/sh\n{programs['kubectl']}\n")
         (folder / "kubectl").chmod(0o755)
         finished = self.toprun("status", "wait1", env={"PATH": str(folder), "TOPRUN_ON": "kubernetes"}, cwd=folder)

@@ -144,6 +144,8 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"log-dir = 'a'\nlog_dir = 'b'", "toprun.toml:2:1: log-dir is given twice"},
       {"dry-run = true",
        "toprun.toml:1:1: dry-run cannot be set in a file; give --dry-run on the command line"},
+      {"help = true",
+       "toprun.toml:1:1: help cannot be set in a file; give --help on the command line"},
       {"node-rank = 1", "toprun.toml:1:1: node-rank cannot be set in a file"},
       {"no-config = true", "toprun.toml:1:1: no-config cannot be set in a file"},
       {"logs-specs = 'x'", "toprun.toml:1:1: logs-specs cannot be set in a file"},

@@ -394,11 +394,14 @@ Result<std::string> latest_job_here(const Environment& environment) {
   }
   const std::string id = latest_of({submitted.begin(), submitted.end()});
   if (id.empty()) {
-    constexpr std::string_view what =
-        "you have submitted no job from this folder, according to the files in it";
-    if (queue) return fail(what, {}, fmt::format("give the job's id; {}", lists_of_jobs));
-    return fail(what, queue.error()->why,
-                "run this where you submit jobs, or name the file of a job's --report");
+    if (queue) {
+      return fail("you have submitted no job from this folder, according to the files in it", {},
+                  fmt::format("give the job's id; {}", lists_of_jobs));
+    }
+    return fail("no job given, and this folder has no files of a job of yours", {},
+                fmt::format("no cluster can be asked ({}); run this where you submit jobs, "
+                            "or name the file of a job's --report",
+                            queue.error()->why));
   }
   say(fmt::format("job {}, your latest in this folder", id));
   return id;

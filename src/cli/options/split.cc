@@ -333,6 +333,10 @@ class Splitter {
     if ((of(command_) & about_hosts) != 0) {
       return usage(std::move(what), {}, "give hosts with --hosts LIST");
     }
+    if (argument > 1 && operands.size() == 1 && operands.front().form.starts_with("ID")) {
+      return usage(std::move(what), fmt::format("{} shows one job at a time", full_name(line_)),
+                   "run it for each job; toprun jobs lists all");
+    }
     return wrong_operands(line_, std::move(what));
   }
 

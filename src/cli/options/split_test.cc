@@ -274,7 +274,15 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
   };
   const std::vector<Refused> cases = {
       {Command::cancel, {}, "no ID given; toprun cancel --help shows the usage"},
-      {Command::status, {"1", "2"}, "unexpected argument 2; toprun status --help shows the usage"},
+      {Command::status,
+       {"1", "2"},
+       "unexpected argument 2: toprun status shows one job at a time; run it for each job; toprun "
+       "jobs lists all"},
+      {Command::logs,
+       {"1", "2"},
+       "unexpected argument 2: toprun logs shows one job at a time; run it for each job; toprun "
+       "jobs "
+       "lists all"},
       {Command::topo_show, {"x"}, "unexpected argument x; give hosts with --hosts LIST"},
       {Command::doctor, {"n[0-3]"}, "unexpected argument n[0-3]; give hosts with --hosts LIST"},
       {Command::topo_draw,

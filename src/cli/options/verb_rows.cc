@@ -297,6 +297,7 @@ constexpr std::array verb_flags = {
           .letter = 'h',
           .id = FlagId::help,
           .known_to = ~(starting | families),
+          .of_one_call = true,
           .help = "This help"}),
 };
 

@@ -63,7 +63,9 @@ Error without_cluster(const JobId& id, const Environment& environment) {
       queue_kind(environment.get("TOPRUN_ON").value_or("")) == QueueKind::kubernetes;
   if (!id.has_pods && !is_chosen) {
     if (auto of_slurm = slurm_job_by_name(id.text, environment)) {
-      (*of_slurm)->fix += "; kubectl knows no cluster here (set KUBECONFIG)";
+      if (environment.non_empty("KUBECONFIG")) {
+        (*of_slurm)->fix += "; kubectl reaches no cluster with this KUBECONFIG";
+      }
       return *std::move(of_slurm);
     }
   }
