@@ -35,11 +35,11 @@ class Elastic(support.TestCase):
         self.port = support.free_port()
         self.root = self.folder()
 
-    def agent(self, nnodes, *options, nproc=1, worker=WORKER, program=None):
+    def agent(self, nnodes, *options, nproc=1, worker=WORKER, program=None, env=()):
         return self.begin(program or support.binary(), "--nnodes", nnodes, "--nproc-per-node", nproc,
                           "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{self.port}",
                           "--rdzv-conf", f"last_call_timeout={LAST_CALL_S},keep_alive_interval=1,"
-                          f"keep_alive_max_attempt={self.silence_s}", *options, *SH, worker, env={"ROOT": str(self.root)})
+                          f"keep_alive_max_attempt={self.silence_s}", *options, *SH, worker, env={"ROOT": str(self.root), **dict(env)})
 
     def root_agent(self, nnodes, *options, **more):
         """The first of several; the port is its own before another comes."""
@@ -325,6 +325,56 @@ class Nodes(Elastic):
         self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
         for run in runs:
             self.assert_nothing_left(run)
+
+
+CHECK = 'if [ -e "$ROOT/sick.$NODE" ]; then echo "GPU 4 fell off the bus"; exit 3; fi'
+UNFIT = r"\S+: this node is unfit according to --node-check: GPU 4 fell off the bus \(exit code 3\)"
+
+
+class NodeChecks(Elastic):
+    def agents(self, nnodes, count, *options):
+        words = (nnodes, "--node-check", CHECK, *options)
+        return [self.root_agent(*words, env={"NODE": "0"}),
+                *(self.agent(*words, env={"NODE": str(node)}) for node in range(1, count))]
+
+    def last_attempt(self):
+        return max(int(name.split(".")[0]) for name in os.listdir(self.root) if "-of-" in name)
+
+    def test_a_job_begins_without_a_sick_node(self):
+        (self.root / "sick.1").touch()
+        root, sick = self.agents("1:2", 2)
+        root.says(UNFIT + "; the job goes on without it")
+        finished = sick.wait(30)
+        self.assertEqual(finished.code, 1, finished)
+        support.wait_until(lambda: any("0-of-1-" in name for name in os.listdir(self.root)), 30, "a world of one")
+        self.end(root)
+
+    def test_a_spare_replaces_a_node_that_fell_sick(self):
+        root, sick = self.agents("1:2", 2, "--max-restarts", "1")
+        self.expect(0, world_size=2, restarts=0)
+        spare = self.agent("1:2", "--node-check", CHECK, "--max-restarts", "1", env={"NODE": "2"})
+        spare.says(SPARE)
+        (self.root / "sick.1").touch()
+        self.fail_rank(0, 1, 7)
+        root.says(UNFIT + "; the job goes on without it")
+        finished = sick.wait(30)
+        self.assertEqual(finished.code, 1, finished)
+        support.wait_until(lambda: len([name for name in os.listdir(self.root)
+                                        if name.startswith(f"{self.last_attempt()}.") and "-of-2-" in name]) == 2
+                           and self.last_attempt() > 0, 30, "a later attempt of two")
+        self.end(root, spare)
+
+    def test_a_sick_node_that_nothing_can_replace_ends_the_job(self):
+        for node in ("0", "1"):
+            with self.subTest(node):
+                self.setUp()
+                (self.root / f"sick.{node}").touch()
+                root, other = self.agents("2", 2)
+                finished = root.wait(30)
+                self.assertEqual(finished.code, 1, finished)
+                self.assertRegex(finished.err, UNFIT + "\n")
+                self.assertNotEqual(other.wait(30).code, 0)
+                self.assertFalse([name for name in os.listdir(self.root) if "-of-" in name])
 
 
 class Growing(Elastic):

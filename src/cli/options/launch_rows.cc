@@ -473,6 +473,14 @@ constexpr std::array launch_flags = {
           .set = put<&Options::preflight, off_switch>,
           .help = "Skip the pre-flight checks, which detect before the start what would make "
                   "the job fail later"}),
+    ours({.name = "--node-check",
+          .value = "CMD",
+          .variable = "TOPRUN_NODE_CHECK",
+          .group = Group::program,
+          .set = put<&Options::node_check, not_empty>,
+          .help = "Run this shell command on every node before each attempt, for at most 10 s. If "
+                  "the command fails on a node, that node takes no part in the job: a spare "
+                  "replaces it"}),
 
     container({.name = "--container",
                .value = "IMAGE",

@@ -123,7 +123,7 @@ asio::awaitable<model::Join> introduce(Session& session, NodeSurvey& survey) {
     const auto why = fabric::why_no_rdma(*session.network);
     if (why) session.unfit = probes::no_rdma(*why);
   }
-  join.prepares = session.unfit || session.container || session.warm || session.staging;
+  join.prepares = session.unfit || session.prepares_workplace();
   join.kube = std::move(seen.kube);
   join.ports = std::move(seen.ports);
   join.evidence = std::move(seen.evidence);

@@ -16,6 +16,7 @@
 #include "node/agent/received_signals.h"
 #include "node/agent/streams.h"
 #include "node/output/console.h"
+#include "node/prepare/probes/node_check.h"
 #include "node/worker/exit_evidence.h"
 #include "node/worker/keeper.h"
 
@@ -64,7 +65,7 @@ run::PartSettings settings_of(const Services& session,
   settings.elastic = job.is_elastic();
   settings.is_replaced =
       job.place.engine == engines::EngineKind::kubernetes && job.options.max_restarts > 0;
-  settings.prepares_workplace = session.container || session.warm || session.staging;
+  settings.prepares_workplace = session.prepares_workplace();
   settings.has_own_terminal = root_address && has_own_terminal(job);
   settings.root_speaks = root_address && (job.place.started_together || job.place.root_speaks);
   settings.lost_return = job.place.lost_return;
@@ -236,6 +237,11 @@ void Member::act(const run::AwaitWorkplace& await) {
 }
 
 asio::awaitable<void> Member::await_workplace(int attempt) {
+  const auto checked = co_await check_node();
+  if (!checked) {
+    push(run::WorkplaceReady{attempt, checked, model::Failing::taking_part});
+    co_return;
+  }
   Result<void> outcome = co_await await_copy(attempt);
   if (outcome && session_.container) outcome = co_await session_.container->up();
   if (outcome && session_.warm && session_.container) {
@@ -245,6 +251,18 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
     co_await session_.warm->settled(place);
   }
   push(run::WorkplaceReady{attempt, std::move(outcome)});
+}
+
+asio::awaitable<Result<void>> Member::check_node() {
+  const std::string& command = session_.job.options.node_check;
+  if (command.empty()) co_return Result<void>();
+  const std::function<Result<void>()> check = [job = session_.shared_job] {
+    return probes::check_node(job->options.node_check, job->environment);
+  };
+  constexpr auto limit = probes::node_check_limit + probes::node_check_margin;
+  const auto answer = co_await session_.pool.answer(check, limit);
+  if (!answer) co_return fail("--node-check", Pool::words_for(answer.error(), limit));
+  co_return *answer;
 }
 
 // The root's own node has no copy.

@@ -76,6 +76,7 @@ class Member {
   void locate_store(const model::Assignment& assignment);
   boost::asio::awaitable<void> find_store(int attempt, model::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
+  boost::asio::awaitable<Result<void>> check_node();
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
   prepare::Workplace workplace() const;
   void choose_console(const model::Assignment& assignment, Fd node_log);

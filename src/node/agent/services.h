@@ -92,6 +92,10 @@ class Services {
   virtual boost::asio::awaitable<void> last_words() = 0;
   // Whether the root opens a socket on which this user's other processes can query the job.
   virtual bool can_be_asked() const { return true; }
+  // Whether this node does something before its workers of each attempt start.
+  bool prepares_workplace() const {
+    return container || warm || staging || !job.options.node_check.empty();
+  }
   // Handles this process's pending signals at once, before the event loop would handle them.
   virtual void take_signals() {}
 

@@ -10,6 +10,7 @@
 #include "engines/slurm/variables.h"
 #include "node/agent/node_container.h"
 #include "node/agent/root.h"
+#include "node/prepare/probes/node_check.h"
 #include "node/prepare/staging.h"
 
 namespace toprun::agent {
@@ -83,6 +84,9 @@ run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoi
       !job.root_host.empty() && hosts::reaches_itself_only(job.root_host);
   settings.last_call = job.last_call;
   if (job.in_container()) settings.prepare_limit += container_start_limit;
+  if (!options.node_check.empty()) {
+    settings.prepare_limit += probes::node_check_limit + probes::node_check_margin;
+  }
   if (options.warm) {
     settings.prepare_limit += warm::import_limit;
     settings.instant_failure = run::instant_if_warm;

@@ -107,6 +107,7 @@ struct Options {
   std::string stage;
   std::optional<std::string> stage_to;  // the folder for copies on each node
   bool preflight = true;
+  std::string node_check;  // a shell command that fails on a node that is unfit; empty: none
 
   // The agent forwards these signals to the workers, and ends the run after the grace period.
   // SIGUSR1 and SIGUSR2 are always forwarded, but end the run only if they are listed here.

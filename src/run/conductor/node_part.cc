@@ -96,7 +96,7 @@ void NodePart::happened(const WorkplaceReady& workplace) {
   if (state_ != PartState::preparing || workplace.attempt != attempt_) return;
   if (workplace.outcome) return ready();
   state_ = PartState::waiting;
-  fail(Failing::preparing, workplace.outcome.error());
+  fail(workplace.doing, workplace.outcome.error());
 }
 
 void NodePart::ready() {

@@ -45,6 +45,7 @@ struct CopySettled {
 struct WorkplaceReady {
   int attempt = 0;
   Result<void> outcome;
+  model::Failing doing = model::Failing::preparing;  // what failed, if `outcome` is an error
 };
 // The answer to StartWorkers.
 struct WorkersStarted {

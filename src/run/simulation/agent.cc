@@ -62,7 +62,7 @@ model::Join Agent::join() const {
   join.agent = id_;
   join.host = host_;
   join.slots = scenario.slots;
-  join.prepares = scenario.container || scenario.unfit == place_ ||
+  join.prepares = scenario.container || scenario.unfit == place_ || scenario.sick ||
                   scenario.seed % 2 == 0;  // or it just says so
   if (scenario.long_names) join.addresses.assign(model::most_addresses, "10.0.0.1");
   join.nnodes = scenario.settings.ranks_in_place ? 0 : scenario.settings.size.most;
@@ -82,7 +82,7 @@ void Agent::begin() {
   settings.root = "n0";
   settings.is_own = is_own();
   settings.elastic = scenario.settings.elastic;
-  settings.prepares_workplace = scenario.container;
+  settings.prepares_workplace = scenario.container || scenario.sick;
   settings.stop_grace = scenario.settings.grace.stop;
   if (scenario.unfit == place_) settings.unfit = fail("it has no such device").error();
   part_.emplace(settings);
@@ -188,6 +188,11 @@ void Agent::act(const run::FindStore& find) {
   });
 }
 
+bool Agent::is_sick_at(int attempt) const {
+  const auto& sick = world_.scenario().sick;
+  return sick && sick->node == place_ && attempt >= sick->attempt;
+}
+
 void Agent::act(const run::AwaitWorkplace& await) {
   if (std::exchange(has_no_workplace, false)) {
     was_disturbed_ = true;
@@ -196,6 +201,14 @@ void Agent::act(const run::AwaitWorkplace& await) {
   if (has_full_pool()) {
     return world_.timeline().in(0ms, [this, attempt = await.attempt] {
       on(run::WorkplaceReady{attempt, fail("no word from what prepares it")});
+    });
+  }
+  if (is_sick_at(await.attempt)) {
+    // Once again only if the attempt ended for another reason before the root had heard of it.
+    world_.expect(++said_unfit_ <= 2, "{}: attempt {} asks for a sick node again", host_,
+                  await.attempt);
+    return world_.timeline().in(dice_.time(0ms, 10s), [this, attempt = await.attempt] {
+      on(run::WorkplaceReady{attempt, fail("GPU 4 fell off the bus"), model::Failing::taking_part});
     });
   }
   const milliseconds takes =
@@ -218,6 +231,8 @@ void Agent::act(const run::StartWorkers& start) {
                 "{}: ranks of attempt {} get another store", host_, attempt);
   world_.expect(!world_.scenario().container || has_workplace_for_ == attempt,
                 "{}: ranks of attempt {} start before its container is up", host_, attempt);
+  world_.expect(!is_sick_at(attempt), "{}: ranks of attempt {} start on a sick node", host_,
+                attempt);
   const bool is_full = has_full_pool();
   if (std::exchange(starts_no_ranks, false) || is_full) {
     world_.timeline().in(pool_limit / 2, [this] { notice(false); });

@@ -87,6 +87,7 @@ class Agent {
   // The time until which the agent's thread pool refuses all work.
   std::optional<SteadyTime> pool_is_full_until;
   bool has_full_pool() const;
+  bool is_sick_at(int attempt) const;
 
  private:
   struct Worker {
@@ -165,6 +166,7 @@ class Agent {
                                          // repeated yet
   Notices notices_;                      // notices that were passed on
   bool mutes_ = false;
+  int said_unfit_ = 0;  // number of attempts for which its check found this node unfit
   bool was_disturbed_ = false;
   bool is_dismissed_ = false;
   // Bytes not delivered to the root yet, and bytes delivered but not yet accepted by the root.

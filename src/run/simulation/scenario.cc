@@ -220,6 +220,11 @@ Scenario scenario(std::uint64_t seed, int size) {
       settings.node_names.push_back(name_of_node(i, one.long_names));
     }
   }
+  constexpr std::uint64_t of_health = 0x5eed;
+  Dice health(seed ^ of_health);
+  if (!one.unfit && health.chance(8)) {
+    one.sick = {health.number(0, one.agents - 1), health.number(0, 2)};
+  }
   return one;
 }
 

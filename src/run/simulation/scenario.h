@@ -202,7 +202,13 @@ struct Scenario {
   bool long_names = false;      // host names have the maximum length of a message field
   bool has_indices = false;     // the engine assigns an index to each node
   std::optional<int> unfit;     // the index of a node that cannot take part
-  std::vector<Fault> faults;    // in chronological order
+  // A node that its check finds unfit from an attempt on; every node has a check then.
+  struct Sick {
+    int node = 0;
+    int attempt = 0;
+  };
+  std::optional<Sick> sick;
+  std::vector<Fault> faults;  // in chronological order
 };
 
 // Returns the name of the node with this index.

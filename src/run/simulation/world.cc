@@ -57,7 +57,7 @@ Outcome World::play() {
   coordinator_.emplace(scenario_.settings, timeline_.moment());
   for (int i = 0; i < scenario_.agents; ++i) add_agent();
   stage_since_ = began;
-  other_faults_ = disturbed_ = scenario_.unfit.has_value();
+  other_faults_ = disturbed_ = scenario_.unfit || scenario_.sick;
   join(root());
   for (std::size_t i = 1; i < agents_.size(); ++i) {
     const milliseconds late = dice_.chance(2)    ? dice_.time(20s, 100s)
