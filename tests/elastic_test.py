@@ -377,6 +377,71 @@ class NodeChecks(Elastic):
                 self.assertFalse([name for name in os.listdir(self.root) if "-of-" in name])
 
 
+# A rank of node 1 fails as PyTorch reports it, once there is such a text.
+FAILS = WORKER.replace("  sleep", """\
+  if [ "$NODE" = 1 ] && [ -e "$ROOT/fault" ]; then
+    cat "$ROOT/fault" >&2
+    exit 1
+  fi
+  sleep""")
+
+
+def traceback(text):
+    return ('Traceback (most recent call last):\n  File "/train.py", line 7, in <module>\n    loss.backward()\n'
+            f"{text}\n")
+
+
+class Evictions(Elastic):
+    ECC = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"
+
+    def failing(self, text, nnodes, *options, spare=False):
+        """A root, a node whose rank will have failed with this text, and perhaps a spare."""
+        words = (nnodes, "--max-restarts", "1", *options)
+        runs = [self.root_agent(*words, worker=FAILS, env={"NODE": "0"}),
+                self.agent(*words, worker=FAILS, env={"NODE": "1"})]
+        self.expect(0, world_size=2, restarts=0)
+        if spare:
+            runs.append(self.agent(*words, worker=FAILS, env={"NODE": "2"}))
+            runs[0].says("waits as a spare")
+        (self.root / "new").write_text(traceback(text))
+        (self.root / "new").rename(self.root / "fault")
+        return runs
+
+    def test_a_spare_takes_the_place_of_a_broken_machine(self):
+        root, broken, spare = self.failing(self.ECC, "2", spare=True)
+        root.says(r"\S+ leaves the job: rank 1 failed first, by a fault of this machine \(uncorrectable ECC error encountered\)\n")
+        self.expect(1, world_size=2, restarts=1)
+        self.assertEqual(broken.wait(30).code, 1)
+        self.end(root, spare)
+
+    def test_without_another_node_it_stays_and_that_is_said(self):
+        root, broken = self.failing(self.ECC, "2")
+        root.says(r"\S+ stays, because no other node can take its place: rank 1 failed first, by a fault of this machine ")
+        root.says("restart 1 of 1")
+        self.assertEqual(root.wait(30).code, 1)
+        self.assertEqual(broken.wait(30).code, 1)
+
+    def test_an_elastic_job_goes_on_without_it(self):
+        root, broken = self.failing(self.ECC, "1:2")
+        root.says(r"\S+ leaves the job: rank 1 failed first, by a fault of this machine")
+        self.expect(1, world_size=1, restarts=1)
+        self.assertEqual(broken.wait(30).code, 1)
+        self.end(root)
+
+    def test_a_program_s_error_and_never_exclude_nothing(self):
+        for text, options in (("RuntimeError: CUDA error: unspecified launch failure", ()),
+                              (self.ECC, ("--evict", "never"))):
+            with self.subTest(text, options=options):
+                self.setUp()
+                runs = self.failing(text, "2", *options, spare=True)
+                runs[0].says("restart 1 of 1")
+                finished = runs[0].wait(30)
+                self.assertEqual(finished.code, 1, finished)
+                self.assertNotRegex(finished.err, "leaves the job|no other node can take its place")
+                for run in runs[1:]:
+                    run.wait(30)
+
+
 class Growing(Elastic):
     def told(self, words):
         """Until a line of the root agent says so."""

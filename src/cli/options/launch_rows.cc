@@ -605,6 +605,16 @@ constexpr std::array launch_flags = {
           .help = "What toprun does on a hang: only report it, restart all workers (as often as "
                   "--max-restarts allows), or end the job",
           .default_value = "report"}),
+    ours({.name = "--evict",
+          .value = "auto|never",
+          .variable = "TOPRUN_EVICT",
+          .group = Group::stopping,
+          .set = set_evict,
+          .help =
+              "Before a restart, exclude the node of the rank that failed first if its error is "
+              "one that only a defective machine causes, such as an uncorrectable ECC error, and "
+              "if another node can take its place",
+          .default_value = "auto"}),
 
     torchrun({.name = "--log-dir",
               .value = "DIR",

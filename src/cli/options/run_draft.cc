@@ -150,6 +150,11 @@ Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Argument& argu
   return {};
 }
 
+Result<void> set_evict(RunDraft& draft, const Flag& flag, const Argument& argument) {
+  draft.options.evicts = TRY(one_of(flag, argument)) == "auto";
+  return {};
+}
+
 Result<void> set_hang_timeout(RunDraft& draft, const Flag&, const Argument& argument) {
   const auto seconds = TRY(parse_number(argument, min_hang_s, max_shutdown_s, " of seconds"));
   draft.options.hang_timeout = std::chrono::seconds(seconds);

@@ -111,6 +111,7 @@ Result<void> add_modules(RunDraft& draft, const Flag& flag, const Argument& argu
 Result<void> set_grow(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> add_notify(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Argument& argument);
+Result<void> set_evict(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> set_hang_timeout(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Argument& argument);
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Argument& argument);

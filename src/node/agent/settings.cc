@@ -93,6 +93,7 @@ run::Settings settings_of(const plan::Job& job, bool colours, bool leaves_endpoi
   }
   settings.hang_timeout = options.hang_timeout;
   settings.on_hang = options.on_hang;
+  settings.evicts = options.evicts;
   settings.silence_limit = job.patience.silence + notice_margin;
   return settings;
 }

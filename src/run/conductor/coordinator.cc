@@ -8,6 +8,7 @@
 #include "base/net/hostlist.h"
 #include "base/os/signals.h"
 #include "base/text/text.h"
+#include "run/conductor/eviction.h"
 
 namespace toprun::run {
 
@@ -369,6 +370,7 @@ void Coordinator::end_attempt(Verdict verdict) {
     return end_run();
   }
   course_.restarts = restarts_.count();
+  evict_by(ended.verdict);
   same_members_ = true;
   for (const Part& part : attempt_.parts) {
     Node* const node = roster_.find(part.agent);
@@ -402,14 +404,55 @@ std::string Coordinator::words_for_the_last_call() const {
                      duration_text(settings_.last_call));
 }
 
+bool Coordinator::is_at_the_root(const std::string& host) const {
+  return std::ranges::any_of(roster_.nodes(), [&](const auto& entry) {
+    return entry.second->is_own() && entry.second->join.host == host;
+  });
+}
+
+void Coordinator::bar(const std::string& host, std::string why) {
+  if (!is_at_the_root(host)) barred_.insert_or_assign(host, std::move(why));
+}
+
+Node* Coordinator::member_with(int rank) {
+  const auto part = std::ranges::find_if(attempt_.parts, [rank](const Part& one) {
+    return rank >= one.plan.first_rank && rank < one.plan.first_rank + one.plan.nproc;
+  });
+  return part == attempt_.parts.end() ? nullptr : roster_.find(part->agent);
+}
+
+// Whether the next attempt can begin without this member: a spare takes its place, or enough nodes
+// of an elastic job are left.
+bool Coordinator::can_do_without(const Node& node) const {
+  if (node.is_own()) return false;
+  if (!roster_.candidates(1).empty()) return true;
+  return settings_.elastic && roster_.present() > settings_.size.least;
+}
+
+// Excludes the node of the rank that failed first if its machine is at fault. Otherwise, the rank
+// would meet the same machine again in each attempt.
+void Coordinator::evict_by(const Verdict& verdict) {
+  const auto fault = settings_.evicts && verdict.exit ? machine_fault(*verdict.exit) : std::nullopt;
+  Node* const node = fault ? member_with(verdict.exit->rank) : nullptr;
+  if (node == nullptr || !node->is_linked()) return;
+  const std::string& host = node->join.host;
+  const std::string why = fmt::format("rank {} failed first, by a fault of this machine ({})",
+                                      verdict.exit->rank, *fault);
+  if (!can_do_without(*node)) {
+    return tell_user(
+        fmt::format("{} stays, because no other node can take its place: {}", host, why));
+  }
+  tell_user(fmt::format("{} leaves the job: {}", host, why));
+  bar(host, fmt::format("{} was excluded: {}", host, why));
+  ended_.insert(host);
+  dismiss(*node, {exit_failure, {}});
+}
+
 // Whether the job ends because a node was lost so often; an elastic one goes on with the others, if
 // they are enough, and takes no agent from that node any more. More than one agent on the root's
 // own host may have that name, so none is barred there.
 bool Coordinator::is_hopeless_without(const std::string& node) {
-  const bool is_at_the_root = std::ranges::any_of(roster_.nodes(), [&](const auto& entry) {
-    return entry.second->is_own() && entry.second->join.host == node;
-  });
-  if (node.empty() || is_at_the_root) return false;
+  if (node.empty() || is_at_the_root(node)) return false;
   const std::string words = fmt::format("{} was lost {} times, each time within {} of the start",
                                         node, hopeless_after, duration_text(short_life));
   if (!settings_.elastic || roster_.seated() < settings_.size.least) {
@@ -417,7 +460,7 @@ bool Coordinator::is_hopeless_without(const std::string& node) {
     return true;
   }
   tell_user(words + ": the job goes on without it");
-  barred_.insert(node);
+  bar(node, node + " was lost too often, soon after the start");
   std::vector<std::string> there;
   for (const auto& [agent, one] : roster_.nodes()) {
     if (one->is_linked() && one->join.host == node) there.push_back(agent);

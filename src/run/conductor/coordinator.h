@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -176,6 +177,7 @@ class Coordinator {
   void end_early(Verdict verdict);
   void end_attempt(Verdict verdict);
   std::string words_for_the_last_call() const;
+  bool is_at_the_root(const std::string& host) const;
   bool is_hopeless_without(const std::string& node);
   bool is_too_small();
   std::vector<std::string> gone_members() const;
@@ -244,6 +246,10 @@ class Coordinator {
   hang::NodeOf node_of_rank() const;
 
   void end_or_go_on_without(Node& node, const model::Failed& failed);
+  void evict_by(const Verdict& verdict);
+  Node* member_with(int rank);
+  bool can_do_without(const Node& node) const;
+  void bar(const std::string& host, std::string why);
 
   void send(const Node& node, model::ToNode message);
   void send_members(const model::ToNode& message);
@@ -270,10 +276,10 @@ class Coordinator {
   std::chrono::seconds missing_pause_{};  // between two reports of missing nodes
   int reported_present_ = 0;              // nodes that were present at the last of these reports
   model::Finish finish_message_;
-  std::set<std::string> barred_;  // nodes that were lost too often
-  std::set<std::string> ended_;   // the engine's nodes whose process ended before it joined
-  std::set<std::string> came_;    // the engine's nodes whose agent has joined or ended, if no agent
-                                  // joins twice
+  std::map<std::string, std::string> barred_;  // nodes whose agents are refused, and why
+  std::set<std::string> ended_;  // the engine's nodes whose process ended before it joined
+  std::set<std::string> came_;   // the engine's nodes whose agent has joined or ended, if no agent
+                                 // joins twice
   std::optional<std::pair<std::string, std::string>> left_early_;  // a node, and why it left
   // Set once the run has enough nodes to begin. Until this time, the run still waits for the
   // engine's spare nodes, so that it can choose its members among all nodes, spares included.

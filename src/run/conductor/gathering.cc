@@ -21,8 +21,7 @@ using model::ToRoot;
 std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   make_way_for(join);
   auto refused = barred_.contains(join.host)
-                     ? model::Refused{model::Refusal::job,
-                                      join.host + " was lost too often, soon after the start"}
+                     ? model::Refused{model::Refusal::job, barred_.at(join.host)}
                      : roster_.admit(join);
   if (refused) {
     tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));

@@ -21,7 +21,9 @@ constexpr milliseconds pool_limit{20'000};    // for the files of the ranks
 constexpr milliseconds late_store{20'000};    // within the limit of getting ready
 constexpr std::size_t most_remembered = 16;
 constexpr std::string_view id_prefix = "agent";
-constexpr const char* own_error = "ValueError: a label is out of range";
+constexpr const char* programs_error = "ValueError: a label is out of range";
+constexpr const char* machines_error =
+    "RuntimeError: CUDA error: uncorrectable ECC error encountered";
 
 std::string address_of(std::string_view agent) {
   return fmt::format("10.0.0.{}", Agent::index_in(agent).value_or(0));
@@ -231,6 +233,8 @@ void Agent::act(const run::StartWorkers& start) {
                 "{}: ranks of attempt {} get another store", host_, attempt);
   world_.expect(!world_.scenario().container || has_workplace_for_ == attempt,
                 "{}: ranks of attempt {} start before its container is up", host_, attempt);
+  world_.expect(!world_.was_evicted(host_), "{}: ranks of attempt {} start after its eviction",
+                host_, attempt);
   world_.expect(!is_sick_at(attempt), "{}: ranks of attempt {} start on a sick node", host_,
                 attempt);
   const bool is_full = has_full_pool();
@@ -307,6 +311,10 @@ bool Agent::runs(int rank) const {
   return lives() && worker < workers_.size() && workers_[worker].alive;
 }
 
+const char* Agent::own_error() const {
+  return world_.scenario().broken == place_ ? machines_error : programs_error;
+}
+
 void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, bool ours,
                         std::string exception) {
   if (attempt != attempt_ || worker >= workers_.size() || !workers_[worker].alive) return;
@@ -321,9 +329,9 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   exit.ours = ours;
   exit.ended = world_.timeline().now();
   exit.exception = std::move(exception);
-  const bool own = exit.exception == own_error;
+  const bool own = exit.exception == own_error();
   if (own && world_.scenario().records_errors) {
-    exit.error_file = model::ErrorFile{"error.json", own_error, workers_[worker].raised};
+    exit.error_file = model::ErrorFile{"error.json", own_error(), workers_[worker].raised};
   }
   if (own || (exit.failed() && !ours && exit.exception.empty())) world_.rank_failed(attempt, exit);
   world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
@@ -341,7 +349,7 @@ void Agent::rank_raises(int rank, int code, milliseconds takes) {
   const auto worker = static_cast<std::size_t>(rank);
   workers_[worker].raised = world_.timeline().now();
   world_.timeline().in(takes, [this, worker, code, attempt] {
-    worker_ends(worker, attempt, code, 0, stopping_, own_error);
+    worker_ends(worker, attempt, code, 0, stopping_, own_error());
   });
   world_.peers_are_missed(attempt);
 }
@@ -390,7 +398,7 @@ void Agent::act(const run::StopWorkers& stop) {
     const int signal = is_killed ? SIGKILL : SIGTERM;
     world_.timeline().in(takes, [this, i, signal, attempt = attempt_] {
       const bool raised = i < workers_.size() && workers_[i].raised.has_value();
-      worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
+      worker_ends(i, attempt, 0, signal, true, raised ? own_error() : "");
     });
   }
   if (living_workers() == 0) flush_in_time();

@@ -88,6 +88,8 @@ class Agent {
   std::optional<SteadyTime> pool_is_full_until;
   bool has_full_pool() const;
   bool is_sick_at(int attempt) const;
+  // What a rank of this node raises when it fails by itself.
+  const char* own_error() const;
 
  private:
   struct Worker {

@@ -225,6 +225,8 @@ Scenario scenario(std::uint64_t seed, int size) {
   if (!one.unfit && health.chance(8)) {
     one.sick = {health.number(0, one.agents - 1), health.number(0, 2)};
   }
+  const auto fails = std::ranges::find(one.faults, FaultKind::rank_exits, &Fault::kind);
+  if (fails != one.faults.end() && health.chance(40)) one.broken = fails->node;
   return one;
 }
 

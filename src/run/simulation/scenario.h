@@ -208,6 +208,7 @@ struct Scenario {
     int attempt = 0;
   };
   std::optional<Sick> sick;
+  std::optional<int> broken;  // the index of a node whose machine is at fault if its ranks fail
   std::vector<Fault> faults;  // in chronological order
 };
 

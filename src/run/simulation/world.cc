@@ -205,6 +205,17 @@ void World::act(const run::Close& close) {
 void World::act(const run::Say& say) {
   trace("root says: {}", say.text);
   check_loss(say.text);
+  check_eviction(say.text);
+}
+
+// Only the node whose machine is at fault leaves for it, and only once.
+void World::check_eviction(const std::string& text) {
+  const auto end = text.find(" leaves the job: rank ");
+  if (end == text.npos) return;
+  const std::string host = text.substr(0, end);
+  expect(scenario_.broken && host == name_of_node(*scenario_.broken, scenario_.long_names),
+         "{} is evicted, and its machine is sound", host);
+  expect(evicted_.insert(host).second, "{} is evicted twice", host);
 }
 
 void World::act(const run::Arrange& request) {

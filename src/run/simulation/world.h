@@ -41,6 +41,7 @@ class World {
 
   Outcome play();
 
+  bool was_evicted(const std::string& host) const { return evicted_.contains(host); }
   const Scenario& scenario() const { return scenario_; }
   Timeline& timeline() { return timeline_; }
   template <class... Args>
@@ -137,6 +138,7 @@ class World {
   void check_pause(const run::AttemptCourse& attempt);
   void check_stage();
   void check_growth();
+  void check_eviction(const std::string& text);
   void check_loss(const std::string& said);
   void check_message(const run::Send& send);
   void check_members(const run::Arrange& request);
@@ -159,9 +161,10 @@ class World {
   std::vector<Failure> failures_;
   std::set<int> stopped_by_a_failure_;  // attempts in which a rank's failure came first
   int checked_attempts_ = 0;
-  bool other_faults_ = false;  // faults other than rank failures
-  bool disturbed_ = false;     // any fault except repeated messages
-  int failed_attempts_ = 0;    // attempts that a rank's failure ended
+  bool other_faults_ = false;      // faults other than rank failures
+  std::set<std::string> evicted_;  // hosts that the root has excluded for their machine
+  bool disturbed_ = false;         // any fault except repeated messages
+  int failed_attempts_ = 0;        // attempts that a rank's failure ended
   bool store_is_to_die_ = false;
   bool old_messages_return_ = false;
   bool may_kill_ = false;      // a user has sent a second signal, so ranks may be killed early
