@@ -214,6 +214,7 @@ void Service::notify(std::string_view key, const Content* before) {
   message.put_counted(key);
   message.put_value(before ? *before : Content());
   message.put_value(now ? now->content() : Content());
+  message.share();
   for (Waiter* watcher : *keyspace_->watchers(key)) watcher->deliver(message);
 }
 
