@@ -374,6 +374,8 @@ HOSTILE = {
     "1,000 x connect, then RST": connect_then_reset,
     "300 clients, GETs of 1 MiB never read": say((b"\x03" + counted(b"mib")) * 8, times=300),
     "100 x APPEND of a byte to 8 MiB and GET unread": append_and_get,
+    "MULTI_GET naming 16,000 bytes 4,000 times": say(
+        b"\x01" + counted(b"s") + counted(b"x" * 16_000) + b"\x0a" + u64(4_000) + counted(b"s") * 4_000),
     "16 APPENDs of 1 MiB to one key": say((b"\x09" + counted(b"a") + counted(b"x" * 2**20)) * 16),
     "300 watchers, 100 values of 16,000 bytes": small_values_for_watchers,
     "100,000 values pushed to one queue": say((b"\x0e" + counted(b"q") + counted(b"")) * 100_000),

@@ -411,6 +411,21 @@ TEST(Service, AReplyThatIsNotReadDoesNotMakeAppendCopyTheValue) {
   EXPECT_EQ(bytes(unread.front()), counted(value + "+"));
 }
 
+TEST(Service, ALargeMultiGetSharesSmallValues) {
+  Store store;
+  Party writer(store.service);
+  const std::string value(10'000, 'x');
+  writer.say(validate() + set("k", value));
+  Party reader(store.service);
+  Output unread(store.service.ledger());
+  store.service.take(reader, validate() + multi_get(Keys(5'000, "k")), unread, reader.why);
+  EXPECT_EQ(unread.size(), 5'000 * (sizeof(std::uint64_t) + value.size()));
+  EXPECT_TRUE(unread.shrink());
+  EXPECT_LT(store.service.ledger().used, 1u << 20);
+  EXPECT_EQ(writer.say(get("k") + append("k", "+") + get("k")),
+            counted(value) + counted(value + "+"));
+}
+
 TEST(Service, WatchersShareASmallMessage) {
   Store store;
   std::deque<Party> watchers;

@@ -29,6 +29,11 @@ void Value::append(std::string_view bytes) {
   charge_.set(now.small.size());
 }
 
+void Value::share() {
+  constexpr std::size_t least_bytes = 512;
+  if (!content_.blob && content_.small.size() >= least_bytes) become_blob(content_.small, {});
+}
+
 void Value::become_blob(std::string_view first, std::string_view second) {
   auto blob = std::make_shared<Blob>(charge_.ledger(), first);
   blob->bytes.append(second);

@@ -88,6 +88,7 @@ class Value {
 
   void assign(std::string_view bytes);
   void append(std::string_view bytes);
+  void share();  // replies share the value from now on, unless it is very small
 
  private:
   void become_blob(std::string_view first, std::string_view second);
