@@ -26,6 +26,7 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 CPU_LIMIT_US = 100      # of the root, per agent
+MEMORY_LIMIT_KIB = 25   # of the root, per agent, what it needs without agents included
 TOLD_LIMIT_S = 1.0      # from a death until the last agent was told
 START_LIMIT_S = 20
 END_LIMIT_S = 60
@@ -112,11 +113,12 @@ def main():
           f"{os.cpu_count()} CPUs")
     print(f"{'':<9} {'joined s':>9} {'assigned':>9} {'started':>9} {'ended':>9} {'root: user':>11} "
           f"{'kernel':>7} {'us/agent':>9} {'MiB':>6}", flush=True)
-    costs, floors = [], []
+    costs, floors, memory_kib = [], [], []
     for number in range(args.rounds):
         figures, usage = run(toprun, load, args.agents, "end")
         costs.append((usage.ru_utime + usage.ru_stime) / args.agents * 1e6)
         floors.append(bare_cost(bare, args.agents))
+        memory_kib.append(usage.ru_maxrss / args.agents)
         walls = [figures[phase]["wall_s"] for phase in ("joined", "assigned", "started", "ended")]
         print(f"round {number + 1:<3} " + " ".join(f"{wall:9.2f}" for wall in walls) +
               f" {usage.ru_utime:11.2f} {usage.ru_stime:7.2f} {costs[-1]:9.1f} "
@@ -129,6 +131,10 @@ def main():
     print(f"plain sockets with as many messages: {floor:.1f} us per agent; the root takes {ratio:.2f} x that")
     met = cost <= CPU_LIMIT_US
     print(f"root CPU per agent, median: {cost:.1f} us  <= {CPU_LIMIT_US}: {'met' if met else 'MISSED'}")
+    most_kib = max(memory_kib)
+    is_small = most_kib <= MEMORY_LIMIT_KIB
+    print(f"root memory per agent, at most: {most_kib:.1f} KiB  <= {MEMORY_LIMIT_KIB}: "
+          f"{'met' if is_small else 'MISSED'}")
 
     told = []
     for number in range(args.rounds):
@@ -139,7 +145,7 @@ def main():
     soon = statistics.median(told) <= TOLD_LIMIT_S
     print(f"told, median: {statistics.median(told):.3f} s  <= {TOLD_LIMIT_S:g}: "
           f"{'met' if soon else 'MISSED'}")
-    return 0 if met and soon else 1
+    return 0 if met and is_small and soon else 1
 
 
 if __name__ == "__main__":

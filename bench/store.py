@@ -10,14 +10,16 @@ Measures, for both, server and load generator on a core each and taking turns:
   - server CPU per request, 64-byte values, at 256 and 4,096 clients (medians and their ratio);
   - 10,000 clients that connect at once: wall time, server CPU each, connections lost; what the
     server holds while they are idle;
-  - the bad inputs that hurt PyTorch's server: the slowest answer to a healthy client meanwhile,
-    server CPU and memory.
+  - bad input: the slowest answer to a healthy client meanwhile, as wall time and as the server's
+    CPU time (which a busy machine does not change, and which counts); the server's CPU beyond that
+    of the healthy client; its memory with the replies that wait in its sockets.
 
 PyTorch's server looks every client's name up in DNS. Where the machine allows a mount namespace
 the look-up is limited to the hosts file, so that it does not count; else the figures say so.
 Exit code 1 if a figure misses its target.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -41,6 +43,11 @@ RATIO_TARGET = 0.9
 CONNECT_CPU_TARGET_US = 20.0
 IDLE_TARGET_MIB = 32.0
 HEALTHY_TARGET_MS = 50.0
+HOSTILE_CPU_TARGET_MS = 50.0
+HOSTILE_TARGET_MIB = 64.0
+# What an honest client's work costs too, and an attack may therefore cost more than the targets.
+STORED_MS_PER_MIB = 1.0
+CONNECTION_US, PACKET_US, REQUEST_US = 30.0, 4.0, 1.5
 
 TORCH_SERVER = """
 import signal, sys, torch.distributed as dist
@@ -196,24 +203,50 @@ class Bench:
             print(f"  {text}: {self.verdict(good)}")
 
     def hostile(self):
-        print("\nbad input: the slowest answer to a healthy client meanwhile; server CPU and peak memory")
-        print(f"{'input':<42} {'ms':>8} {'CPU s':>8} {'MiB':>8}  target {HEALTHY_TARGET_MS} ms")
+        print("\nbad input: the slowest answer to a healthy client meanwhile; server CPU beyond the healthy")
+        print("client's, and peak memory with the sockets' queues")
+        print(f"{'input':<46} {'wall ms':>8} {'CPU ms':>8} {'all ms':>8} {'MiB':>8}  targets "
+              f"{HEALTHY_TARGET_MS:g} ms of CPU, {HOSTILE_CPU_TARGET_MS:g} ms, {HOSTILE_TARGET_MIB:g} MiB")
+        idle_ms = min(self.attacked(lambda port: None)[2] for _ in range(2))
         for name, attack in HOSTILE.items():
-            server = self.ours()
-            prepare(server.port)
-            before = server.cpu_s()
-            healthy = subprocess.Popen(
+            wall_ms, answer_ms, cpu_ms, mib = self.attacked(attack)
+            cpu_ms = max(0.0, cpu_ms - idle_ms)
+            work = WORK.get(name, Work())
+            most_ms = HOSTILE_CPU_TARGET_MS + work.cpu_ms()
+            most_mib = HOSTILE_TARGET_MIB + work.stored_mib
+            good = answer_ms <= HEALTHY_TARGET_MS and mib <= most_mib and cpu_ms <= most_ms
+            print(f"{name:<46} {wall_ms:8.1f} {answer_ms:8.1f} {cpu_ms:8.0f} {mib:8.1f}  "
+                  f"{self.verdict(good)}{f' (at most {most_ms:.0f} ms, {most_mib} MiB)' if name in WORK else ''}",
+                  flush=True)
+
+    def attacked(self, attack):
+        """The slowest answer meanwhile (wall, server CPU), server CPU, and memory with sockets' queues."""
+        server = self.ours()
+        prepare(server.port)
+        before = server.cpu_s()
+        with subprocess.Popen(
                 ["taskset", "-c", "1", self.generator, str(server.port), "1", "latency",
                  str(self.options.hostile_seconds), str(server.pid)],
-                stdout=subprocess.PIPE, text=True)
+                stdout=subprocess.PIPE, text=True) as healthy:
             time.sleep(0.2)
             kept = attack(server.port)
             seen = json.loads(healthy.communicate()[0])
-            cpu = server.cpu_s() - before
-            print(f"{name:<42} {seen['slowest_ms']:8.1f} {cpu:8.2f} {server.memory_mib('VmHWM'):8.1f}  "
-                  f"{self.verdict(seen['slowest_ms'] <= HEALTHY_TARGET_MS)}", flush=True)
-            del kept
-            server.stop()
+        cpu_ms = (server.cpu_s() - before) * 1e3
+        mib = server.memory_mib("VmHWM") + queued_bytes(server.port) / 2**20
+        del kept
+        server.stop()
+        return seen["slowest_ms"], seen["slowest_cpu_ms"], cpu_ms, mib
+
+
+def queued_bytes(port):
+    """What the server's sockets have not sent yet."""
+    total = 0
+    for family in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if int(fields[1].rsplit(":", 1)[1], 16) == port:
+                total += int(fields[4].split(":")[0], 16)
+    return total
 
 
 VALIDATE = b"\x00\xce\xf7\x85\x3c"
@@ -280,6 +313,33 @@ def watchers(port):
     return kept + say((b"\x01" + counted(b"k") + counted(b"x" * (8 << 20))) * 2)(port)
 
 
+def one_byte_each(port):
+    """1,000 clients that send a request byte by byte, in turns."""
+    kept = say(b"", hello=VALIDATE[:1], times=1_000)(port)
+    for byte in (VALIDATE + b"\x03" + counted(b"k"))[1:11]:
+        for connection in kept:
+            connection.send(bytes([byte]))
+    return kept
+
+
+def append_and_get(port):
+    """A value of 8 MiB, to which 100 clients append a byte and then read nothing of it."""
+    kept = say(b"\x01" + counted(b"a") + counted(b"x" * (8 << 20)))(port)
+    return kept + say(b"\x09" + counted(b"a") + counted(b"+") + b"\x03" + counted(b"a"), times=100)(port)
+
+
+def small_values_for_watchers(port):
+    kept = say(b"\x07" + counted(b"k"), hello=b"", times=300)(port)
+    return kept + say((b"\x01" + counted(b"k") + counted(b"x" * 16_000)) * 100)(port)
+
+
+def connect_then_reset(port):
+    for _ in range(1_000):
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+
 COLLIDING = b"".join(counted(key) + counted(b"") for key in colliding_keys.keys(131_000))
 NAMES = b"".join(counted(b"%d" % i) for i in range(100_000))
 PAIRS = b"".join(counted(b"%d" % i) + counted(b"v") for i in range(100_000))
@@ -308,7 +368,50 @@ HOSTILE = {
     "300 watchers, two values of 8 MiB": watchers,
     "WAIT for 100,000 keys": say(b"\x06" + u64(100_000) + NAMES),
     "2,000 x WAIT, then gone": waits_then_gone,
+    "WAIT for one key 131,072 times, then its SET": say(
+        b"\x06" + u64(131_072) + counted(b"w") * 131_072 + b"\x01" + counted(b"w") + counted(b"")),
+    "1,000 clients, one byte each in turns": one_byte_each,
+    "1,000 x connect, then RST": connect_then_reset,
+    "300 clients, GETs of 1 MiB never read": say((b"\x03" + counted(b"mib")) * 8, times=300),
+    "100 x APPEND of a byte to 8 MiB and GET unread": append_and_get,
+    "MULTI_GET naming 16,000 bytes 4,000 times": say(
+        b"\x01" + counted(b"s") + counted(b"x" * 16_000) + b"\x0a" + u64(4_000) + counted(b"s") * 4_000),
+    "16 APPENDs of 1 MiB to one key": say((b"\x09" + counted(b"a") + counted(b"x" * 2**20)) * 16),
+    "300 watchers, 100 values of 16,000 bytes": small_values_for_watchers,
+    "100,000 values pushed to one queue": say((b"\x0e" + counted(b"q") + counted(b"")) * 100_000),
+    "131,072 watched keys of one client": say(
+        b"".join(b"\x07" + counted(b"%d" % i) for i in range(131_072)), hello=b""),
     "256 MiB of SETs": say(b"".join(b"\x01" + counted(b"s%d" % i) + counted(b"x" * 2**20) for i in range(256))),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """What an attack consists of, as far as the server does it for any client: it adds to the targets."""
+    connections: int = 0
+    packets: int = 0
+    requests: int = 0  # and messages to watchers
+    stored_mib: float = 0
+
+    def cpu_ms(self):
+        return (self.connections * CONNECTION_US + self.packets * PACKET_US + self.requests * REQUEST_US
+                ) / 1e3 + self.stored_mib * STORED_MS_PER_MIB
+
+
+WORK = {
+    "20,000 one-byte segments": Work(packets=20_000),
+    "200 x half a SET, then RST": Work(connections=200),
+    "300 watchers, two values of 8 MiB": Work(connections=300, stored_mib=16),
+    "2,000 x WAIT, then gone": Work(connections=2_000),
+    "1,000 clients, one byte each in turns": Work(connections=1_000, packets=10_000),
+    "1,000 x connect, then RST": Work(connections=1_000),
+    "300 clients, GETs of 1 MiB never read": Work(connections=300),
+    "100 x APPEND of a byte to 8 MiB and GET unread": Work(connections=100, stored_mib=8),
+    "16 APPENDs of 1 MiB to one key": Work(stored_mib=16),
+    "300 watchers, 100 values of 16,000 bytes": Work(connections=300, requests=30_000),
+    "100,000 values pushed to one queue": Work(requests=100_000),
+    "131,072 watched keys of one client": Work(requests=131_072),
+    "256 MiB of SETs": Work(stored_mib=256),
 }
 
 

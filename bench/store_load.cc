@@ -6,7 +6,9 @@
 //   store_load PORT CONNECTIONS connect 0 PID
 //       all connect at once, say hello and wait for the answer; then all stay idle until stdin ends
 //   store_load PORT CONNECTIONS latency SECONDS PID
-//       gets on healthy connections while others do what they like: the slowest reply
+//       a get on each healthy connection every 5 ms while others do what they like: the slowest
+//       reply, and the most CPU that the server used between a get and its reply (which a machine
+//       that is busy with other programs does not change)
 //
 // Connections come from 127.0.0.1 to 127.0.0.8 in turn, so that ephemeral ports do not run out.
 
@@ -86,7 +88,12 @@ struct Connection {
   int fd = -1;
   std::size_t received = 0;
   std::uint64_t sum = 0;  // last answer to add
-  Clock::time_point asked;
+};
+
+// What the replies to healthy clients took at most.
+struct Slowest {
+  Clock::duration wall{};
+  std::uint64_t server_cpu_ns = 0;
 };
 
 sockaddr_in address(std::uint32_t host, int port) {
@@ -157,8 +164,8 @@ class Load {
     return failed;
   }
 
-  // Requests answered within the time; `slowest` of them.
-  std::uint64_t run(const std::string& operation, double seconds, Clock::duration& slowest) {
+  // Requests answered within the time.
+  std::uint64_t run(const std::string& operation, double seconds) {
     std::uint64_t answered = 0;
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     for (std::size_t i = 0; i < connections_.size(); ++i) ask(i, operation);
@@ -167,10 +174,28 @@ class Load {
       for (const epoll_event& event : wait(100)) {
         if (!take(event.data.u64, operation)) continue;
         ++answered;
-        slowest = std::max(slowest, Clock::now() - connections_[event.data.u64].asked);
         ask(event.data.u64, operation);
       }
       now = Clock::now();
+    }
+    return answered;
+  }
+
+  // Every 5 ms, as a client that has work of its own: the server's CPU is then what others cost.
+  std::uint64_t pace(const std::string& operation, double seconds, int pid, Slowest& slowest) {
+    std::uint64_t answered = 0;
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    while (Clock::now() < end) {
+      const std::uint64_t cpu = cpu_ns(pid);
+      const auto asked = Clock::now();
+      for (std::size_t i = 0; i < connections_.size(); ++i) ask(i, operation);
+      for (std::size_t waiting = connections_.size(); waiting > 0;) {
+        for (const epoll_event& event : wait(100)) waiting -= take(event.data.u64, operation);
+      }
+      slowest.wall = std::max(slowest.wall, Clock::now() - asked);
+      slowest.server_cpu_ns = std::max(slowest.server_cpu_ns, cpu_ns(pid) - cpu);
+      answered += connections_.size();
+      ::usleep(5'000);
     }
     return answered;
   }
@@ -202,7 +227,6 @@ class Load {
   void ask(std::size_t i, const std::string& operation) {
     Operation next = request(i, operation);
     connections_[i].received = 0;
-    connections_[i].asked = Clock::now();
     if (expected_.size() < connections_.size()) expected_.resize(connections_.size());
     expected_[i] = std::move(next.reply);
     send_all(connections_[i].fd, next.request);
@@ -273,11 +297,16 @@ int main(int argc, char** argv) {
   load.prepare();
   const std::uint64_t cpu = cpu_ns(pid);
   const auto start = Clock::now();
-  Clock::duration slowest{};
-  const std::uint64_t answered = load.run(operation, std::atof(argv[4]), slowest);
+  Slowest slowest;
+  const std::uint64_t answered = operation == "latency"
+                                     ? load.pace(operation, std::atof(argv[4]), pid, slowest)
+                                     : load.run(operation, std::atof(argv[4]));
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  std::printf("{\"cpu_us\": %.4f, \"requests_per_s\": %.0f, \"slowest_ms\": %.3f}\n",
-              static_cast<double>(cpu_ns(pid) - cpu) / 1e3 / static_cast<double>(answered),
-              static_cast<double>(answered) / seconds,
-              std::chrono::duration<double, std::milli>(slowest).count());
+  std::printf(
+      "{\"cpu_us\": %.4f, \"requests_per_s\": %.0f, \"slowest_ms\": %.3f, "
+      "\"slowest_cpu_ms\": %.3f}\n",
+      static_cast<double>(cpu_ns(pid) - cpu) / 1e3 / static_cast<double>(answered),
+      static_cast<double>(answered) / seconds,
+      std::chrono::duration<double, std::milli>(slowest.wall).count(),
+      static_cast<double>(slowest.server_cpu_ns) / 1e6);
 }

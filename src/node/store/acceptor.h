@@ -15,7 +15,7 @@ namespace toprun::store {
 // program owns the port.
 class Acceptor {
  public:
-  // Connections inherit the listener's options: no delay, keep-alive.
+  // Connections inherit the listener's options: no delay, keep-alive, few unsent bytes.
   Acceptor(Fd listener, std::string busy);
 
   int fd() const { return listener_.get(); }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "base/net/address.h"
@@ -69,6 +70,29 @@ TEST(Acceptor, TellsVisitorsThatThereIsNoDescriptorForThem) {
     }
     EXPECT_EQ(received(guest), expected) << says;
   }
+}
+
+// What a socket holds is no memory of the process, so no limit of the store would count it.
+TEST(Acceptor, ASocketTakesLittleThatItsPeerDoesNotRead) {
+  auto listener = hosts::listen_on(0, hosts::Reach::this_host);
+  ASSERT_TRUE(listener);
+  const sockaddr_storage target = hosts::loopback().with_port(hosts::port_of(*listener));
+  Acceptor acceptor(std::move(*listener), "");
+  const Fd guest(::socket(target.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(guest.get(), reinterpret_cast<const sockaddr*>(&target),
+                      hosts::loopback().length()),
+            0);
+  Fd ours;
+  EXPECT_TRUE(acceptor.accept_batch([&](Fd fd) { ours = std::move(fd); }));
+  const std::string piece(64u << 10, 'x');
+  std::size_t taken = 0;
+  while (taken < (8u << 20)) {
+    const ssize_t sent =
+        ::send(ours.get(), piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    taken += static_cast<std::size_t>(sent);
+  }
+  EXPECT_LT(taken, 1u << 20);
 }
 
 }  // namespace

@@ -111,6 +111,13 @@ const Value* Keyspace::find(std::string_view key) const {
   return found ? &found->value : nullptr;
 }
 
+const Value* Keyspace::find_to_share(std::string_view key) {
+  Entry* const found = values_.find(key);
+  if (!found) return nullptr;
+  found->value.share();
+  return &found->value;
+}
+
 bool Keyspace::present(std::string_view key) const {
   return find(key) != nullptr || queues_.find(key) != nullptr;
 }

@@ -136,6 +136,8 @@ class Keyspace {
   explicit Keyspace(Ledger& ledger) : ledger_(ledger) {}
 
   const Value* find(std::string_view key) const;
+  // Like find(), but large replies share the value even if it is smaller than shared_value_bytes.
+  const Value* find_to_share(std::string_view key);
   // Whether the key exists, or a queue with this name exists and is not empty.
   bool present(std::string_view key) const;
   std::size_t size() const { return values_.size(); }

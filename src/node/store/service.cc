@@ -214,6 +214,7 @@ void Service::notify(std::string_view key, const Content* before) {
   message.put_counted(key);
   message.put_value(before ? *before : Content());
   message.put_value(now ? now->content() : Content());
+  message.share();
   for (Waiter* watcher : *keyspace_->watchers(key)) watcher->deliver(message);
 }
 
@@ -244,8 +245,11 @@ Refusal Service::compare_set(Fields& fields, Output& replies) {
   return Refusal::none;
 }
 
+// A reply that is large already, to MULTI_GET, does not copy what it can share.
 void Service::get(std::string_view key, Output& replies) {
-  if (const Value* value = keyspace_->find(key)) return replies.put_value(value->content());
+  const bool is_large = replies.size() > pause_bytes;
+  const Value* const value = is_large ? keyspace_->find_to_share(key) : keyspace_->find(key);
+  if (value) return replies.put_value(value->content());
   replies.put_counted({});
 }
 

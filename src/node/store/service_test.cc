@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "node/store/client_testing.h"
 
 namespace toprun::store {
@@ -43,6 +45,9 @@ class Party final : public Session {
     replies_.clear();
     return text;
   }
+
+  // Counts the memory of what it has not read, as the server does.
+  void count() { replies_.charge(); }
 
   Service::Turn turn = Service::Turn::waiting;
   Refusal why = Refusal::none;
@@ -389,6 +394,50 @@ TEST(Service, AKeyThatIsWatchedTellsTheSameWhateverItsSize) {
             byte(1) + counted("k") + counted("") + counted(big('a')) +                 //
                 byte(0) + counted("k") + counted(big('a') + "+") + counted("small") +  //
                 byte(0) + counted("k") + counted("small") + counted(big('b')));
+}
+
+TEST(Service, AReplyThatIsNotReadDoesNotMakeAppendCopyTheValue) {
+  Store store;
+  Party writer(store.service);
+  const std::string value(1u << 20, 'x');
+  writer.say(validate() + set("k", value));
+  std::deque<Output> unread;
+  for (int i = 0; i < 10; ++i) {
+    Party reader(store.service);
+    unread.emplace_back(store.service.ledger());
+    store.service.take(reader, validate() + append("k", "+") + get("k"), unread.back(), reader.why);
+  }
+  EXPECT_LT(store.service.ledger().used, 2 * value.size());
+  EXPECT_EQ(bytes(unread.front()), counted(value + "+"));
+}
+
+TEST(Service, ALargeMultiGetSharesSmallValues) {
+  Store store;
+  Party writer(store.service);
+  const std::string value(10'000, 'x');
+  writer.say(validate() + set("k", value));
+  Party reader(store.service);
+  Output unread(store.service.ledger());
+  store.service.take(reader, validate() + multi_get(Keys(5'000, "k")), unread, reader.why);
+  EXPECT_EQ(unread.size(), 5'000 * (sizeof(std::uint64_t) + value.size()));
+  EXPECT_TRUE(unread.shrink());
+  EXPECT_LT(store.service.ledger().used, 1u << 20);
+  EXPECT_EQ(writer.say(get("k") + append("k", "+") + get("k")),
+            counted(value) + counted(value + "+"));
+}
+
+TEST(Service, WatchersShareASmallMessage) {
+  Store store;
+  std::deque<Party> watchers;
+  for (int i = 0; i < 100; ++i) watchers.emplace_back(store.service).say(byte(7) + counted("k"));
+  Party writer(store.service);
+  const std::string value(10'000, 'x');
+  writer.say(validate() + set("k", value));
+  const std::string told = byte(1) + counted("k") + counted("") + counted(value);
+  const std::size_t before = store.service.ledger().used;
+  for (Party& watcher : watchers) watcher.count();
+  EXPECT_LT(store.service.ledger().used, before + watchers.size() * 1'000);
+  for (Party& watcher : watchers) EXPECT_EQ(watcher.heard(), told);
 }
 
 TEST(Service, AnAttemptsWaitsDoNotMeetTheNextOnes) {

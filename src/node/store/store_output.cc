@@ -16,41 +16,53 @@ void Value::assign(std::string_view bytes) {
 
 void Value::append(std::string_view bytes) {
   Content& now = content_;
-  if (now.blob && now.blob.use_count() == 1) {
+  // Replies that share the blob have taken its first bytes. A copy for them would let a client that
+  // appends one byte and reads nothing hold a large value once more for each request.
+  if (now.blob) {
     now.blob->bytes.append(bytes);
     now.blob->charge.set(now.blob->bytes.size());
+    now.blob_size = now.blob->bytes.size();
     return;
   }
-  if (view().size() + bytes.size() >= shared_value_bytes) {
-    const std::shared_ptr<Blob> shared_with_replies = now.blob;
-    become_blob(view(), bytes);
-    return;
-  }
+  if (view().size() + bytes.size() >= shared_value_bytes) return become_blob(view(), bytes);
   now.small.append(bytes);
   charge_.set(now.small.size());
+}
+
+void Value::share() {
+  constexpr std::size_t least_bytes = 512;
+  if (!content_.blob && content_.small.size() >= least_bytes) become_blob(content_.small, {});
 }
 
 void Value::become_blob(std::string_view first, std::string_view second) {
   auto blob = std::make_shared<Blob>(charge_.ledger(), first);
   blob->bytes.append(second);
   blob->charge.set(blob->bytes.size());
-  content_ = {{}, std::move(blob)};
+  const std::size_t size = blob->bytes.size();
+  content_ = {{}, std::move(blob), size};
   charge_.set(0);
 }
 
 void Output::put_value(const Content& value) {
   if (!value.blob) return put_counted(value.small);
   put_integer<std::uint64_t>(value.view().size());
-  shared_.push_back({text_.size(), value.blob});
+  shared_.push_back({text_.size(), value.blob, value.blob_size});
   size_ += value.view().size();
 }
 
 void Output::put(const Output& message) {
   for (const Shared& shared : message.shared_) {
-    shared_.push_back({text_.size() + shared.position, shared.blob});
+    shared_.push_back({text_.size() + shared.position, shared.blob, shared.size});
   }
   text_.append(message.text_);
   size_ += message.size_;
+}
+
+void Output::share() {
+  constexpr std::size_t least_bytes = 256;
+  if (!shared_.empty() || text_.size() < least_bytes) return;
+  shared_.push_back({0, std::make_shared<Blob>(charge_.ledger(), text_), text_.size()});
+  text_.clear();
 }
 
 std::size_t Output::gather(std::span<iovec> pieces, std::size_t limit_bytes) const {
@@ -68,11 +80,11 @@ std::size_t Output::gather(std::span<iovec> pieces, std::size_t limit_bytes) con
       length = std::min(text_end - text_at, limit_bytes);
       text_at += length;
     } else if (more_shared) {
-      const std::string& bytes = shared_[shared_at].blob->bytes;
-      start = bytes.data() + blob_at;
-      length = std::min(bytes.size() - blob_at, limit_bytes);
+      const Shared& shared = shared_[shared_at];
+      start = shared.blob->bytes.data() + blob_at;
+      length = std::min(shared.size - blob_at, limit_bytes);
       blob_at += length;
-      if (blob_at == bytes.size()) ++shared_at, blob_at = 0;
+      if (blob_at == shared.size) ++shared_at, blob_at = 0;
     } else {
       break;
     }
@@ -95,11 +107,10 @@ void Output::consume(std::size_t bytes) {
       continue;
     }
     Shared& shared = shared_[shared_sent_];
-    const std::size_t blob_bytes = shared.blob->bytes.size();
-    const std::size_t step = std::min(blob_bytes - blob_sent_, bytes);
+    const std::size_t step = std::min(shared.size - blob_sent_, bytes);
     blob_sent_ += step;
     bytes -= step;
-    if (blob_sent_ < blob_bytes) continue;
+    if (blob_sent_ < shared.size) continue;
     shared.blob.reset();
     ++shared_sent_;
     blob_sent_ = 0;

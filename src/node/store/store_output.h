@@ -69,9 +69,13 @@ inline constexpr std::size_t shared_value_bytes = 16u << 10;
 // The content of a value at one moment. A copy of this object copies at most shared_value_bytes.
 struct Content {
   std::string small;
-  std::shared_ptr<Blob> blob;  // null for a small value
+  std::shared_ptr<Blob> blob = nullptr;  // null for a small value
+  // How many bytes of the blob were the value at that moment: APPEND extends the blob in place.
+  std::size_t blob_size = 0;
 
-  std::string_view view() const { return blob ? std::string_view(blob->bytes) : small; }
+  std::string_view view() const {
+    return blob ? std::string_view(blob->bytes).substr(0, blob_size) : small;
+  }
 };
 
 // The value of a key.
@@ -84,6 +88,7 @@ class Value {
 
   void assign(std::string_view bytes);
   void append(std::string_view bytes);
+  void share();  // replies share the value from now on, unless it is very small
 
  private:
   void become_blob(std::string_view first, std::string_view second);
@@ -116,6 +121,9 @@ class Output {
   // copied.
   void put(const Output& message);
 
+  // Moves the text of a message without large values to a shared value, for many receivers.
+  void share();
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
@@ -136,6 +144,7 @@ class Output {
     std::size_t position;  // a position in text_; the value is sent before the text at this
                            // position
     std::shared_ptr<Blob> blob;
+    std::size_t size;  // how many bytes of the blob are sent
   };
 
   Charge charge_;
