@@ -14,7 +14,7 @@ PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h' 'apps/*.cc')
 
-.PHONY: release wheel docs dev help demo simulate check test test-newer test-roots test-aarch64 bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep lint format tidy clean
+.PHONY: release wheel docs dev help demo simulate check test test-newer test-roots test-aarch64 bench bench-tests bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-signals bench-web bench-looked-at bench-top bench-soak asan tsan fuzz fuzz-keep lint format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench; ARCH=aarch64: build/release-aarch64/toprun
 	tools/setup build $(OTHER_ARCH)
@@ -76,12 +76,12 @@ bench-tests: release  ## the tests tested: cases that a program which only exits
 	@missed=0; python3 -B tests/dummies.py || missed=1; \
 	  python3 -B tests/dropped_options.py record && python3 -B tests/dropped_options.py drop || missed=1; exit $$missed
 
-bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's; the heart; bench-tests
-	tools/setup mpi --python
+bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's; the heart; a soak of 3 minutes; bench-tests
+	tools/setup cluster mpi --python
 	cmake --build build/release --target bench_run
 	python3 -B bench/launch.py
 	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; \
-	  build/release/bench/run || missed=1; $(MAKE) bench-tests || missed=1; exit $$missed
+	  build/release/bench/run || missed=1; python3 -B bench/soak.py --minutes 3 || missed=1; $(MAKE) bench-tests || missed=1; exit $$missed
 
 bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrices, with one strike and with two
 	tools/setup cluster --python
@@ -134,6 +134,10 @@ bench-signals: release  ## a thousand jobs that `timeout` ends while their ranks
 bench-quiet: release  ## an hour of a training with long silent phases under --hang-timeout: no alarm is allowed
 	tools/setup build --python
 	python3 -B bench/quiet.py
+
+bench-soak: release  ## HOURS (8) of short jobs that end, fail, hang or are killed, beside a long one: what grows, what stays behind; SOAK=--seed N …
+	tools/setup cluster
+	python3 -B bench/soak.py --hours $(or $(HOURS),8) $(SOAK)
 
 dev:  ## everything, with debug information and dynamic libraries
 	tools/setup build
