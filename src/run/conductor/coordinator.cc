@@ -410,8 +410,12 @@ bool Coordinator::is_at_the_root(const std::string& host) const {
   });
 }
 
-void Coordinator::bar(const std::string& host, std::string why) {
-  if (!is_at_the_root(host)) barred_.insert_or_assign(host, std::move(why));
+// Bars the machine of an agent. A pod's name says nothing about the machine: Kubernetes may start a
+// pod of the same name on another node.
+void Coordinator::bar(const model::Join& join, std::string why) {
+  const std::string machine = machine_of(join);
+  if (is_at_the_root(join.host) || (settings_.names_are_unique && machine == join.host)) return;
+  barred_.insert_or_assign(machine, std::move(why));
 }
 
 Node* Coordinator::member_with(int rank) {
@@ -443,8 +447,8 @@ void Coordinator::evict_by(const Verdict& verdict) {
         fmt::format("{} stays, because no other node can take its place: {}", host, why));
   }
   tell_user(fmt::format("{} leaves the job: {}", host, why));
-  bar(host, fmt::format("{} was excluded: {}", host, why));
-  ended_.insert(host);
+  bar(node->join, fmt::format("{} was excluded: {}", machine_of(node->join), why));
+  if (!settings_.names_are_unique) ended_.insert(host);
   dismiss(*node, {exit_failure, {}});
 }
 
@@ -460,7 +464,7 @@ bool Coordinator::is_hopeless_without(const std::string& node) {
     return true;
   }
   tell_user(words + ": the job goes on without it");
-  bar(node, node + " was lost too often, soon after the start");
+  barred_.insert_or_assign(node, node + " was lost too often, soon after the start");
   std::vector<std::string> there;
   for (const auto& [agent, one] : roster_.nodes()) {
     if (one->is_linked() && one->join.host == node) there.push_back(agent);

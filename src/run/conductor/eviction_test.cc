@@ -94,6 +94,32 @@ TEST(Eviction, AnExcludedNodeIsToldToEndAndNoAgentOfItIsAdmittedAgain) {
   EXPECT_EQ(run.arranges.back().members.size(), 2u);
 }
 
+TEST(Eviction, APodIsBarredByItsNode) {
+  for (const bool is_known : {true, false}) {
+    Settings settings = testing::Simple::elastic(1, 2);
+    settings.names_are_unique = true;
+    testing::Simple run(settings);
+    run.come(0);
+    model::Join pod;
+    pod.agent = "a1";
+    pod.host = "job-worker-1";
+    if (is_known) pod.kube = model::KubeNode{"gpu-7", {}};
+    pod.prepares = true;
+    ASSERT_FALSE(run.coordinator.admit(pod));
+    run.on(Came{"a1", "10.0.0.9", ""});
+    run.all_start(2);
+    auto exit = failed("CUDA error: uncorrectable ECC error encountered");
+    exit.rank = 1;
+    run.say(1, Shared<model::WorkerExit>(exit));
+    for (const int node : {0, 1}) run.say(node, model::Gone{});
+    pod.agent = "again";
+    EXPECT_EQ(run.coordinator.admit(pod).has_value(), is_known);
+    pod.kube = model::KubeNode{"gpu-8", {}};
+    pod.agent = "elsewhere";
+    if (is_known) EXPECT_FALSE(run.coordinator.admit(pod));
+  }
+}
+
 TEST(Eviction, NeverMeansNever) {
   auto run = broken_machine(false);
   EXPECT_EQ(run.count_sent<model::Finish>(1), 0);

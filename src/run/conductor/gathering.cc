@@ -5,6 +5,7 @@
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "run/conductor/coordinator.h"
+#include "run/conductor/eviction.h"
 
 // The gathering of nodes before an attempt: which agents are admitted, how long the run waits for
 // which nodes, and which nodes wait as spares.
@@ -20,9 +21,9 @@ using model::ToRoot;
 
 std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   make_way_for(join);
-  auto refused = barred_.contains(join.host)
-                     ? model::Refused{model::Refusal::job, barred_.at(join.host)}
-                     : roster_.admit(join);
+  const auto barred = barred_.find(machine_of(join));
+  auto refused = barred != barred_.end() ? model::Refused{model::Refusal::job, barred->second}
+                                         : roster_.admit(join);
   if (refused) {
     tell_of_visitor(fmt::format("refused an agent on {}: {}", join.host, refused->text));
   } else if (const auto* other = roster_.with_other_max_restarts(join)) {
