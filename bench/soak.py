@@ -43,8 +43,9 @@ def arguments():
     length.add_argument("--hours", type=float)
     length.add_argument("--minutes", type=float)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--svg", type=pathlib.Path)
-    parser.add_argument("--json", type=pathlib.Path)
+    # Opened here: the soak sees folders of its own under these names.
+    parser.add_argument("--svg", metavar="FILE", type=argparse.FileType("w"))
+    parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"))
     given = parser.parse_args()
     given.seconds = 60 * (given.minutes or 60 * (given.hours or 8))
     return given
@@ -140,10 +141,11 @@ class Soak:
         for what, figure, right in rows:
             print(f"{what:24} {figure:48} {'ok' if right else 'WRONG'}")
         if self.given.svg and self.samples:
-            self.given.svg.write_text(picture.svg([sample["seconds"] for sample in self.samples], self.series()))
+            with self.given.svg as file:
+                file.write(picture.svg([sample["seconds"] for sample in self.samples], self.series()))
         if self.given.json:
-            self.given.json.write_text(json.dumps({"seed": self.given.seed, "samples": self.samples,
-                                                   "failures": self.failures}))
+            with self.given.json as file:
+                json.dump({"seed": self.given.seed, "samples": self.samples, "failures": self.failures}, file)
         return 0 if all(right for *_, right in rows) and not self.failures else 1
 
 
@@ -167,6 +169,4 @@ def soak(given):
 
 if __name__ == "__main__":
     GIVEN = arguments()
-    for path in filter(None, (GIVEN.svg, GIVEN.json)):
-        path.touch()  # one that cannot be written is told of now
     sys.exit(apart.run(lambda: soak(GIVEN)))
