@@ -396,7 +396,7 @@ class Evictions(Elastic):
 
     def failing(self, text, nnodes, *options, spare=False):
         """A root, a node whose rank will have failed with this text, and perhaps a spare."""
-        words = (nnodes, "--max-restarts", "1", *options)
+        words = (nnodes, "--max-restarts", "1", "--evict", "auto", *options)
         runs = [self.root_agent(*words, worker=FAILS, env={"NODE": "0"}),
                 self.agent(*words, worker=FAILS, env={"NODE": "1"})]
         self.expect(0, world_size=2, restarts=0)

@@ -59,7 +59,7 @@ ROWS = """
 --role=1                                 PET_ROLE                         run submit
 --run-path                               PET_RUN_PATH                     run submit
 --no-preflight                           TOPRUN_NO_PREFLIGHT              run submit
---evict=never                            TOPRUN_EVICT                     run submit
+--evict=auto                             TOPRUN_EVICT                     run submit
 --node-check=1                           TOPRUN_NODE_CHECK                run submit
 --container=1                            TOPRUN_CONTAINER                 run submit shell setup
 --environment=./e.toml                   TOPRUN_ENVIRONMENT               run submit shell

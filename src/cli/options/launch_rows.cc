@@ -614,7 +614,7 @@ constexpr std::array launch_flags = {
               "Before a restart, exclude the node of the rank that failed first if its error is "
               "one that only a defective machine causes, such as an uncorrectable ECC error, and "
               "if another node can take its place",
-          .default_value = "auto"}),
+          .default_value = "never"}),
 
     torchrun({.name = "--log-dir",
               .value = "DIR",

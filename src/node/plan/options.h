@@ -116,7 +116,7 @@ struct Options {
   // for hangs.
   std::optional<std::chrono::seconds> hang_timeout;
   run::OnHang on_hang = run::OnHang::report;
-  bool evicts = true;                                    // --evict auto
+  bool evicts = false;                                   // --evict auto
   std::vector<std::string> notify;                       // the commands and URLs for notices
   std::optional<std::chrono::seconds> shutdown_timeout;  // time from the first signal to SIGKILL
 

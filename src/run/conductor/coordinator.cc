@@ -413,7 +413,7 @@ bool Coordinator::is_at_the_root(const std::string& host) const {
 // Bars the machine of an agent. A pod's name says nothing about the machine: Kubernetes may start a
 // pod of the same name on another node.
 void Coordinator::bar(const model::Join& join, std::string why) {
-  const std::string machine = machine_of(join);
+  const std::string machine = settings_.names_are_unique ? machine_of(join) : join.host;
   if (is_at_the_root(join.host) || (settings_.names_are_unique && machine == join.host)) return;
   barred_.insert_or_assign(machine, std::move(why));
 }

@@ -4,14 +4,15 @@
 #include <array>
 #include <string_view>
 
+#include "base/text/text.h"
+
 namespace toprun::run {
 namespace {
 
-constexpr std::array<std::string_view, 6> faults = {
+constexpr std::array<std::string_view, 5> faults = {
     "uncorrectable ECC error encountered",
     "uncorrectable NVLink error detected during the execution",
     "system not yet initialized",
-    "system has unsupported display driver / cuda driver combination",
     "GPU has fallen off the bus",
     "GPU is lost",
 };
@@ -22,13 +23,14 @@ std::optional<std::string> fault_in(std::string_view text) {
   return fault == faults.end() ? std::nullopt : std::optional(std::string(*fault));
 }
 
-// How a library reports an error of the driver where no exception of Python's tells of it:
-// PyTorch's "CUDA error: …" in a C++ exception, NCCL's "Cuda failure …".
-bool reports_a_driver_error(std::string_view line) {
-  constexpr std::array<std::string_view, 4> signs = {"CUDA error", "Cuda failure", "HIP error",
-                                                     "NVML"};
-  return std::ranges::any_of(
+// How libraries report an error of the driver: PyTorch's "CUDA error: …" and "Unexpected error from
+// cudaGetDeviceCount()", NCCL's "Cuda failure …".
+std::optional<std::string> fault_reported_in(std::string_view line) {
+  constexpr std::array<std::string_view, 5> signs = {"CUDA error", "cudaGetDeviceCount",
+                                                     "Cuda failure", "HIP error", "NVML"};
+  const bool is_of_the_driver = std::ranges::any_of(
       signs, [line](std::string_view sign) { return line.find(sign) != line.npos; });
+  return is_of_the_driver ? fault_in(line) : std::nullopt;
 }
 
 }  // namespace
@@ -36,10 +38,9 @@ bool reports_a_driver_error(std::string_view line) {
 std::optional<std::string> machine_fault(const model::WorkerExit& exit) {
   if (exit.ours || !exit.failed()) return std::nullopt;
   const std::string& raised = exit.error_file ? exit.error_file->message : exit.exception;
-  if (!raised.empty()) return fault_in(raised);
+  if (!raised.empty()) return fault_reported_in(first_line(raised));
   for (const std::string& line : exit.last_output) {
-    if (!reports_a_driver_error(line)) continue;
-    if (auto fault = fault_in(line)) return fault;
+    if (auto fault = fault_reported_in(line)) return fault;
   }
   return std::nullopt;
 }

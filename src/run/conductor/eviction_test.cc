@@ -41,7 +41,9 @@ TEST(Eviction, AnErrorOfTheProgramIsNotTheMachines) {
         "RuntimeError: CUDA error: unspecified launch failure",
         "RuntimeError: CUDA error: device-side assert triggered",
         "RuntimeError: No CUDA GPUs are available",
-        "torch.distributed.DistBackendError: NCCL error: unhandled system error"}) {
+        "torch.distributed.DistBackendError: NCCL error: unhandled system error",
+        "RuntimeError: the file system not yet initialized",
+        "ValueError: the GPU is lost in the list"}) {
     EXPECT_EQ(machine_fault(failed(text)), std::nullopt) << text;
   }
 }
@@ -98,6 +100,7 @@ TEST(Eviction, APodIsBarredByItsNode) {
   for (const bool is_known : {true, false}) {
     Settings settings = testing::Simple::elastic(1, 2);
     settings.names_are_unique = true;
+    settings.evicts = true;
     testing::Simple run(settings);
     run.come(0);
     model::Join pod;

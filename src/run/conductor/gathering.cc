@@ -21,7 +21,9 @@ using model::ToRoot;
 
 std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   make_way_for(join);
-  const auto barred = barred_.find(machine_of(join));
+  auto barred = barred_.find(join.host);
+  if (barred == barred_.end() && settings_.names_are_unique)
+    barred = barred_.find(machine_of(join));
   auto refused = barred != barred_.end() ? model::Refused{model::Refusal::job, barred->second}
                                          : roster_.admit(join);
   if (refused) {

@@ -111,7 +111,7 @@ struct Settings {
   // A lack of progress for this long is a hang. Unset: hangs are not detected.
   std::optional<std::chrono::milliseconds> hang_timeout;
   OnHang on_hang = OnHang::report;
-  bool evicts = true;  // a node whose machine is at fault leaves if another can take its place
+  bool evicts = false;  // a node whose machine is at fault leaves if another can take its place
   // A lost node is detected within this time.
   std::chrono::milliseconds silence_limit{10'000};
 };

@@ -227,6 +227,7 @@ Scenario scenario(std::uint64_t seed, int size) {
   }
   const auto fails = std::ranges::find(one.faults, FaultKind::rank_exits, &Fault::kind);
   if (fails != one.faults.end() && health.chance(40)) one.broken = fails->node;
+  settings.evicts = one.broken.has_value();
   return one;
 }
 
