@@ -332,8 +332,8 @@ UNFIT = r"\S+: this node is unfit according to --node-check: GPU 4 fell off the 
 
 
 class NodeChecks(Elastic):
-    def agents(self, nnodes, count, *options):
-        words = (nnodes, "--node-check", CHECK, *options)
+    def agents(self, nnodes, count, *options, check=CHECK):
+        words = (nnodes, "--node-check", check, *options)
         return [self.root_agent(*words, env={"NODE": "0"}),
                 *(self.agent(*words, env={"NODE": str(node)}) for node in range(1, count))]
 
@@ -346,6 +346,7 @@ class NodeChecks(Elastic):
         root.says(UNFIT + "; the job goes on without it")
         finished = sick.wait(30)
         self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, f"toprun: {UNFIT}\n")
         support.wait_until(lambda: any("0-of-1-" in name for name in os.listdir(self.root)), 30, "a world of one")
         self.end(root)
 
@@ -363,6 +364,16 @@ class NodeChecks(Elastic):
                                         if name.startswith(f"{self.last_attempt()}.") and "-of-2-" in name]) == 2
                            and self.last_attempt() > 0, 30, "a later attempt of two")
         self.end(root, spare)
+
+    def test_a_node_runs_one_check_at_a_time(self):
+        """The next attempt begins, for one node is sick at once, while the others' checks still run."""
+        (self.root / "sick.1").touch()
+        alone = CHECK + '; mkdir "$ROOT/lock.$NODE" || exit 9; sleep 2.5; rmdir "$ROOT/lock.$NODE"'
+        root, sick, sound = self.agents("1:3", 3, check=alone)
+        root.says(UNFIT + "; the job goes on without it")
+        sick.wait(30)
+        support.wait_until(lambda: sum("-of-2-" in name for name in os.listdir(self.root)) == 2, 30, "a world of two")
+        self.end(root, sound)
 
     def test_a_sick_node_that_nothing_can_replace_ends_the_job(self):
         for node in ("0", "1"):
@@ -391,17 +402,25 @@ def traceback(text):
             f"{text}\n")
 
 
+@unittest.skipIf(os.geteuid() != 0, "only root can give a process a host name of its own")
 class Evictions(Elastic):
     ECC = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"
+
+    def on_its_own(self, *words, node):
+        """An agent whose host has a name of its own."""
+        named = self.folder() / "toprun"
+        named.write_text(f'#!/bin/sh\nexec unshare --uts sh -c "hostname node{node}; exec \\"\\$@\\"" sh "{support.binary()}" "$@"\n')
+        named.chmod(0o755)
+        return self.agent(*words, worker=FAILS, program=named, env={"NODE": str(node)})
 
     def failing(self, text, nnodes, *options, spare=False):
         """A root, a node whose rank will have failed with this text, and perhaps a spare."""
         words = (nnodes, "--max-restarts", "1", "--evict", "auto", *options)
         runs = [self.root_agent(*words, worker=FAILS, env={"NODE": "0"}),
-                self.agent(*words, worker=FAILS, env={"NODE": "1"})]
+                self.on_its_own(*words, node=1)]
         self.expect(0, world_size=2, restarts=0)
         if spare:
-            runs.append(self.agent(*words, worker=FAILS, env={"NODE": "2"}))
+            runs.append(self.on_its_own(*words, node=2))
             runs[0].says("waits as a spare")
         (self.root / "new").write_text(traceback(text))
         (self.root / "new").rename(self.root / "fault")
@@ -409,21 +428,23 @@ class Evictions(Elastic):
 
     def test_a_spare_takes_the_place_of_a_broken_machine(self):
         root, broken, spare = self.failing(self.ECC, "2", spare=True)
-        root.says(r"\S+ leaves the job: rank 1 failed first, by a fault of this machine \(uncorrectable ECC error encountered\)\n")
+        root.says(r"node1 leaves the job: rank \d failed first, by a fault of this machine \(uncorrectable ECC error encountered\)\n")
         self.expect(1, world_size=2, restarts=1)
-        self.assertEqual(broken.wait(30).code, 1)
+        finished = broken.wait(30)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertIn("toprun: node1 leaves the job: rank ", finished.err)
         self.end(root, spare)
 
     def test_without_another_node_it_stays_and_that_is_said(self):
         root, broken = self.failing(self.ECC, "2")
-        root.says(r"\S+ stays, because no other node can take its place: rank 1 failed first, by a fault of this machine ")
+        root.says(r"node1 stays, because no other node can take its place: rank \d failed first, by a fault of this machine ")
         root.says("restart 1 of 1")
         self.assertEqual(root.wait(30).code, 1)
         self.assertEqual(broken.wait(30).code, 1)
 
     def test_an_elastic_job_goes_on_without_it(self):
         root, broken = self.failing(self.ECC, "1:2")
-        root.says(r"\S+ leaves the job: rank 1 failed first, by a fault of this machine")
+        root.says(r"node1 leaves the job: rank \d failed first, by a fault of this machine")
         self.expect(1, world_size=1, restarts=1)
         self.assertEqual(broken.wait(30).code, 1)
         self.end(root)

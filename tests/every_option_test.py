@@ -218,6 +218,7 @@ UNFIT = {"--bind": TOPRUN_STARTS_IT, "--environment": TOPRUN_STARTS_IT, "--conta
          "--container-root": TOPRUN_STARTS_IT, "--writable": TOPRUN_STARTS_IT, "--no-gpu": TOPRUN_STARTS_IT,
          "--hosts": "the cluster chooses the nodes", "--hostfile": "the cluster chooses the nodes", "--via": "works only with hosts",
          "--launcher": "works only with hosts", "--ranks-per-node": "works only with hosts", "--node-rank": "the same command runs in every pod", **OF_AN_IMAGE,
+         "--evict": "a pod that ends is the operator's",
          "--logs-specs": "toprun does not load Python code"}
 OF_RUNAI = "works only with --on runai"
 NO_OPTION = "runai does not have an option for it"

@@ -253,16 +253,35 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
   push(run::WorkplaceReady{attempt, std::move(outcome)});
 }
 
+struct Member::Check {
+  explicit Check(asio::io_context& io) : over(io, SteadyTime::max()) {}
+  Timer over;
+  std::optional<Result<void>> outcome;
+};
+
+// One check at a time, because two may disturb each other: an attempt that begins while the check
+// for an earlier one still runs takes that check's outcome.
 asio::awaitable<Result<void>> Member::check_node() {
-  const std::string& command = session_.job.options.node_check;
-  if (command.empty()) co_return Result<void>();
-  const std::function<Result<void>()> check = [job = session_.shared_job] {
-    return probes::check_node(job->options.node_check, job->environment);
-  };
+  if (session_.job.options.node_check.empty()) co_return Result<void>();
+  if (!check_ || check_->outcome) begin_check();
+  const auto check = check_;
+  if (!check->outcome) co_await check->over.async_wait(asio::as_tuple(asio::use_awaitable));
+  co_return *check->outcome;
+}
+
+void Member::begin_check() {
   constexpr auto limit = probes::node_check_limit + probes::node_check_margin;
-  const auto answer = co_await session_.pool.answer(check, limit);
-  if (!answer) co_return fail("--node-check", Pool::words_for(answer.error(), limit));
-  co_return *answer;
+  check_ = std::make_shared<Check>(session_.io);
+  session_.pool.run<Result<void>>(
+      limit,
+      [job = session_.shared_job] {
+        return probes::check_node(job->options.node_check, job->environment);
+      },
+      [check = check_, limit](Pool::Answer<Result<void>> answer) {
+        check->outcome = answer ? *std::move(answer)
+                                : fail("--node-check", Pool::words_for(answer.error(), limit));
+        check->over.expires_at(SteadyTime::min());
+      });
 }
 
 // The root's own node has no copy.

@@ -77,6 +77,7 @@ class Member {
   boost::asio::awaitable<void> find_store(int attempt, model::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
   boost::asio::awaitable<Result<void>> check_node();
+  void begin_check();
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
   prepare::Workplace workplace() const;
   void choose_console(const model::Assignment& assignment, Fd node_log);
@@ -118,6 +119,8 @@ class Member {
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;
   Inbox<run::PartEvent> inbox_;
+  struct Check;
+  std::shared_ptr<Check> check_;  // the latest --node-check
   run::NodePart part_;
   std::shared_ptr<output::Console> console_;  // the same object for all attempts
   std::shared_ptr<output::Relay> relay_;      // console_, if the output of console_ goes to the

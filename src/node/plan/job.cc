@@ -401,6 +401,10 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                  fmt::format("{} nodes cannot know which port the kernel chooses", job.nnodes),
                  "give a port from 1 to 65535");
   }
+  if (options.evicts && job.place.engine == engines::EngineKind::kubernetes) {
+    return usage("--evict auto", "in pods, the operator decides what follows a pod that ends",
+                 "leave it out");
+  }
   if (job.place.stance == Stance::in_place) {
     if (options.max_restarts > 0) {
       return usage(fmt::format("--max-restarts {}", options.max_restarts),

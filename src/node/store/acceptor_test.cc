@@ -72,7 +72,7 @@ TEST(Acceptor, TellsVisitorsThatThereIsNoDescriptorForThem) {
   }
 }
 
-// What a socket holds is no memory of the process, so no limit of the store would count it.
+// The kernel holds what a socket has not sent, so no limit of the store counts it.
 TEST(Acceptor, ASocketTakesLittleThatItsPeerDoesNotRead) {
   auto listener = hosts::listen_on(0, hosts::Reach::this_host);
   ASSERT_TRUE(listener);

@@ -289,16 +289,18 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
 void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
   Verdict verdict = early(CauseKind::launcher, with_host(failed.error, node.join.host));
   const bool is_between = stage_ == Stage::gathering || stage_ == Stage::pausing;
-  const bool is_needed =
-      !settings_.elastic && roster_.candidates(1).empty() && !(is_between && has_spare());
+  const auto is_it = [&node](const Node& one) { return &one == &node; };
+  const bool is_needed = !settings_.elastic && roster_.able_without(is_it) < settings_.size.least &&
+                         !(is_between && has_spare());
   if (is_needed || node.is_own()) {
     return is_between ? end_early(std::move(verdict)) : end_attempt(std::move(verdict));
   }
   tell_user(verdict.message + "; the job goes on without it");
   const std::string host = node.join.host;
-  ended_.insert(host);
-  dismiss(node, {verdict.exit_code, {}});
-  if (!is_between) end_attempt(lost_early(host, {model::Loss::Kind::closed, "it is unfit"}));
+  bar(host, verdict.message);
+  left_early_ = {host, verdict.message};
+  dismiss(node, {verdict.exit_code, {}, verdict.message});
+  if (!is_between) end_attempt(lost_early(host, {model::Loss::Kind::closed, verdict.message}));
 }
 
 // Of arranging, preparing and running: what these wait for, and for how long.

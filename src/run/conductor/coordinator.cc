@@ -370,6 +370,7 @@ void Coordinator::end_attempt(Verdict verdict) {
     return end_run();
   }
   course_.restarts = restarts_.count();
+  actions_.emplace_back(TellFailure{ended.number});
   evict_by(ended.verdict);
   same_members_ = true;
   for (const Part& part : attempt_.parts) {
@@ -379,7 +380,6 @@ void Coordinator::end_attempt(Verdict verdict) {
     }
     same_members_ = same_members_ && node != nullptr && node->has_seat;
   }
-  actions_.emplace_back(TellFailure{ended.number});
   actions_.emplace_back(KeepRecord{});
   if (!next.words.empty()) tell_user(next.words + words_for_the_last_call());
   if (next.pause == milliseconds(0)) return begin_attempt();
@@ -410,12 +410,12 @@ bool Coordinator::is_at_the_root(const std::string& host) const {
   });
 }
 
-// Bars the machine of an agent. A pod's name says nothing about the machine: Kubernetes may start a
-// pod of the same name on another node.
-void Coordinator::bar(const model::Join& join, std::string why) {
-  const std::string machine = settings_.names_are_unique ? machine_of(join) : join.host;
-  if (is_at_the_root(join.host) || (settings_.names_are_unique && machine == join.host)) return;
-  barred_.insert_or_assign(machine, std::move(why));
+// Refuses all later agents of a host. A pod's name is not a machine: Kubernetes may start a pod of
+// the same name on another node.
+void Coordinator::bar(const std::string& host, std::string why) {
+  if (settings_.names_are_unique || is_at_the_root(host)) return;
+  barred_.insert_or_assign(host, std::move(why));
+  ended_.insert(host);
 }
 
 Node* Coordinator::member_with(int rank) {
@@ -425,31 +425,24 @@ Node* Coordinator::member_with(int rank) {
   return part == attempt_.parts.end() ? nullptr : roster_.find(part->agent);
 }
 
-// Whether the next attempt can begin without this member: a spare takes its place, or enough nodes
-// of an elastic job are left.
-bool Coordinator::can_do_without(const Node& node) const {
-  if (node.is_own()) return false;
-  if (!roster_.candidates(1).empty()) return true;
-  return settings_.elastic && roster_.present() > settings_.size.least;
-}
-
-// Excludes the node of the rank that failed first if its machine is at fault. Otherwise, the rank
-// would meet the same machine again in each attempt.
+// Excludes the host of the rank that failed first if its machine is at fault and the other hosts
+// have enough agents. Otherwise, the rank would meet the same machine again in each attempt.
 void Coordinator::evict_by(const Verdict& verdict) {
   const auto fault = settings_.evicts && verdict.exit ? machine_fault(*verdict.exit) : std::nullopt;
-  Node* const node = fault ? member_with(verdict.exit->rank) : nullptr;
-  if (node == nullptr || !node->is_linked()) return;
-  const std::string& host = node->join.host;
+  const Node* const member = fault ? member_with(verdict.exit->rank) : nullptr;
+  if (member == nullptr) return;
+  const std::string host = member->join.host;
   const std::string why = fmt::format("rank {} failed first, by a fault of this machine ({})",
                                       verdict.exit->rank, *fault);
-  if (!can_do_without(*node)) {
+  const auto is_there = [&host](const Node& node) { return node.join.host == host; };
+  if (is_at_the_root(host) || roster_.able_without(is_there) < settings_.size.least) {
     return tell_user(
         fmt::format("{} stays, because no other node can take its place: {}", host, why));
   }
-  tell_user(fmt::format("{} leaves the job: {}", host, why));
-  bar(node->join, fmt::format("{} was excluded: {}", machine_of(node->join), why));
-  if (!settings_.names_are_unique) ended_.insert(host);
-  dismiss(*node, {exit_failure, {}});
+  const std::string words = fmt::format("{} leaves the job: {}", host, why);
+  tell_user(words);
+  bar(host, fmt::format("{} was excluded: {}", host, why));
+  dismiss_all_of(host, words);
 }
 
 // Whether the job ends because a node was lost so often; an elastic one goes on with the others, if
@@ -465,12 +458,16 @@ bool Coordinator::is_hopeless_without(const std::string& node) {
   }
   tell_user(words + ": the job goes on without it");
   barred_.insert_or_assign(node, node + " was lost too often, soon after the start");
-  std::vector<std::string> there;
-  for (const auto& [agent, one] : roster_.nodes()) {
-    if (one->is_linked() && one->join.host == node) there.push_back(agent);
-  }
-  for (const std::string& agent : there) dismiss(*roster_.find(agent), {exit_failure, {}});
+  dismiss_all_of(node, words);
   return false;
+}
+
+void Coordinator::dismiss_all_of(const std::string& host, const std::string& why) {
+  std::vector<std::string> there;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node->is_linked() && node->join.host == host) there.push_back(agent);
+  }
+  for (const std::string& agent : there) dismiss(*roster_.find(agent), {exit_failure, {}, why});
 }
 
 // Whether those that are left after an attempt are too few for another, and will be.

@@ -248,8 +248,8 @@ class Coordinator {
   void end_or_go_on_without(Node& node, const model::Failed& failed);
   void evict_by(const Verdict& verdict);
   Node* member_with(int rank);
-  bool can_do_without(const Node& node) const;
-  void bar(const model::Join& join, std::string why);
+  void bar(const std::string& host, std::string why);
+  void dismiss_all_of(const std::string& host, const std::string& why);
 
   void send(const Node& node, model::ToNode message);
   void send_members(const model::ToNode& message);
@@ -276,7 +276,7 @@ class Coordinator {
   std::chrono::seconds missing_pause_{};  // between two reports of missing nodes
   int reported_present_ = 0;              // nodes that were present at the last of these reports
   model::Finish finish_message_;
-  std::map<std::string, std::string> barred_;  // machines whose agents are refused, and why
+  std::map<std::string, std::string> barred_;  // hosts whose agents are refused, and why
   std::set<std::string> ended_;  // the engine's nodes whose process ended before it joined
   std::set<std::string> came_;   // the engine's nodes whose agent has joined or ended, if no agent
                                  // joins twice

@@ -45,8 +45,4 @@ std::optional<std::string> machine_fault(const model::WorkerExit& exit) {
   return std::nullopt;
 }
 
-std::string machine_of(const model::Join& join) {
-  return join.kube && !join.kube->name.empty() ? join.kube->name : join.host;
-}
-
 }  // namespace toprun::run

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "run/model/exit.h"
-#include "run/model/messages.h"
 
 namespace toprun::run {
 
@@ -14,9 +13,5 @@ namespace toprun::run {
 // "unspecified launch failure" is not among them: a defective kernel causes it as well, and then on
 // the same node in each attempt, because ranks stay on their nodes.
 std::optional<std::string> machine_fault(const model::WorkerExit& exit);
-
-// The name of the machine that an agent runs on: in a pod that knows it, the Kubernetes node, else
-// the host.
-std::string machine_of(const model::Join& join);
 
 }  // namespace toprun::run

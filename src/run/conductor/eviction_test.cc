@@ -96,31 +96,70 @@ TEST(Eviction, AnExcludedNodeIsToldToEndAndNoAgentOfItIsAdmittedAgain) {
   EXPECT_EQ(run.arranges.back().members.size(), 2u);
 }
 
-TEST(Eviction, APodIsBarredByItsNode) {
-  for (const bool is_known : {true, false}) {
-    Settings settings = testing::Simple::elastic(1, 2);
-    settings.names_are_unique = true;
-    settings.evicts = true;
-    testing::Simple run(settings);
-    run.come(0);
-    model::Join pod;
-    pod.agent = "a1";
-    pod.host = "job-worker-1";
-    if (is_known) pod.kube = model::KubeNode{"gpu-7", {}};
-    pod.prepares = true;
-    ASSERT_FALSE(run.coordinator.admit(pod));
-    run.on(Came{"a1", "10.0.0.9", ""});
-    run.all_start(2);
-    auto exit = failed("CUDA error: uncorrectable ECC error encountered");
-    exit.rank = 1;
-    run.say(1, Shared<model::WorkerExit>(exit));
-    for (const int node : {0, 1}) run.say(node, model::Gone{});
-    pod.agent = "again";
-    EXPECT_EQ(run.coordinator.admit(pod).has_value(), is_known);
-    pod.kube = model::KubeNode{"gpu-8", {}};
-    pod.agent = "elsewhere";
-    if (is_known) EXPECT_FALSE(run.coordinator.admit(pod));
-  }
+// The agents a1 … are on these hosts; the attempt of the first `seats` ends with a fault of the
+// machine of a1.
+testing::Simple broken_beside(int seats, const std::vector<std::string>& hosts) {
+  Settings settings = testing::Simple::elastic(seats, seats);
+  settings.elastic = false;
+  settings.evicts = true;
+  testing::Simple run(settings);
+  run.come(0);
+  for (std::size_t i = 0; i < hosts.size(); ++i) run.come_to(hosts[i], static_cast<int>(i) + 1);
+  run.all_start(seats);
+  auto exit = failed("CUDA error: uncorrectable ECC error encountered");
+  exit.rank = 1;
+  run.say(1, Shared<model::WorkerExit>(exit));
+  return run;
+}
+
+void all_gone(testing::Simple& run, const std::vector<int>& nodes) {
+  for (const int node : nodes) run.say(node, model::Gone{});
+}
+
+bool says_that_it_stays(const testing::Simple& run) {
+  return std::ranges::any_of(run.said, [](const std::string& text) {
+    return text.starts_with("n1 stays, because no other node can take its place: ");
+  });
+}
+
+TEST(Eviction, AnAgentOnTheSameMachineIsNotAnotherNode) {
+  auto spare_beside_it = broken_beside(2, {"n1", "n1"});
+  all_gone(spare_beside_it, {0, 1});
+  EXPECT_TRUE(says_that_it_stays(spare_beside_it));
+
+  auto both_leave = broken_beside(3, {"n1", "n1", "n2", "n3"});
+  all_gone(both_leave, {0, 1, 2});
+  EXPECT_EQ(both_leave.count_sent<model::Finish>(1), 1);
+  EXPECT_EQ(both_leave.count_sent<model::Finish>(2), 1);
+  EXPECT_FALSE(says_that_it_stays(both_leave));
+
+  auto too_few_beside = broken_beside(3, {"n1", "n1", "n2"});
+  all_gone(too_few_beside, {0, 1, 2});
+  EXPECT_TRUE(says_that_it_stays(too_few_beside));
+
+  auto at_the_root = broken_beside(2, {"n0", "n2"});
+  all_gone(at_the_root, {0, 1});
+  EXPECT_EQ(at_the_root.count_sent<model::Finish>(1), 0) << "the root's own machine";
+}
+
+TEST(Eviction, ASpareThatALostNodeNeedsIsNotCounted) {
+  auto run = broken_beside(3, {"n1", "n2", "n3"});
+  run.on(Left{testing::Simple::id(2), model::Loss{model::Loss::Kind::closed, "it died"}});
+  all_gone(run, {0, 1});
+  EXPECT_TRUE(says_that_it_stays(run));
+  EXPECT_EQ(run.count_sent<model::Finish>(1), 0);
+}
+
+TEST(Eviction, TheExcludedNodeHearsWhy) {
+  auto run = broken_beside(2, {"n1", "n2"});
+  all_gone(run, {0, 1});
+  const auto finish = std::ranges::find_if(run.sent, [](const Send& send) {
+    return send.agent == "a1" && std::holds_alternative<model::Finish>(send.message);
+  });
+  ASSERT_NE(finish, run.sent.end());
+  EXPECT_EQ(std::get<model::Finish>(finish->message).why,
+            "n1 leaves the job: rank 1 failed first, by a fault of this machine (uncorrectable ECC "
+            "error encountered)");
 }
 
 TEST(Eviction, NeverMeansNever) {

@@ -5,7 +5,6 @@
 #include "base/net/hostlist.h"
 #include "base/text/text.h"
 #include "run/conductor/coordinator.h"
-#include "run/conductor/eviction.h"
 
 // The gathering of nodes before an attempt: which agents are admitted, how long the run waits for
 // which nodes, and which nodes wait as spares.
@@ -21,9 +20,7 @@ using model::ToRoot;
 
 std::optional<model::Refused> Coordinator::admit(const model::Join& join) {
   make_way_for(join);
-  auto barred = barred_.find(join.host);
-  if (barred == barred_.end() && settings_.names_are_unique)
-    barred = barred_.find(machine_of(join));
+  const auto barred = barred_.find(join.host);
   auto refused = barred != barred_.end() ? model::Refused{model::Refusal::job, barred->second}
                                          : roster_.admit(join);
   if (refused) {
@@ -198,7 +195,8 @@ Verdict Coordinator::too_few_joined() const {
   return early(CauseKind::join_timeout,
                Error{fmt::format("{} of {} joined within {}", roster_.present(), requested,
                                  duration_text(settings_.join_timeout)),
-                     absent.empty() ? "" : "missing: " + hosts::compress_hostlist(absent),
+                     absent.empty() ? left_early_ ? left_early_->second : ""
+                                    : "missing: " + hosts::compress_hostlist(absent),
                      "start the missing ones, or raise join_timeout in --rdzv-conf", exit_failure});
 }
 

@@ -219,6 +219,7 @@ void NodePart::on_message(const model::Finish& finish) {
                             settings_.host));
     }
   }
+  if (settings_.has_own_terminal && !finish.why.empty()) tell_user(finish.why);
   const bool run_is_over = !finish.summary.empty();
   const bool seems_lost = run_is_over && settings_.lost_return && finish.exit_code > 128;
   exit_code_ = settings_.root_speaks ? 0 : seems_lost ? exit_failure : finish.exit_code;

@@ -179,6 +179,19 @@ std::vector<Node*> Roster::candidates(std::size_t most) const {
   return nodes;
 }
 
+int Roster::able_without(const std::function<bool(const Node&)>& leaves) const {
+  std::set<Slot> taken;
+  int able = 0;
+  for (const auto* nodes : {&seats_, &spares_}) {
+    for (const auto& [arrival, node] : *nodes) {
+      if (!node->is_linked() || node->leaves_by || leaves(*node)) continue;
+      const auto slot = slot_of(node->join);
+      if (!slot || taken.insert(*slot).second) ++able;
+    }
+  }
+  return able;
+}
+
 int Roster::newcomers() const {
   return static_cast<int>(candidates(static_cast<std::size_t>(size_.most - seated())).size());
 }

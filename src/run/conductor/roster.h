@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,9 @@ class Roster {
   // Returns the spare nodes that are connected to the root and could become members, in the order
   // in which they joined, at most `most` of them.
   std::vector<Node*> candidates(std::size_t most = SIZE_MAX) const;
+  // How many of the connected agents could take part in the next attempt if those for which
+  // `leaves` is true had left.
+  int able_without(const std::function<bool(const Node&)>& leaves) const;
   // The number of spares that open() would admit.
   int newcomers() const;
   // Gives the seats of the members `out` to as many spares `in` from candidates(). Called while an

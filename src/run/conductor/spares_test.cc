@@ -148,6 +148,22 @@ TEST(SpareNodes, TakeThePlaceOfAnUnfitNode) {
   run.come(3);
   ASSERT_EQ(run.arranges.size(), 1u);
   EXPECT_EQ(hosts_of(run.arranges[0]), (Hosts{"n0", "n2", "n3"}));
+  model::Join again;
+  again.agent = "again";
+  again.host = "n1";
+  const auto refused = run.coordinator.admit(again);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->text, "n1: no GPU");
+}
+
+TEST(SpareNodes, AnElasticJobThatUnfitNodesLeaveTooSmallSaysWhatTheyLacked) {
+  Simple run(Simple::elastic(2, 3));
+  for (int node = 0; node < 3; ++node) run.come(node);
+  for (const int node : {1, 2}) {
+    run.say(node, model::Failed{model::Failing::taking_part, Error{"no GPU", "", "", 1}});
+  }
+  run.pass(run.coordinator.settings().join_timeout + 10s);
+  EXPECT_NE(run.verdict().message.find("n2: no GPU"), std::string::npos) << run.verdict().message;
 }
 
 TEST(SpareNodes, AWishToGrowIsAnsweredWhoeverHasIt) {

@@ -236,6 +236,7 @@ void describe(auto& fields, OneOf<Interrupt> auto& interrupt) {
 void describe(auto& fields, OneOf<Finish> auto& finish) {
   fields.number("exit_code", finish.exit_code, 0, 255);
   fields.unusual("summary", finish.summary, std::string());
+  fields.unusual("why", finish.why, std::string());
 }
 
 template <class Message>

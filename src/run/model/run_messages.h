@@ -204,7 +204,8 @@ struct Interrupt {
 // root → member: the run is over for this member.
 struct Finish {
   int exit_code = 0;
-  std::string summary;  // the run's last line; empty: the run continues without this member
+  std::string summary;   // the run's last line; empty: the run continues without this member
+  std::string why = {};  // why the run continues without this member, if the root says so
 };
 
 using ToNode = std::variant<WaitAsSpare, Shared<Assignment>, Start, LookAtRanks, MeasureRanks,
