@@ -127,14 +127,13 @@ class Doctor(support.TestCase):
     def test_a_user_raises_a_limit_to_the_hard_limit_only(self):
         """Of the commands that --fix prints, the user can run each; what an administrator does is a comment."""
         few, files = "# the limit on processes and threads is low (40 processes): ", "# the limit on open files is low (300 files): "
-        administrator = r", and only an administrator can raise it, with .*limits\.conf \(ssh\)"
+        administrator = r"above the hard limit \(`ulimit -H[nu]`\), and on other hosts, an administrator sets .*limits\.conf \(ssh\)"
         for limit, finding, said in (
                 ("--nproc=40:65536", few, "ulimit -u 65536"),
-                ("--nproc=40:40", few, rf"# by hand: the hard limit \(`ulimit -Hu`\) is 40{administrator}"),
+                ("--nproc=40:40", few, f"# by hand: {administrator}"),
                 ("--nofile=300:4096", files, "ulimit -n 4096"),
-                ("--nofile=300:1024", files, rf"# by hand: run `ulimit -n 1024` before toprun; the hard limit "
-                                             rf"\(`ulimit -Hn`\) is 1024{administrator}"),
-                ("--nofile=300:300", files, rf"# by hand: the hard limit \(`ulimit -Hn`\) is 300{administrator}")):
+                ("--nofile=300:1024", files, f"# by hand: run `ulimit -n 1024` before toprun; {administrator}"),
+                ("--nofile=300:300", files, f"# by hand: {administrator}")):
             with self.subTest(limit):
                 self.assertRegex(self.fixes_under(limit), rf"(?m)^{re.escape(finding)}.*\n{said}$")
 

@@ -378,18 +378,17 @@ std::string amount_text(std::int64_t amount, std::string_view unit) {
 // A user raises a limit to the hard limit only.
 void keep_to_hard_limit(const Need& need, const Facts& facts, Finding& finding) {
   const auto& hard = facts.highest_limits.*need.amount;
-  if (need.raised_by.empty() || !hard) return;
+  if (!need.is_limit || !hard) return;
   const std::size_t value = need.command.rfind(' ') + 1;
   if (*hard >= parse_int(need.command.substr(value)).value_or(INT64_MAX)) return;
-  const std::int64_t most = *hard / (need.unit == bytes_unit ? 1024 : 1);  // `ulimit -l`: KiB
-  const std::string command = fmt::format("{}{}", need.command.substr(0, value), most);
   finding.commands.clear();
-  if (!need.is_short(*hard, large_job)) finding.commands.push_back(command);
-  const bool is_lower = *(facts.resources.*need.amount) < *hard;
-  finding.fix = fmt::format(
-      "{}the hard limit (`ulimit -H{}`) is {}, and only an administrator can raise it, with {}{}{}",
-      is_lower ? fmt::format("run `{}` before toprun; ", command) : "", need.command[value - 2],
-      most, need.raised_by, need.fix.empty() ? "" : "; ", need.fix);
+  std::string command;
+  if (*(facts.resources.*need.amount) < *hard) {
+    const std::int64_t unit = need.unit == bytes_unit ? 1024 : 1;  // of `ulimit -l`
+    command = fmt::format("{}{}", need.command.substr(0, value), *hard / unit);
+  }
+  finding.fix = fix_of(need, command);
+  if (!need.is_short(*hard, large_job)) finding.commands.push_back(std::move(command));
 }
 
 Findings shortage(const Facts& facts, const Need& need) {
@@ -403,7 +402,7 @@ Findings shortage(const Facts& facts, const Need& need) {
                                          : need.severity,
                           fmt::format("{} ({}): {}", need.what, amount,
                                       is_fatal ? "even small jobs need more" : need.because),
-                          fix_of(need));
+                          fix_of(need, need.command));
   if (!need.command.empty()) finding.commands.emplace_back(need.command);
   keep_to_hard_limit(need, facts, finding);
   return {std::move(finding)};

@@ -218,29 +218,22 @@ std::string remedy(Facts facts) {
 
 TEST(Checks, AUserRaisesALimitToTheHardLimitOnly) {
   const std::string administrator =
-      ", and only an administrator can raise it, with LimitNOFILE= of slurmd (Slurm) or nofile in "
-      "limits.conf (ssh)";
+      "above the hard limit (`ulimit -Hn`), and on other hosts, an administrator sets LimitNOFILE= "
+      "of slurmd (Slurm) or nofile in limits.conf (ssh)";
   Facts facts = healthy();
   facts.network.choice = fabric::choose_ports(facts.network.devices, facts.network.interfaces);
   facts.resources.open_files = 300;
   const std::string unbounded =
-      "ulimit -n 65536 | run `ulimit -n 65536` before toprun; if the hard limit is lower, and on "
-      "other hosts, an administrator sets LimitNOFILE= of slurmd (Slurm) or nofile in limits.conf "
-      "(ssh)";
+      "ulimit -n 65536 | run `ulimit -n 65536` before toprun; " + administrator;
   EXPECT_EQ(remedy(facts), unbounded);  // such as root
   facts.highest_limits.open_files = 65'536;
   EXPECT_EQ(remedy(facts), unbounded);
   facts.highest_limits.open_files = 4'096;  // enough for a large job
-  EXPECT_EQ(
-      remedy(facts),
-      "ulimit -n 4096 | run `ulimit -n 4096` before toprun; the hard limit (`ulimit -Hn`) is 4096" +
-          administrator);
+  EXPECT_EQ(remedy(facts), "ulimit -n 4096 | run `ulimit -n 4096` before toprun; " + administrator);
   facts.highest_limits.open_files = 1'024;
-  EXPECT_EQ(remedy(facts),
-            " | run `ulimit -n 1024` before toprun; the hard limit (`ulimit -Hn`) is 1024" +
-                administrator);
+  EXPECT_EQ(remedy(facts), " | run `ulimit -n 1024` before toprun; " + administrator);
   facts.highest_limits.open_files = 300;
-  EXPECT_EQ(remedy(facts), " | the hard limit (`ulimit -Hn`) is 300" + administrator);
+  EXPECT_EQ(remedy(facts), " | " + administrator);
 }
 
 TEST(Checks, LockedMemoryIsLimitedInKibibytes) {
@@ -249,10 +242,9 @@ TEST(Checks, LockedMemoryIsLimitedInKibibytes) {
   facts.resources.locked_bytes = 8 << 20;
   facts.highest_limits.locked_bytes = std::int64_t{2} << 30;
   EXPECT_EQ(remedy(facts),
-            "ulimit -l 2097152 | run `ulimit -l 2097152` before toprun; the hard limit "
-            "(`ulimit -Hl`) is 2097152, and only an administrator can raise it, with LimitMEMLOCK= "
-            "of slurmd "
-            "(Slurm) or memlock in limits.conf (ssh); for a container, use --ulimit memlock=-1");
+            "ulimit -l 2097152 | run `ulimit -l 2097152` before toprun; above the hard limit "
+            "(`ulimit -Hl`), and on other hosts, an administrator sets LimitMEMLOCK= of slurmd "
+            "(Slurm), memlock in limits.conf (ssh) or --ulimit memlock=-1 (container)");
 }
 
 TEST(Report, TheExitCodeIsTheWorstFindings) {

@@ -44,8 +44,9 @@ constexpr std::array all_needs = {
     Need{"locked-memory", "enough memory may be locked", Severity::error, &Resources::locked_bytes,
          [](std::int64_t bytes, const Demand&) { return bytes < little_locked_bytes; },
          "the limit on locked memory is low", bytes_unit, "RDMA registers all its buffers",
-         "for a container, use --ulimit memlock=-1", "ulimit -l unlimited",
-         "LimitMEMLOCK= of slurmd (Slurm) or memlock in limits.conf (ssh)"},
+         "LimitMEMLOCK= of slurmd (Slurm), memlock in limits.conf (ssh) or --ulimit memlock=-1 "
+         "(container)",
+         "ulimit -l unlimited", true},
     Need{"shared-memory", "/dev/shm has room", Severity::error, &Resources::shm_free_bytes,
          [](std::int64_t bytes, const Demand& demand) {
            return demand.ranks > 1 && bytes <= tiny_shm_bytes;
@@ -60,15 +61,16 @@ constexpr std::array all_needs = {
            return files < own_files + std::max(files_per_worker * demand.ranks, demand.world_size);
          },
          "the limit on open files is low", "files",
-         "a process of a large job has a connection to each rank", "", "ulimit -n 65536",
-         "LimitNOFILE= of slurmd (Slurm) or nofile in limits.conf (ssh)"},
+         "a process of a large job has a connection to each rank",
+         "LimitNOFILE= of slurmd (Slurm) or nofile in limits.conf (ssh)", "ulimit -n 65536", true},
     Need{"processes", "enough processes are allowed", Severity::warning, &Resources::processes,
          [](std::int64_t processes, const Demand& demand) {
            return processes < processes_per_worker * demand.ranks;
          },
          "the limit on processes and threads is low", "processes",
-         "data loaders and NCCL start many processes and threads", "", "ulimit -u 65536",
-         "TasksMax= and LimitNPROC= of slurmd (Slurm) or nproc in limits.conf (ssh)"},
+         "data loaders and NCCL start many processes and threads",
+         "TasksMax= and LimitNPROC= of slurmd (Slurm) or nproc in limits.conf (ssh)",
+         "ulimit -u 65536", true},
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },
          "few ports are left for connections", "ports", "each connection takes one port",
@@ -129,12 +131,13 @@ std::span<const Need> needs() {
   return all_needs;
 }
 
-std::string fix_of(const Need& need) {
-  if (need.raised_by.empty()) return std::string(need.fix);
+std::string fix_of(const Need& need, std::string_view command) {
+  if (!need.is_limit) return std::string(need.fix);
+  constexpr std::size_t letter = std::string_view("ulimit -").size();
   return fmt::format(
-      "run `{}` before toprun; if the hard limit is lower, and on other hosts, an administrator "
-      "sets {}{}{}",
-      need.command, need.raised_by, need.fix.empty() ? "" : "; ", need.fix);
+      "{}{}{}above the hard limit (`ulimit -H{}`), and on other hosts, an administrator sets {}",
+      command.empty() ? "" : "run `", command, command.empty() ? "" : "` before toprun; ",
+      need.command[letter], need.fix);
 }
 
 bool is_short(const Need& need, const Resources& resources, const Demand& demand) {

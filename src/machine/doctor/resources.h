@@ -64,11 +64,12 @@ struct Need {
   std::string_view what;     // "the limit on open files is low"
   std::string_view unit;     // the unit of the amount: bytes_unit, "files"
   std::string_view because;  // what the job needs the resource for
-  std::string_view fix;
-  std::string_view command;         // for --fix; empty: no command
-  std::string_view raised_by = {};  // where an administrator raises a hard limit; empty: it is none
+  std::string_view fix;      // of a limit: what an administrator sets
+  std::string_view command;  // for --fix; empty: no command
+  bool is_limit = false;     // `command` is a `ulimit`, which a user runs up to the hard limit
 };
-std::string fix_of(const Need& need);  // where the hard limit is unknown
+// Returns what to do. `command`: the `ulimit` to run; empty: none helps.
+std::string fix_of(const Need& need, std::string_view command);
 std::span<const Need> needs();
 bool is_short(const Need& need, const Resources& resources, const Demand& demand);
 

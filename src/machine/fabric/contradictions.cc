@@ -457,7 +457,11 @@ void add_wrong_numbers(const NodeFabric& node, Said& said) {
 void add_unusable_files(const NodeFabric& node, Said& said) {
   for (const ProfileSetting& file : node.unusable_files) {
     const auto mine = own(node, file.name);
-    if (mine) add(said, file.name, *mine, file.value);
+    if (mine) {
+      add(said, file.name, *mine, file.value);
+    } else {
+      said.push_back(file.name + ": " + file.value);
+    }
   }
 }
 
