@@ -475,6 +475,7 @@ class Machines(support.TestCase):
                 (one_hca, [], {"NCCL_IB_DISABLE": "true"}, "NCCL_IB_DISABLE=true (set by you): NCCL expects a number, and ignores this value; 1 disables IB\n"),
                 (ethernet_only, [], {"NCCL_SOCKET_IFNAME": "^e"}, "NCCL_SOCKET_IFNAME=^e (set by you): it leaves only lo, which reaches no other node"),
                 (one_hca, [], {"NCCL_IB_HCA": "^mlx5"}, "NCCL_IB_HCA=^mlx5 (set by you): it leaves no active RDMA port"),
+                (one_hca, [], {"UCX_NET_DEVICES": "mlx5_9:1"}, "UCX_NET_DEVICES=mlx5_9:1 (set by you): this machine has no RDMA device mlx5_9"),
                 (empty, [], {"NCCL_TOPO_FILE": "/no/file"}, "NCCL_TOPO_FILE=/no/file (set by you): this machine has no file /no/file\n"),
                 (empty, [], {"NCCL_DEBUG_FILE": "/no/dir/f.%h"}, "NCCL_DEBUG_FILE=/no/dir/f.%h (set by you): this machine has no folder /no/dir\n"),
                 (empty, [], {"NCCL_DEBUG_FILE": "~/log"}, "NCCL_DEBUG_FILE=~/log (set by you): this machine has no folder ~\n"),

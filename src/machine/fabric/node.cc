@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 
@@ -95,33 +94,30 @@ std::string below_root(std::string path) {
   return path.erase(0, path.find_first_not_of('/'));
 }
 
-// A file system whose server is down waits for it. Without a thread, `work` is not done.
-bool is_stuck(std::function<void()> work) {
-  const auto began = std::chrono::steady_clock::now();
-  return !stacks::ends_within(look_limit, std::move(work)) &&
-         std::chrono::steady_clock::now() - began >= look_limit;
-}
-
 std::string no_answer(std::string_view path) {
   return fmt::format("the file system of {} does not respond", path);
 }
 
-int look_at(const std::string& file, int mode) {
+// A file system whose server is down waits for it. `text`: takes the file's beginning; may be null.
+// Without a thread nothing is known.
+int look_at(const std::string& file, int mode, const std::shared_ptr<std::string>& text) {
+  const auto began = std::chrono::steady_clock::now();
   const auto error = std::make_shared<int>();
-  const bool is_late = is_stuck([file, mode, error] {
+  const bool has_ended = stacks::ends_within(look_limit, [file, mode, text, error] {
     if (::access(file.c_str(), mode) != 0) *error = errno;
-  });
-  return is_late ? ETIMEDOUT : *error;
-}
-
-void read_conf(NodeFabric& node, const Sysfs& sysfs, const std::string& file) {
-  const auto text = std::make_shared<std::string>();
-  const bool is_late = is_stuck([path = sysfs.full(below_root(file)), text] {
-    const Fd conf(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!text || *error != 0) return;
+    const Fd conf(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     text->resize(max_nccl_conf_bytes + 1);
     const ssize_t size = ::read(conf.get(), text->data(), text->size());
     text->resize(size < 0 ? 0 : static_cast<std::size_t>(size));  // NCCL cannot read it either
   });
+  if (has_ended) return *error;
+  return std::chrono::steady_clock::now() - began < look_limit ? 0 : ETIMEDOUT;
+}
+
+void read_conf(NodeFabric& node, const Sysfs& sysfs, const std::string& file) {
+  const auto text = std::make_shared<std::string>();
+  const bool is_late = look_at(sysfs.full(below_root(file)), R_OK, text) == ETIMEDOUT;
   if (!is_late && text->size() <= max_nccl_conf_bytes) return add_nccl_conf(node, *text, file);
   node.has_unread_conf = true;
   node.unusable_files.clear();  // the first one tells of this
@@ -203,7 +199,7 @@ std::string file_fault(std::string_view path, bool is_output, const Look& look) 
 
 void look_at_files(NodeFabric& node, const std::filesystem::path& root) {
   const Look look = [&](const std::string& path, int mode) {
-    return look_at(root.native() + path, mode);
+    return look_at(root.native() + path, mode, nullptr);
   };
   for (const auto& [name, is_output] : {std::pair(conf_file, false),
                                         {"NCCL_TOPO_FILE", false},
@@ -258,9 +254,9 @@ void add_nccl_conf(NodeFabric& node, std::string_view text, const std::string& f
 }
 
 void read_nccl_conf(NodeFabric& node, const Sysfs& sysfs) {
-  const auto named = node.environment.non_empty(conf_file);
-  read_conf(node, sysfs,
-            named ? *named : node.environment.get("HOME").value_or("") + "/.nccl.conf");
+  std::string file = node.environment.get(conf_file).value_or("");
+  if (file.empty()) file = node.environment.get("HOME").value_or("") + "/.nccl.conf";
+  read_conf(node, sysfs, file);
   read_conf(node, sysfs, "/etc/nccl.conf");
 }
 
