@@ -129,6 +129,17 @@ class CommandLine(support.TestCase):
         self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; choose a folder that can be")
 
 
+class KindsOfJobs(support.TestCase):
+    def test_a_job_s_kind_before_its_name(self):
+        """kubectl writes it so; a shell's argument may also name a pod, by its number."""
+        for words in (("shell", "--attach", "job/foo"), ("shell", "--on", "kubernetes", "--attach", "pytorchjob/foo"),
+                      ("run", "--in", "job/foo", "train.py"), ("logs", "job/foo")):
+            with self.subTest(words):
+                finished = self.toprun(*words, env={"KUBECONFIG": "/nowhere"})
+                self.assertEqual((finished.code, finished.out), (2, ""), finished)
+                self.assertRegex(finished.err, r"\Atoprun: .*without its kind.*\n\Z")
+
+
 class NotPythons(support.TestCase):
     """A file that Python cannot run is named before anything starts, with the line that was meant."""
 

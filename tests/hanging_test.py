@@ -209,6 +209,18 @@ class Pipes(support.TestCase):
             f"toprun: cannot compute the ranks' order: the topology file {path} did not answer within 10.0 s; "
             "find the command or file system that hangs, or start without this order (--order)"])
 
+    def test_an_nccl_conf(self):
+        """toprun's own settings would hide those of the file: it sets none."""
+        path, port = self.pipe(), support.free_port()
+        agents = [self.begin(support.binary(), *support.two_nodes(port, rank, nproc=1), "--rdzv-conf", BEATS, *SH,
+                             "env | grep -E '^(NCCL|GLOO)_SOCKET' || echo none is set",
+                             env={"NCCL_CONF_FILE": str(path)}) for rank in range(2)]
+        for run in agents:
+            finished = run.wait(60)
+            self.assert_ok(finished)
+            self.assertIn(f"{path}: the file system of {path} does not respond; toprun sets no network variables on this node\n",
+                          finished.err)
+
     def test_a_signal_meanwhile(self):
         run = self.begin(support.binary(), "--topology", self.pipe(), "--rdzv-conf", BEATS, *SH, "true")
         run.says("waits for the topology file .*, for 1 min 00 s at most")

@@ -475,6 +475,7 @@ class Machines(support.TestCase):
                 (one_hca, [], {"NCCL_IB_DISABLE": "true"}, "NCCL_IB_DISABLE=true (set by you): NCCL expects a number, and ignores this value; 1 disables IB\n"),
                 (ethernet_only, [], {"NCCL_SOCKET_IFNAME": "^e"}, "NCCL_SOCKET_IFNAME=^e (set by you): it leaves only lo, which reaches no other node"),
                 (one_hca, [], {"NCCL_IB_HCA": "^mlx5"}, "NCCL_IB_HCA=^mlx5 (set by you): it leaves no active RDMA port"),
+                (one_hca, [], {"UCX_NET_DEVICES": "mlx5_9:1"}, "UCX_NET_DEVICES=mlx5_9:1 (set by you): this machine has no RDMA device mlx5_9"),
                 (empty, [], {"NCCL_TOPO_FILE": "/no/file"}, "NCCL_TOPO_FILE=/no/file (set by you): this machine has no file /no/file\n"),
                 (empty, [], {"NCCL_DEBUG_FILE": "/no/dir/f.%h"}, "NCCL_DEBUG_FILE=/no/dir/f.%h (set by you): this machine has no folder /no/dir\n"),
                 (empty, [], {"NCCL_DEBUG_FILE": "~/log"}, "NCCL_DEBUG_FILE=~/log (set by you): this machine has no folder ~\n"),
@@ -506,6 +507,33 @@ class Machines(support.TestCase):
                          r"(?m)^NCCL_IB_ADDR_FAMILY=AF_INET6 +set by you +leaves it unset$")
         self.assertIn("NCCL_SOCKET_IFNAME=eth9 (set by you): this machine has no interface eth9; without this setting, ",
                       finished.err)
+
+    def test_nccl_conf_is_read_as_nccl_reads_it(self):
+        root = self.tree(ethernet_only)
+        (root / "etc").mkdir(exist_ok=True)
+        (root / "etc/nccl.conf").write_text("NCCL_DEBUG = INFO\nNCCL_SOCKET_IFNAME=eth0\nall on\n")
+        finished = self.toprun("net", "env", "--root", root, env={"HOME": "/nowhere"})
+        self.assert_ok(finished)
+        self.assertIn("/etc/nccl.conf:1: this line has no effect: for NCCL the blanks before = are a part of the name; "
+                      "write NAME=VALUE\n", finished.err)
+        self.assertIn("/etc/nccl.conf:3: this line has no effect: it is not NAME=VALUE\n", finished.err)
+        self.assertIn("NCCL_SOCKET_IFNAME=eth0\n  nccl.conf: /etc/nccl.conf\n", finished.out)
+
+    def test_an_nccl_conf_on_a_dead_file_server(self):
+        """A pipe that nobody writes to stands for the file; the rest of the machine is shown."""
+        root = self.tree(one_hca)
+        os.mkfifo(root / "conf")
+        for verb in (("net", "env"), ("net", "show"), ("doctor",)):
+            with self.subTest(verb):
+                finished = self.toprun(*verb, "--root", root, env={"HOME": "/nowhere", "NCCL_CONF_FILE": "/conf"}, limit=15)
+                self.assertEqual((finished.err + finished.out).count("/conf: the file system of /conf does not respond\n"), 1)
+                self.assertIn({"env": "NCCL_IB_HCA", "show": "mlx5_0:1", "doctor": "verbs"}[verb[-1]], finished.out)
+
+    def test_an_nccl_conf_that_is_too_large(self):
+        root = self.tree(one_hca)
+        (root / "conf").write_text("#" * 100_000)
+        finished = self.toprun("net", "env", "--root", root, env={"HOME": "/nowhere", "NCCL_CONF_FILE": "/conf"})
+        self.assertRegex(finished.err, r"/conf: it is larger than 64 KiB")
 
     def test_a_fabric_that_was_asked_for_has_no_marks(self):
         line = self.net(self.tree(empty), "show", "--fabric", "slingshot").splitlines()[0]

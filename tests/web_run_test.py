@@ -2,7 +2,9 @@
 """`toprun --web`: the page of a real run."""
 
 import http.client
+import pathlib
 import re
+import signal
 import socket
 import unittest
 
@@ -55,6 +57,31 @@ class Run(web_cases.Windows):
         page.until("document.getElementById('link').textContent === 'the job has ended'")
         self.assertRegex(page.text("alert-next"), rf"(?m)^Output: {folder}/nl/\S+\.out$")
         run.wait(30)
+
+    def test_a_hung_job_that_its_user_ends_looks_as_its_report_does(self):
+        python, folder = support.python(), self.folder()
+        if not support.has_module(python, "torch"):
+            self.skipTest("no PyTorch here")
+        report = folder / "report.json"
+        (folder / "hang.py").write_text("import time, torch, torch.distributed as dist\ndist.init_process_group('gloo')\n"
+                                        "dist.all_reduce(torch.ones(1))\nif dist.get_rank() == 1:\n    time.sleep(600)\n"
+                                        "dist.all_reduce(torch.ones(1))\n")
+        run = self.begin(support.binary(), "--nproc-per-node", 2, "--web", "--hang-timeout", 2, "--report", report,
+                         folder / "hang.py", env={"PYTHON_EXEC": str(python)})
+        page = self.browser.page()
+        page.open(self.address(run))
+        page.until("document.getElementById('stage')?.textContent === 'running, hangs'", limit=60)
+        look = "[$('stage').dataset.kind, $('alert').dataset.kind, $('alert-title').textContent, $('legend').textContent]"
+        run.signal(signal.SIGTERM)
+        page.until("document.getElementById('link').textContent === 'the job has ended'")
+        page.until("!picture.isAsked")
+        self.assertEqual(run.wait(30).code, 128 + signal.SIGTERM)
+        self.assert_ok(self.toprun("report", report, "--html", "-o", f"{report}.html"))
+        of_report = self.browser.page()
+        of_report.open(pathlib.Path(f"{report}.html").as_uri())
+        of_report.until("picture.drawMs > 0")
+        self.assertEqual(page.run(look), of_report.run(look))
+        self.assertEqual(page.run(look)[:2], ["stopped", "stopped"])
 
     def test_a_restart(self):
         run, go = self.job(self.WAITS + "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '0': sys.exit(3)\n"

@@ -93,12 +93,13 @@ class Chromium(web_cases.Windows):
         self.assertIn("illegal memory access", page.text("alert-text"))
         self.assertTrue(page.text("alert-output").startswith("step 1200 loss 2.31\nTraceback"), page.text("alert-output"))
         self.assertEqual(page.text("alert-next"), "Next: see train.py, line 88, in step\n"
-                         "Logs: /scratch/logs/4711/node00154 on node00154")
+                         "Logs: /scratch/logs/4711/node00154/attempt_0/2/*.log on node00154")
         picture.job["node_log"] = "/home/me/logs/4711"
         player.show(job=picture.job)
         page.until("$('alert-next').textContent.endsWith('Output: /home/me/logs/4711/node00154.out')")
-        self.assertIn("Logs: /scratch/logs/4711/node00154 on node00154\n", page.text("alert-next"))
+        self.assertIn("Logs: /scratch/logs/4711/node00154/attempt_0/2/*.log on node00154\n", page.text("alert-next"))
         page.run("choose(1234)")
+        self.assertIn("Logs/scratch/logs/4711/node00154/attempt_0/2/*.log on node00154", page.text("details-list"))
         self.assertIn("Output of its node" + "/home/me/logs/4711/node00154.out", page.text("details-list"))
         self.assertRegex(page.text("facts"), r"started 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d")
         page.until("document.getElementById('legend').textContent.includes('1 failed')")
@@ -123,11 +124,11 @@ class Chromium(web_cases.Windows):
         player = self.player(picture)
         player.show(nodes=nodes)
         page = self.opened(player)
-        page.until("$('alert-next').textContent.endsWith('Logs: /logs/second on localhost')")
+        page.until("$('alert-next').textContent.endsWith('Logs: /logs/second/attempt_0/1/*.log on localhost')")
         page.run("choose(9)")
-        self.assertIn("Logs" + "/logs/second on localhost", page.text("details-list"))
+        self.assertIn("Logs" + "/logs/second/attempt_0/1/*.log on localhost", page.text("details-list"))
         page.run("choose(0)")
-        self.assertIn("Logs" + "/logs/first on localhost", page.text("details-list"))
+        self.assertIn("Logs" + "/logs/first/attempt_0/0/*.log on localhost", page.text("details-list"))
 
     def test_the_last_line_of_a_node_is_that_of_its_failed_rank(self):
         picture = web_pictures.Picture(1)
@@ -252,7 +253,10 @@ class Chromium(web_cases.Windows):
         self.assertTrue(page.text("hang-groups").startswith("rank 13: data.py:41 in recv"), page.text("hang-groups"))
         self.assertIn("63 waiting for others", page.text("legend"))
         self.assertEqual(page.text("alert-title"), "Hangs: " + picture.job["hang"]["what"])
-        self.assertIn("No rank had made progress for ", page.text("alert-text"))
+        self.assertRegex(page.text("alert-text"), r"^No rank has made progress for 3\d s, since \d\d:12:00$")
+        was = page.text("alert-text")
+        page.until(f"$('alert-text').textContent !== {json.dumps(was)}")
+        self.assertRegex(page.text("alert-text"), r"^No rank has made progress for 3\d s, since \d\d:12:00$", "it grows")
         picture.job["hangs"] = False
         player.show(job=picture.job)
         page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. No rank had made progress for ')")
@@ -276,6 +280,26 @@ class Chromium(web_cases.Windows):
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),
                          "all at the store" + "awaited")
+        self.assert_clean(page, player)
+
+    def test_a_hung_job_that_somebody_ended_has_not_failed(self):
+        """As on the page of its report."""
+        picture = web_pictures.Picture(1)
+        picture.hang([3])
+        player = self.player(picture)
+        page = self.opened(player)
+        kinds = "[$('stage').dataset.kind, $('alert').dataset.kind]"
+        self.assertEqual(page.run(kinds), ["bad", "hang"])
+        picture.state = ["k"] * 8
+        picture.job["attempts"][-1].update(ended="2026-11-25T08:13:00.000Z", hang=picture.job["hang"], cause={
+            "kind": "interrupted", "what": "interrupted by SIGTERM", "rank": None, "node": None, "message": "", "last_output": []})
+        picture.job["hangs"] = False
+        picture.end(143)
+        player.show(job=picture.job, figures=picture.figures())
+        player.send("end")
+        page.until("$('link').textContent === 'the job has ended' && $('legend').textContent === '7 stopped1 hung'")
+        self.assertEqual(page.run(kinds), ["stopped", "stopped"])
+        self.assertEqual(page.text("alert-title"), "Hung: rank 3 on node00000 did not come to all_reduce; then interrupted by SIGTERM")
         self.assert_clean(page, player)
 
     def test_a_job_without_the_store_has_no_bars_for_long(self):
@@ -382,6 +406,18 @@ class Chromium(web_cases.Windows):
         page.run("choose(9, true)")
         self.assertEqual(page.run("[picture.chosen, picture.scale, picture.x, picture.y]"), [9, *fitted])
 
+    def test_enter_goes_to_the_details_of_a_rank_that_is_large_already(self):
+        player = self.player(web_pictures.Picture(1))
+        page = self.opened(player, width=400, height=700)
+        page.run("$('picture').focus()")
+        page.press("Enter")
+        self.assertEqual(page.run("document.activeElement.id"), "picture", "no rank is selected")
+        page.press("ArrowRight")
+        page.press("Enter")
+        self.assertEqual(page.run("document.activeElement.id"), "details")
+        page.until("$('details').getBoundingClientRect().top < innerHeight")
+        self.assert_clean(page, player)
+
     def test_keys_of_the_whole_page(self):
         page = self.opened(self.player(web_pictures.Picture(512)), height=400)
         fitted = page.run("picture.scale")
@@ -425,6 +461,10 @@ class Chromium(web_cases.Windows):
         fitted = page.run("picture.scale")
         page.press("Enter")
         self.assertGreater(page.run("picture.scale"), fitted)
+        page.press("Enter")
+        self.assertEqual(page.run(focus), "details", "nothing is left to zoom")
+        page.press("n")
+        self.assertEqual(page.run(focus), "picture")
         page.press("-")
         page.press("0")
         self.assertEqual(page.run("picture.scale"), fitted)
@@ -767,6 +807,7 @@ class Report(web_cases.Windows):
         cause = {"kind": "interrupted", "what": "interrupted by SIGTERM", "rank": None, "node": None, "message": "ended by SIGTERM"}
         page = self.shown_attempt("hung", 2, cause=cause, hang=hang)
         self.assertEqual(page.text("alert-title"), "Hung: rank 1 on n0 sleeps; then interrupted by SIGTERM")
+        self.assertEqual(page.run("[$('stage').dataset.kind, $('alert').dataset.kind]"), ["stopped", "stopped"])
         self.assertIn("No rank had made progress for 30 s", page.text("alert-text"))
         self.assertEqual(page.text("alert-next"), "Next: look at rank 1")
         with self.subTest("it hangs no more"):

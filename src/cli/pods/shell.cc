@@ -39,11 +39,16 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string job = text.substr(0, slash);
   const std::string which = slash < text.size() ? text.substr(slash + 1) : std::string();
-  const auto found = TRY(plan::find_pods("--attach " + job, job, environment));
-  const auto pod = TRY(chosen(found, which));
+  const auto found = plan::find_pods("--attach " + job, job, environment);
+  // "job/foo", as kubectl writes it; the job called "job" may have a pod 0.
+  if (!found && !parse_int(which) && !engines::name_behind_kind(text).empty()) {
+    return std::unexpected(engines::parse_job_id(text).error());
+  }
+  if (!found) return std::unexpected(found.error());
+  const auto pod = TRY(chosen(*found, which));
   const bool on_terminal = ::isatty(STDIN_FILENO) != 0;
-  std::vector<std::string> words = found.queue->exec_command(
-      found.job, pod, on_terminal ? engines::Terminal::yes : engines::Terminal::no);
+  std::vector<std::string> words = found->queue->exec_command(
+      found->job, pod, on_terminal ? engines::Terminal::yes : engines::Terminal::no);
   words.insert(words.end(), {"sh", "-c", best_shell});
   if (dry_run) return print_bytes(shown_command(words) + '\n');
   say(

@@ -182,7 +182,9 @@ int print_report(const options::Call& call, const doctor::HostReport& report) {
   const OwnPlace own = call.has(FlagId::root) ? OwnPlace{} : own_place(call.environment);
   const bool has_others = own.hosts > 1;
   const std::string host = has_others ? report.host : "";
-  if (call.has(FlagId::fix)) return print_fixes(doctor::fixes_text(report.findings, host));
+  if (call.has(FlagId::fix)) {
+    return print_fixes(doctor::fixes_text(report.findings, ::geteuid() == 0, host));
+  }
   const int printed = print(doctor::findings_text(report.findings, call.has(FlagId::all), host));
   if (has_others && !call.has(FlagId::here)) tell_of_the_comparison(own);
   return printed;

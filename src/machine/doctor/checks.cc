@@ -375,6 +375,22 @@ std::string amount_text(std::int64_t amount, std::string_view unit) {
   return fmt::format("{} {}", amount, unit);
 }
 
+// A user raises a limit to the hard limit only.
+void keep_to_hard_limit(const Need& need, const Facts& facts, Finding& finding) {
+  const auto& hard = facts.highest_limits.*need.amount;
+  if (!need.is_limit || !hard) return;
+  const std::size_t value = need.command.rfind(' ') + 1;
+  if (*hard >= parse_int(need.command.substr(value)).value_or(INT64_MAX)) return;
+  finding.commands.clear();
+  std::string command;
+  if (*(facts.resources.*need.amount) < *hard) {
+    const std::int64_t unit = need.unit == bytes_unit ? 1024 : 1;  // of `ulimit -l`
+    command = fmt::format("{}{}", need.command.substr(0, value), *hard / unit);
+  }
+  finding.fix = fix_of(need, command);
+  if (!need.is_short(*hard, large_job)) finding.commands.push_back(std::move(command));
+}
+
 Findings shortage(const Facts& facts, const Need& need) {
   if (!is_short(need, facts.resources, large_job)) return {};
   const std::string amount = amount_text(*(facts.resources.*need.amount), need.unit);
@@ -386,8 +402,9 @@ Findings shortage(const Facts& facts, const Need& need) {
                                          : need.severity,
                           fmt::format("{} ({}): {}", need.what, amount,
                                       is_fatal ? "even small jobs need more" : need.because),
-                          std::string(need.fix));
+                          fix_of(need, need.command));
   if (!need.command.empty()) finding.commands.emplace_back(need.command);
+  keep_to_hard_limit(need, facts, finding);
   return {std::move(finding)};
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/text/text.h"
 #include "machine/doctor/report.h"
 
 namespace toprun::doctor {
@@ -205,6 +206,45 @@ TEST(Checks, EachFindsItsOwn) {
     each.spoil(facts);
     EXPECT_EQ(reported(facts), each.expected) << &each - cases;
   }
+}
+
+// "commands | fix" of the only finding.
+std::string remedy(Facts facts) {
+  for (const Finding& finding : examine(facts)) {
+    if (finding.severity != Severity::ok) return join(finding.commands, ", ") + " | " + finding.fix;
+  }
+  return "";
+}
+
+TEST(Checks, AUserRaisesALimitToTheHardLimitOnly) {
+  const std::string administrator =
+      "above the hard limit (`ulimit -Hn`), and on other hosts, an administrator sets LimitNOFILE= "
+      "of slurmd (Slurm) or nofile in limits.conf (ssh)";
+  Facts facts = healthy();
+  facts.network.choice = fabric::choose_ports(facts.network.devices, facts.network.interfaces);
+  facts.resources.open_files = 300;
+  const std::string unbounded =
+      "ulimit -n 65536 | run `ulimit -n 65536` before toprun; " + administrator;
+  EXPECT_EQ(remedy(facts), unbounded);  // such as root
+  facts.highest_limits.open_files = 65'536;
+  EXPECT_EQ(remedy(facts), unbounded);
+  facts.highest_limits.open_files = 4'096;  // enough for a large job
+  EXPECT_EQ(remedy(facts), "ulimit -n 4096 | run `ulimit -n 4096` before toprun; " + administrator);
+  facts.highest_limits.open_files = 1'024;
+  EXPECT_EQ(remedy(facts), " | run `ulimit -n 1024` before toprun; " + administrator);
+  facts.highest_limits.open_files = 300;
+  EXPECT_EQ(remedy(facts), " | " + administrator);
+}
+
+TEST(Checks, LockedMemoryIsLimitedInKibibytes) {
+  Facts facts = healthy();
+  facts.network.choice = fabric::choose_ports(facts.network.devices, facts.network.interfaces);
+  facts.resources.locked_bytes = 8 << 20;
+  facts.highest_limits.locked_bytes = std::int64_t{2} << 30;
+  EXPECT_EQ(remedy(facts),
+            "ulimit -l 2097152 | run `ulimit -l 2097152` before toprun; above the hard limit "
+            "(`ulimit -Hl`), and on other hosts, an administrator sets LimitMEMLOCK= of slurmd "
+            "(Slurm), memlock in limits.conf (ssh) or --ulimit memlock=-1 (container)");
 }
 
 TEST(Report, TheExitCodeIsTheWorstFindings) {

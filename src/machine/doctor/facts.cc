@@ -195,6 +195,7 @@ void look_up_own_name(Facts& facts) {
 void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
   const Limits limits = own_limits();
   facts.resources = read_resources(sysfs, limits);
+  facts.highest_limits = highest_limits(limits);
   facts.most_open_files =
       static_cast<std::int64_t>(std::min<rlim_t>(limits[RLIMIT_NOFILE].rlim_max, INT64_MAX));
   const auto chosen = environment.non_empty("TMPDIR");

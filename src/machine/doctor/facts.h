@@ -103,6 +103,7 @@ struct Facts {
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module with which adapters access GPU memory
   Resources resources;             // for this process
+  Resources highest_limits;        // to which this user may raise them
   std::optional<std::int64_t> most_open_files;  // the hard limit, to which a launch raises its own
   std::optional<Space> temporary;
   bool is_tmpdir_set = false;                  // TMPDIR names `temporary`

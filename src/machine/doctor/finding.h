@@ -18,7 +18,8 @@ struct Finding {
   Severity severity = Severity::ok;
   std::string evidence;  // what the check found
   std::string fix = {};  // how to correct the problem; empty: nothing has to be done
-  std::vector<std::string> commands = {};  // for --fix: commands that correct the problem, as root
+  std::vector<std::string> commands = {};  // for --fix: commands that correct the problem; all but
+                                           // `ulimit` need root
   bool is_idle = false;                    // the severity is ok because this machine has nothing to
                                            // check
   bool is_unknown = false;                 // is_idle, because a copy lacks the files

@@ -59,16 +59,21 @@ std::string on_hosts(const std::string& command, const std::vector<std::string>&
                      shell_quote(as_root));
 }
 
+// The command for this machine.
+std::string here(const std::string& command, bool is_root) {
+  return is_root || is_of_a_shell(command) ? command : "sudo " + command;
+}
+
 // `hosts`: where the commands are to run; empty: on this machine.
 std::string fix_of(const Finding& finding, const std::string& evidence,
-                   const std::vector<std::string>& hosts = {}) {
+                   const std::vector<std::string>& hosts, bool is_root = false) {
   if (finding.severity == Severity::ok) return {};
   std::string text = fmt::format("# {}\n", printable(evidence));
   if (finding.commands.empty() && !finding.fix.empty()) {
     text += fmt::format("# by hand: {}\n", printable(finding.fix));
   }
   for (const std::string& command : finding.commands) {
-    text += (hosts.empty() ? command : on_hosts(command, hosts)) + '\n';
+    text += (hosts.empty() ? here(command, is_root) : on_hosts(command, hosts)) + '\n';
   }
   return text;
 }
@@ -113,10 +118,11 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
                             hosts > 1 ? " and compared" : "", is_fine ? ": nothing found" : "");
 }
 
-std::string fixes_text(const std::vector<Finding>& findings, const std::string& host) {
+std::string fixes_text(const std::vector<Finding>& findings, bool is_root,
+                       const std::string& host) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += host.empty() ? fix_of(finding, finding.evidence)
+    text += host.empty() ? fix_of(finding, finding.evidence, {}, is_root)
                          : fix_of(finding, host + ": " + finding.evidence, {host});
   }
   return text;

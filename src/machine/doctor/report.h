@@ -27,8 +27,10 @@ std::string findings_text(const std::vector<SharedFinding>& findings, std::size_
 // drivers are loaded before the services that need them are started. A comment above a finding's
 // commands names the finding and, if several hosts were examined, the hosts. If a finding has no
 // commands, a second comment says what to do. If `host` or the findings name hosts, ssh runs the
-// commands on each of these hosts.
-std::string fixes_text(const std::vector<Finding>& findings, const std::string& host = {});
+// commands on each of these hosts. A command that needs root begins with `sudo`, unless it is for
+// this machine and `is_root`.
+std::string fixes_text(const std::vector<Finding>& findings, bool is_root,
+                       const std::string& host = {});
 std::string fixes_text(const std::vector<SharedFinding>& findings);
 
 // Returns one line: {"schema": "toprun.doctor_hosts/1", "hosts": the hosts that answered,

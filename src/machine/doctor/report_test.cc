@@ -11,7 +11,7 @@ Finding with_commands(std::vector<std::string> commands) {
 
 TEST(Report, TheCommandsForOtherHostsLogInThere) {
   const std::string mtu = "ip link set dev eth0 mtu 9000";
-  EXPECT_EQ(fixes_text({with_commands({mtu})}), "# the MTU is 1400\n" + mtu + "\n");
+  EXPECT_EQ(fixes_text({with_commands({mtu})}, true), "# the MTU is 1400\n" + mtu + "\n");
   EXPECT_EQ(fixes_text({SharedFinding{{"n1"}, with_commands({mtu})}}),
             "# n1: the MTU is 1400\nssh n1 'sudo " + mtu + "'\n");
   EXPECT_EQ(
@@ -19,6 +19,12 @@ TEST(Report, TheCommandsForOtherHostsLogInThere) {
       "# n[1-2]: the MTU is 1400\nfor host in n1 n2; do ssh \"$host\" 'sudo " + mtu + "'; done\n");
   EXPECT_EQ(fixes_text({SharedFinding{{"n1"}, with_commands({"ulimit -n 65536"})}}),
             "# n1: the MTU is 1400\n# on n1, in the shell that starts the job: ulimit -n 65536\n");
+}
+
+TEST(Report, OnlyRootNeedsNoSudo) {
+  const Finding finding = with_commands({"modprobe x", "ulimit -n 65536"});
+  EXPECT_EQ(fixes_text({finding}, false), "# the MTU is 1400\nsudo modprobe x\nulimit -n 65536\n");
+  EXPECT_EQ(fixes_text({finding}, true), "# the MTU is 1400\nmodprobe x\nulimit -n 65536\n");
 }
 
 TEST(Report, ChecksThatDoNotApplyAreCountedApart) {
@@ -49,7 +55,7 @@ TEST(Report, EachLineBeginsWithTheHost) {
   EXPECT_EQ(findings_text({with_commands({})}, true, "n1"),
             "n1: warning mtu               the MTU is 1400\n"
             "n1:                           raise it\n");
-  EXPECT_EQ(fixes_text({with_commands({"ip link"})}, "n1"),
+  EXPECT_EQ(fixes_text({with_commands({"ip link"})}, false, "n1"),
             "# n1: the MTU is 1400\nssh n1 'sudo ip link'\n");
 }
 

@@ -1,5 +1,6 @@
 #include "machine/doctor/resources.h"
 
+#include <fmt/format.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
@@ -27,8 +28,8 @@ bool is_privileged(int capability) {
   return ::geteuid() == 0 && ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1;
 }
 
-std::optional<std::int64_t> soft_limit(const Limits& limits, int resource) {
-  const rlim_t limit = limits[static_cast<std::size_t>(resource)].rlim_cur;
+std::optional<std::int64_t> limit_of(const Limits& limits, int resource, rlim_t rlimit::*kind) {
+  const rlim_t limit = limits[static_cast<std::size_t>(resource)].*kind;
   if (limit == RLIM_INFINITY) return std::nullopt;
   return static_cast<std::int64_t>(std::min<rlim_t>(limit, INT64_MAX));
 }
@@ -43,8 +44,9 @@ constexpr std::array all_needs = {
     Need{"locked-memory", "enough memory may be locked", Severity::error, &Resources::locked_bytes,
          [](std::int64_t bytes, const Demand&) { return bytes < little_locked_bytes; },
          "the limit on locked memory is low", bytes_unit, "RDMA registers all its buffers",
-         "run `ulimit -l unlimited` before toprun (for a container: --ulimit memlock=-1)",
-         "ulimit -l unlimited"},
+         "LimitMEMLOCK= of slurmd (Slurm), memlock in limits.conf (ssh) or --ulimit memlock=-1 "
+         "(container)",
+         "ulimit -l unlimited", true},
     Need{"shared-memory", "/dev/shm has room", Severity::error, &Resources::shm_free_bytes,
          [](std::int64_t bytes, const Demand& demand) {
            return demand.ranks > 1 && bytes <= tiny_shm_bytes;
@@ -60,18 +62,15 @@ constexpr std::array all_needs = {
          },
          "the limit on open files is low", "files",
          "a process of a large job has a connection to each rank",
-         "run `ulimit -n 65536` before toprun; on other hosts, set LimitNOFILE= of slurmd (Slurm) "
-         "or nofile in limits.conf (ssh)",
-         "ulimit -n 65536"},
+         "LimitNOFILE= of slurmd (Slurm) or nofile in limits.conf (ssh)", "ulimit -n 65536", true},
     Need{"processes", "enough processes are allowed", Severity::warning, &Resources::processes,
          [](std::int64_t processes, const Demand& demand) {
            return processes < processes_per_worker * demand.ranks;
          },
          "the limit on processes and threads is low", "processes",
          "data loaders and NCCL start many processes and threads",
-         "run `ulimit -u 65536` before toprun; on other hosts, set TasksMax= and LimitNPROC= of "
-         "slurmd (Slurm) or nproc in limits.conf (ssh)",
-         "ulimit -u 65536"},
+         "TasksMax= and LimitNPROC= of slurmd (Slurm) or nproc in limits.conf (ssh)",
+         "ulimit -u 65536", true},
     Need{"ports", "enough ports are left", Severity::warning, &Resources::free_ports,
          [](std::int64_t ports, const Demand&) { return ports < few_ports; },
          "few ports are left for connections", "ports", "each connection takes one port",
@@ -94,15 +93,24 @@ Limits own_limits() {
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits) {
   Resources resources;
   resources.shm_free_bytes = shm_free_bytes();
-  resources.open_files = soft_limit(limits, RLIMIT_NOFILE);
+  resources.open_files = limit_of(limits, RLIMIT_NOFILE, &rlimit::rlim_cur);
   // setrlimit(2): each of the two lifts the limit.
   if (!is_privileged(CAP_SYS_RESOURCE) && !is_privileged(CAP_SYS_ADMIN))
-    resources.processes = soft_limit(limits, RLIMIT_NPROC);
+    resources.processes = limit_of(limits, RLIMIT_NPROC, &rlimit::rlim_cur);
   if (!is_privileged(CAP_IPC_LOCK) && !sysfs.names("sys/class/infiniband").empty()) {
-    resources.locked_bytes = soft_limit(limits, RLIMIT_MEMLOCK);
+    resources.locked_bytes = limit_of(limits, RLIMIT_MEMLOCK, &rlimit::rlim_cur);
   }
   resources.free_ports = free_ports(sysfs);
   return resources;
+}
+
+Resources highest_limits(const Limits& limits) {
+  Resources highest;
+  if (is_privileged(CAP_SYS_RESOURCE)) return highest;
+  highest.open_files = limit_of(limits, RLIMIT_NOFILE, &rlimit::rlim_max);
+  highest.processes = limit_of(limits, RLIMIT_NPROC, &rlimit::rlim_max);
+  highest.locked_bytes = limit_of(limits, RLIMIT_MEMLOCK, &rlimit::rlim_max);
+  return highest;
 }
 
 std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs) {
@@ -121,6 +129,15 @@ std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs) {
 
 std::span<const Need> needs() {
   return all_needs;
+}
+
+std::string fix_of(const Need& need, std::string_view command) {
+  if (!need.is_limit) return std::string(need.fix);
+  constexpr std::size_t letter = std::string_view("ulimit -").size();
+  return fmt::format(
+      "{}{}{}above the hard limit (`ulimit -H{}`), and on other hosts, an administrator sets {}",
+      command.empty() ? "" : "run `", command, command.empty() ? "" : "` before toprun; ",
+      need.command[letter], need.fix);
 }
 
 bool is_short(const Need& need, const Resources& resources, const Demand& demand) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "machine/doctor/finding.h"
@@ -41,6 +42,10 @@ Limits own_limits();
 // Reads this machine's resources for processes with these limits. Takes well below 1 ms.
 Resources read_resources(const fabric::Sysfs& sysfs, const Limits& limits);
 
+// Returns the values to which this process may raise its limits (setrlimit(2): the hard limits,
+// unless it has CAP_SYS_RESOURCE). nullopt: any value.
+Resources highest_limits(const Limits& limits);
+
 // Returns the number of ports in the kernel's range (/proc/sys/net/ipv4/ip_local_port_range), minus
 // the TCP sockets in use (/proc/net/sockstat). The result is a lower bound, because one port can
 // serve connections to several hosts.
@@ -59,9 +64,12 @@ struct Need {
   std::string_view what;     // "the limit on open files is low"
   std::string_view unit;     // the unit of the amount: bytes_unit, "files"
   std::string_view because;  // what the job needs the resource for
-  std::string_view fix;
+  std::string_view fix;      // of a limit: what an administrator sets
   std::string_view command;  // for --fix; empty: no command
+  bool is_limit = false;     // `command` is a `ulimit`, which a user runs up to the hard limit
 };
+// Returns what to do. `command`: the `ulimit` to run; empty: none helps.
+std::string fix_of(const Need& need, std::string_view command);
 std::span<const Need> needs();
 bool is_short(const Need& need, const Resources& resources, const Demand& demand);
 

@@ -302,6 +302,22 @@ NameList gloo_list(std::string_view text) {
   return {false, true, entries_of(text)};
 }
 
+// "eth2,mlx5_2:1" (UCX's FAQ, "Which network devices does UCX use?"). Other forms are not judged.
+void add_absent_ucx_devices(const NodeFabric& node, Said& said) {
+  constexpr const char* variable = "UCX_NET_DEVICES";
+  const auto mine = own(node, variable);
+  if (!mine || mine->value == "all" || node.interfaces.empty()) return;
+  const NameList list = gloo_list(mine->value);
+  for (const std::string& entry : list.entries) {
+    if (entry.find_first_of("^*[]\"' ") != entry.npos) return;
+    const std::string absent = absent_device(node, list, entry);
+    if (absent.empty() || find(node.interfaces, entry) != nullptr) continue;
+    const bool is_device = entry.find(':') != entry.npos;
+    if (is_device && node.devices.empty() && !node.has_no_device) continue;
+    add_lack(said, variable, *mine, is_device ? absent : "interface " + entry);
+  }
+}
+
 void add_too_many_sockets(const NodeFabric& node, Said& said) {
   const auto threads = own(node, "NCCL_SOCKET_NTHREADS");
   const auto sockets = own(node, "NCCL_NSOCKS_PERTHREAD");
@@ -457,7 +473,11 @@ void add_wrong_numbers(const NodeFabric& node, Said& said) {
 void add_unusable_files(const NodeFabric& node, Said& said) {
   for (const ProfileSetting& file : node.unusable_files) {
     const auto mine = own(node, file.name);
-    if (mine) add(said, file.name, *mine, file.value);
+    if (mine) {
+      add(said, file.name, *mine, file.value);
+    } else {
+      said.push_back(file.name + ": " + file.value);
+    }
   }
 }
 
@@ -474,6 +494,7 @@ void add_mistakes(const NodeFabric& node, Said& said) {
   add_absent_interfaces(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
   add_no_way_out(node, "NCCL_SOCKET_IFNAME", nccl_list, said);
   add_no_way_out(node, "GLOO_SOCKET_IFNAME", gloo_list, said);
+  add_absent_ucx_devices(node, said);
   add_too_many_sockets(node, said);
   add_unknown_words(node, true, said);
   add_mistyped(node, said);

@@ -371,6 +371,35 @@ TEST(Mistakes, ListsThatLeaveNoWayOut) {
   }
 }
 
+TEST(Mistakes, DevicesOfUcxThatTheMachineLacks) {
+  NodeFabric node = roce_node();
+  const auto said = [&](const char* value) {
+    node.environment.set("UCX_NET_DEVICES", value);
+    return fmt::format("{}", fmt::join(mistakes(node), "\n"));
+  };
+  EXPECT_EQ(said("eth9"), "");  // interfaces are unknown
+  node.interfaces.resize(1);
+  node.interfaces[0].name = "eth0";
+  for (const char* value : {"", "all", "eth0", "mlx5_0:1,eth0", "mlx5_0", "^eth9", "mlx5_*:1",
+                            "mlx5_[7-9]:1", "\"eth9\""}) {
+    EXPECT_EQ(said(value), "") << value;
+  }
+  EXPECT_EQ(
+      said("eth9,mlx5_7:1,mlx5_0:2"),
+      "UCX_NET_DEVICES=eth9,mlx5_7:1,mlx5_0:2 (set by you): this machine has no interface eth9\n"
+      "UCX_NET_DEVICES=eth9,mlx5_7:1,mlx5_0:2 (set by you): this machine has no RDMA device "
+      "mlx5_7\n"
+      "UCX_NET_DEVICES=eth9,mlx5_7:1,mlx5_0:2 (set by you): this machine has no RDMA port "
+      "mlx5_0:2");
+  EXPECT_NE(said("mlx5"), "");  // UCX takes whole names alone
+  node.devices.clear();
+  node.choice = {};
+  EXPECT_EQ(said("mlx5_0:1"), "");  // devices are unknown
+  node.has_no_device = true;
+  EXPECT_EQ(said("mlx5_0:1"),
+            "UCX_NET_DEVICES=mlx5_0:1 (set by you): this machine has no RDMA device mlx5_0");
+}
+
 TEST(Contradictions, AVariableIsNamedOnce) {
   NodeFabric node;
   node.interfaces.resize(2);

@@ -102,12 +102,39 @@ TEST(Interfaces, TheDefaultRouteWithTheLowestMetric) {
       "eth0");
 }
 
-TEST(NcclConf, HasLinesOfNameAndValue) {
-  const auto settings =
-      parse_nccl_conf("# NCCL_A=1\nNCCL_B=2\n\nno line\n NCCL_C = x y \n=3\n", "f");
-  ASSERT_EQ(settings.size(), 2u);
-  EXPECT_EQ(settings[0].name + settings[0].value, "NCCL_B2");
-  EXPECT_EQ(settings[1].name + settings[1].value, "NCCL_Cx y");
+// As NCCL reads it: setEnvFile() in src/misc/param.cc.
+TEST(NcclConf, IsReadAsNcclReadsIt) {
+  NodeFabric node;
+  add_nccl_conf(node,
+                "# NCCL_A=1\nNCCL_B=2\n\nno line\n NCCL_C = x\n=3\nNCCL_D= x y \n  # NCCL_E=1\n"
+                "NCCL_B=7\n export NCCL_F=1\n",
+                "f");
+  add_nccl_conf(node, "NCCL_B=8\nNCCL_G=9", "g");  // the file of the machine: NCCL_B as meant
+  std::string settings;
+  for (const FileSetting& one : node.nccl_conf) settings += one.name + "=" + one.value + "|";
+  EXPECT_EQ(settings, "NCCL_B=2|NCCL_D= x y |NCCL_G=9|");
+  std::string faults;
+  for (const ProfileSetting& line : node.unusable_files) {
+    faults += line.name + ": " + line.value + "\n";
+  }
+  EXPECT_EQ(faults,
+            "f:4: this line has no effect: it is not NAME=VALUE\n"
+            "f:5: this line has no effect: for NCCL the blanks before = are a part of the name; "
+            "write NAME=VALUE\n"
+            "f:6: this line has no effect: it is not NAME=VALUE\n"
+            "f:9: this line has no effect: a line above sets this name\n"
+            "f:10: this line has no effect: for NCCL the blanks before = are a part of the name; "
+            "write NAME=VALUE\n");
+  EXPECT_TRUE((join(contradictions(node), "\n") + "\n").ends_with(faults));
+}
+
+TEST(NcclConf, IsBounded) {
+  NodeFabric node;
+  std::string text;
+  for (int i = 0; i < 1'000; ++i) text += fmt::format("NCCL_{}=1\nnothing\n", i);
+  add_nccl_conf(node, text, "f");
+  EXPECT_EQ(node.nccl_conf.size(), 256u);
+  EXPECT_EQ(node.unusable_files.size(), 16u);
 }
 
 }  // namespace

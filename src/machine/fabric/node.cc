@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "base/os/fd.h"
 #include "base/text/error.h"
 #include "base/text/text.h"
 #include "machine/fabric/settings.h"
@@ -85,23 +87,41 @@ std::string inactive_ports(const NodeFabric& node) {
 }
 
 constexpr std::size_t max_variables = 256;
+constexpr std::size_t max_idle_lines = 16;
+constexpr const char* conf_file = "NCCL_CONF_FILE";
 
 std::string below_root(std::string path) {
   return path.erase(0, path.find_first_not_of('/'));
 }
 
-// A file system whose server is down waits for it.
-constexpr std::chrono::seconds look_limit{2};
+std::string no_answer(std::string_view path) {
+  return fmt::format("the file system of {} does not respond", path);
+}
 
+// A file system whose server is down waits for it. `text`: takes the file's beginning; may be null.
 // Without a thread nothing is known.
-int look_at(const std::string& file, int mode) {
+int look_at(const std::string& file, int mode, const std::shared_ptr<std::string>& text) {
   const auto began = std::chrono::steady_clock::now();
   const auto error = std::make_shared<int>();
-  const bool has_ended = stacks::ends_within(look_limit, [file, mode, error] {
+  const bool has_ended = stacks::ends_within(look_limit, [file, mode, text, error] {
     if (::access(file.c_str(), mode) != 0) *error = errno;
+    if (!text || *error != 0) return;
+    const Fd conf(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    text->resize(max_nccl_conf_bytes + 1);
+    const ssize_t size = ::read(conf.get(), text->data(), text->size());
+    text->resize(size < 0 ? 0 : static_cast<std::size_t>(size));  // NCCL cannot read it either
   });
   if (has_ended) return *error;
   return std::chrono::steady_clock::now() - began < look_limit ? 0 : ETIMEDOUT;
+}
+
+void read_conf(NodeFabric& node, const Sysfs& sysfs, const std::string& file) {
+  const auto text = std::make_shared<std::string>();
+  const bool is_late = look_at(sysfs.full(below_root(file)), R_OK, text) == ETIMEDOUT;
+  if (!is_late && text->size() <= max_nccl_conf_bytes) return add_nccl_conf(node, *text, file);
+  node.has_unread_conf = true;
+  node.unusable_files.clear();  // the first one tells of this
+  node.unusable_files.push_back({file, is_late ? no_answer(file) : "it is larger than 64 KiB"});
 }
 
 // A rank's streams are not those of this process.
@@ -135,7 +155,7 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name) {
   NodeFabric node;
   node.environment = environment;
-  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  read_nccl_conf(node, sysfs);
   node.interfaces = read_interfaces(sysfs);
   node.devices = read_devices(sysfs);
   return completed(std::move(node), sysfs, profile_name);
@@ -145,7 +165,7 @@ NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environmen
                                std::string_view profile_name) {
   NodeFabric node;
   node.environment = environment;
-  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  read_nccl_conf(node, sysfs);
   node.interfaces = read_interfaces_briefly(sysfs);
   node.devices = read_devices_as_needed(sysfs, node.interfaces, named_gid(node));
   return completed(std::move(node), sysfs, profile_name);
@@ -170,7 +190,7 @@ std::string file_fault(std::string_view path, bool is_output, const Look& look) 
     case ENOTDIR:
       return fmt::format("this machine has no {} {}", is_output ? "folder" : "file", path);
     case ETIMEDOUT:
-      return fmt::format("the file system of {} does not respond", path);
+      return no_answer(path);
     default:
       return fmt::format("{} cannot be {}: {}", path, is_output ? "written" : "read",
                          errno_text(error));
@@ -179,14 +199,15 @@ std::string file_fault(std::string_view path, bool is_output, const Look& look) 
 
 void look_at_files(NodeFabric& node, const std::filesystem::path& root) {
   const Look look = [&](const std::string& path, int mode) {
-    return look_at(root.native() + path, mode);
+    return look_at(root.native() + path, mode, nullptr);
   };
-  for (const auto& [name, is_output] : {std::pair("NCCL_CONF_FILE", false),
+  for (const auto& [name, is_output] : {std::pair(conf_file, false),
                                         {"NCCL_TOPO_FILE", false},
                                         {"NCCL_GRAPH_FILE", false},
                                         {"NCCL_DEBUG_FILE", true},
                                         {"NCCL_TOPO_DUMP_FILE", true},
                                         {"NCCL_GRAPH_DUMP_FILE", true}}) {
+    if (name == conf_file && node.has_unread_conf) continue;  // the file has a fault already
     const std::string fault = file_fault(own_value(node, name).value_or(""), is_output, look);
     if (!fault.empty()) node.unusable_files.push_back({name, fault});
   }
@@ -207,37 +228,36 @@ std::string summary_of(const NodeFabric& node) {
   return chosen_ports(node) + (inactive.empty() ? "" : fmt::format(" ({})", inactive));
 }
 
-std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file) {
-  std::vector<FileSetting> settings;
+void add_nccl_conf(NodeFabric& node, std::string_view text, const std::string& file) {
+  std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    if (trim(line).empty() || trim(line).starts_with('#')) continue;
     const auto equals = line.find('=');
-    if (line.starts_with('#') || equals == std::string_view::npos) continue;
-    const std::string name(trim(line.substr(0, equals)));
-    if (name.empty() || settings.size() == max_variables) continue;
-    settings.push_back({name, std::string(trim(line.substr(equals + 1))), file});
+    const std::string_view name = line.substr(0, equals);
+    const auto other = std::ranges::find(node.nccl_conf, name, &FileSetting::name);
+    std::string_view why;
+    if (equals == 0 || equals == line.npos) {
+      why = "it is not NAME=VALUE";
+    } else if (name.find_first_of(" \t") != name.npos) {
+      why = "for NCCL the blanks before = are a part of the name; write NAME=VALUE";
+    } else if (other == node.nccl_conf.end()) {
+      if (node.nccl_conf.size() == max_variables) return;
+      node.nccl_conf.push_back({std::string(name), std::string(line.substr(equals + 1)), file});
+    } else if (other->file == file) {
+      why = "a line above sets this name";
+    }
+    if (why.empty() || node.unusable_files.size() == max_idle_lines) continue;
+    node.unusable_files.push_back(
+        {fmt::format("{}:{}", file, number), "this line has no effect: " + std::string(why)});
   }
-  return settings;
 }
 
-std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment) {
-  std::vector<std::string> files;
-  if (const auto named = environment.non_empty("NCCL_CONF_FILE")) {
-    files.push_back(*named);
-  } else if (const auto home = environment.non_empty("HOME")) {
-    files.push_back(*home + "/.nccl.conf");
-  }
-  files.emplace_back("/etc/nccl.conf");
-  std::vector<FileSetting> settings;
-  for (const std::string& file : files) {
-    const auto text = sysfs.text(below_root(file));
-    if (!text) continue;
-    for (FileSetting& setting : parse_nccl_conf(*text, file)) {
-      const bool is_new =
-          std::ranges::find(settings, setting.name, &FileSetting::name) == settings.end();
-      if (is_new) settings.push_back(std::move(setting));
-    }
-  }
-  return settings;
+void read_nccl_conf(NodeFabric& node, const Sysfs& sysfs) {
+  std::string file = node.environment.get(conf_file).value_or("");
+  if (file.empty()) file = node.environment.get("HOME").value_or("") + "/.nccl.conf";
+  read_conf(node, sysfs, file);
+  read_conf(node, sysfs, "/etc/nccl.conf");
 }
 
 InterfaceUse use_of(const NodeFabric& node, const Interface& interface) {

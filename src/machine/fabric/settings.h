@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -85,6 +86,7 @@ struct NodeFabric {
   bool own_name_leads_astray = false;
   Environment environment;  // the user's environment
   std::vector<FileSetting> nccl_conf;
+  bool has_unread_conf = false;      // an nccl.conf did not answer in time, or is too large
   const Profile* profile = nullptr;  // null: a generic network
   std::vector<ProfileSetting> profile_settings{};
   std::vector<ScriptChange> script_changes{};  // sorted by name; empty until the profile's script
@@ -93,7 +95,8 @@ struct NodeFabric {
                               // "/sys/class/cxi is not there"
 
   // Variables that name files, each with the file's fault: "this machine has no file /x". Only
-  // look_at_files() looks.
+  // look_at_files() looks. Also files and lines of nccl.conf, "/etc/nccl.conf:3", with their
+  // faults.
   std::vector<ProfileSetting> unusable_files{};
 
   const Port& port_of(const PortVerdict& verdict) const {
@@ -115,7 +118,11 @@ using Look = std::function<int(const std::string& path, int mode)>;
 // job's folder, which is unknown. NCCL expands no "~".
 std::string file_fault(std::string_view path, bool is_output, const Look& look);
 
-// Sets NodeFabric::unusable_files. Waits two seconds at most for each file.
+// How long a file is waited for, whose file server may be down. Below the two seconds for which a
+// launch waits for all of a node's files.
+inline constexpr std::chrono::milliseconds look_limit{1'500};
+
+// Adds to NodeFabric::unusable_files. Waits look_limit at most for each file.
 void look_at_files(NodeFabric& node, const std::filesystem::path& root);
 
 // Sets the node's route. Also reads the speed of the route's interface if decide() depends on this
@@ -184,11 +191,14 @@ NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environmen
 // Reads the variables that NCCL itself reads from files if the environment does not contain them.
 // The first file is the one that NCCL_CONF_FILE names, else ~/.nccl.conf. The second file is
 // /etc/nccl.conf. If both files set a name, the first file has priority (NCCL: src/misc/param.cc).
-std::vector<FileSetting> read_nccl_conf(const Sysfs& sysfs, const Environment& environment);
+// Waits look_limit at most for each file.
+void read_nccl_conf(NodeFabric& node, const Sysfs& sysfs);
+inline constexpr std::size_t max_nccl_conf_bytes = 64u << 10;
 
-// Returns the lines of the form NAME=VALUE. As in NCCL, comments (lines that begin with '#') and
-// lines of any other form are ignored.
-std::vector<FileSetting> parse_nccl_conf(std::string_view text, const std::string& file);
+// Adds the lines of a file to `node` as NCCL reads them: lines that begin with '#' and lines
+// without '=' are skipped; blanks are a part of the name or of the value; of several lines with the
+// same name, the first has priority. Lines without effect are added to NodeFabric::unusable_files.
+void add_nccl_conf(NodeFabric& node, std::string_view text, const std::string& file);
 
 // Whether a job on several machines uses one of this machine's network interfaces.
 struct InterfaceUse {

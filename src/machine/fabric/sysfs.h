@@ -44,8 +44,7 @@ class Folder {
 
 // The small files in which the kernel describes devices, below a root: "/", or a copy of another
 // machine's /sys, /proc, /etc and /dev. A file that cannot be read counts as absent. The kernel
-// answers at once. Only a path of the user, such as an nccl.conf, may lead to a file server that
-// does not respond.
+// answers at once.
 class Sysfs {
  public:
   static constexpr std::size_t max_names = 4096;  // per folder
@@ -64,10 +63,10 @@ class Sysfs {
   // link.
   std::vector<std::string> link(const std::string& path) const;
   bool exists(const std::string& path) const;
-
- private:
+  // Returns the path below the root: "/copy/sys/class/net".
   std::string full(const std::string& path) const { return root_ + path; }
 
+ private:
   std::string root_;  // ends with a slash, so paths begin without a slash: "sys/class/net"
 };
 

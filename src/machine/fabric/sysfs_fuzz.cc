@@ -73,7 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_rate(text);
   (void)default_interface_v4(text);
   (void)default_interface_v6(text);
-  (void)parse_nccl_conf(text, "nccl.conf");
+  NodeFabric conf;
+  add_nccl_conf(conf, text, "nccl.conf");
   (void)parse_nccl_version(text);
   NodeFabric node;
   node.devices = devices_in(text);

@@ -37,6 +37,13 @@ Network look_at_network(const plan::Job& job) {
   const std::string profile = requested == "off" || requested == "auto" ? "" : requested;
   auto node = std::make_shared<fabric::NodeFabric>(
       fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile));
+  // toprun's settings would have priority over those in a file that it does not know.
+  if (node->has_unread_conf) {
+    const fabric::ProfileSetting& file = node->unusable_files.front();
+    say(fmt::format("{}: {}: {}; toprun sets no network variables on this node",
+                    job.place.node_name, file.name, file.value));
+    return nullptr;
+  }
   if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
     say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
   }

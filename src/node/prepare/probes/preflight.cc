@@ -238,7 +238,8 @@ void add_shortages(const NodeEvidences& nodes, std::int64_t world,
       return doctor::is_short(need, w.saw->resources, {w.ranks, world});
     });
     if (hosts.empty()) continue;
-    lines.push_back(fmt::format("{} on {}: {}; {}", need.what, hosts, need.because, need.fix));
+    lines.push_back(fmt::format("{} on {}: {}; {}", need.what, hosts, need.because,
+                                doctor::fix_of(need, need.command)));
   }
 }
 

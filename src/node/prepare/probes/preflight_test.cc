@@ -110,18 +110,22 @@ TEST(PreflightWarnings, OneLineEach) {
            {{left(&Resources::shm_free_bytes, (64 << 20) + 1)}, ""},
            {{left(&Resources::open_files, 256)},
             "warning: the limit on open files is low on n0: a process of a large job has a "
-            "connection "
-            "to each rank; run `ulimit -n 65536` before toprun; on other hosts, set LimitNOFILE= "
-            "of slurmd (Slurm) or nofile in limits.conf (ssh)"},
+            "connection to each rank; run `ulimit -n 65536` before toprun; above the hard limit "
+            "(`ulimit -Hn`), and on other hosts, an administrator sets LimitNOFILE= of slurmd "
+            "(Slurm) or "
+            "nofile in limits.conf (ssh)"},
            {{left(&Resources::open_files, 1024)}, ""},
            {{left(&Resources::processes, 100)},
             "warning: the limit on processes and threads is low on n0: data loaders and NCCL start "
-            "many processes and threads; run `ulimit -u 65536` before toprun; on other hosts, set "
-            "TasksMax= and "
-            "LimitNPROC= of slurmd (Slurm) or nproc in limits.conf (ssh)"},
+            "many processes and threads; run `ulimit -u 65536` before toprun; above the hard limit "
+            "(`ulimit -Hu`), and on other hosts, an administrator sets TasksMax= and LimitNPROC= "
+            "of "
+            "slurmd (Slurm) or nproc in limits.conf (ssh)"},
            {{left(&Resources::locked_bytes, 8 << 20)},
             "warning: the limit on locked memory is low on n0: RDMA registers all its buffers; "
-            "run `ulimit -l unlimited` before toprun (for a container: --ulimit memlock=-1)"},
+            "run `ulimit -l unlimited` before toprun; above the hard limit (`ulimit -Hl`), and on "
+            "other hosts, an administrator sets LimitMEMLOCK= of slurmd (Slurm), memlock in "
+            "limits.conf (ssh) or --ulimit memlock=-1 (container)"},
            {{left(&Resources::free_ports, 20)},
             "warning: few ports are left for connections on n0: each connection takes one port; "
             "end the programs that use the ports, or widen net.ipv4.ip_local_port_range"},
@@ -144,9 +148,9 @@ TEST(PreflightWarnings, AFullMeshOfManyRanksNeedsFiles) {
       preflight_warnings(nodes(seen)),
       std::vector<std::string>{
           "warning: the limit on open files is low on n[0-31] and 468 more: a process of a large "
-          "job has a connection to each rank; run `ulimit -n 65536` before toprun; on other hosts, "
-          "set "
-          "LimitNOFILE= of slurmd (Slurm) or nofile in limits.conf (ssh)"});
+          "job has a connection to each rank; run `ulimit -n 65536` before toprun; above the hard "
+          "limit (`ulimit -Hn`), and on other hosts, an administrator sets LimitNOFILE= of slurmd "
+          "(Slurm) or nofile in limits.conf (ssh)"});
 }
 
 TEST(PreflightWarnings, AreBounded) {

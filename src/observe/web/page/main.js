@@ -78,7 +78,11 @@ function step(dx, dy) {
 const PICTURE_KEYS = {
   ArrowLeft: () => step(-1, 0), ArrowRight: () => step(1, 0), ArrowUp: () => step(0, -1), ArrowDown: () => step(0, 1),
   Home: () => model.ranks && choose(0), End: () => model.ranks && choose(model.ranks - 1),
-  Enter: () => picture.chosen >= 0 && choose(picture.chosen, true),
+  Enter: () => {
+    if (picture.chosen < 0) return;
+    if (picture.isClose()) $('details').focus();
+    else choose(picture.chosen, true);
+  },
 };
 const PAGE_KEYS = {
   '/': () => $('search').focus(),

@@ -9,6 +9,7 @@ class Model {
     this.figures = {nodes: {}, ranks: {}};
     this.ranks = 0;
     this.early = -1;
+    this.hung = new Set();
     this.nodeOfRank = new Int32Array(0);
     this.heardAt = 0;
   }
@@ -17,6 +18,10 @@ class Model {
     this.job = job;
     const cause = job.attempts?.at(-1)?.cause;
     this.early = cause?.kind === 'ended_early' ? cause.rank : -1;
+    const hasEnded = isNumber(job.exit_code);
+    job.was_ended ??= hasEnded && wasEnded(job.state, cause);
+    const suspects = hasEnded && !job.hang?.over ? job.hang?.suspects ?? [] : [];
+    this.hung = new Set(suspects.map(({rank}) => rank));
     this.heardAt = performance.now();
   }
 
@@ -37,8 +42,10 @@ class Model {
   }
 
   // A rank that ended with 0 while others still needed it is done, and the cause of their failures.
+  // One that hung until toprun stopped it has hung.
   stateOf(rank) {
     const state = this.figures.ranks.state?.[rank] ?? 'n';
+    if (state === 'k' && this.hung.has(rank)) return 'h';
     return state === 'd' && rank === this.early ? 'e' : state;
   }
 
@@ -190,7 +197,7 @@ class Model {
     for (const group of groups.filter(({doing}) => doing === 'communicates')) {
       for (const rank of ranksIn(group.ranks)) states[rank] = 'w';
     }
-    const suspects = last?.hang?.over ? [] : last?.hang?.suspects ?? [];
+    const suspects = last?.hang?.over || report.exit_code !== null ? [] : last?.hang?.suspects ?? [];
     for (const suspect of suspects) states[suspect.rank] = 'h';
     for (const {ranks, stopped} of last?.failed_too ?? []) {
       for (const rank of stopped ? [] : ranksIn(ranks)) if (rank < states.length) states[rank] = 'f';

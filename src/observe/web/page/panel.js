@@ -129,6 +129,7 @@ class Panel {
     }
     if (job.root) facts.push(`root agent on ${job.root}`);
     fill($('facts'), facts, () => unbroken(facts.join(' · ')));
+    if (!$('alert').hidden && $('alert').dataset.kind === 'hang') setProse($('alert-text'), this.hangsFor(job));
   }
 
   // What the job said last: that of the rank that printed last. After a failure that rank is mostly one
@@ -172,8 +173,16 @@ class Panel {
   // What keeps the ranks from going on now: where they stand is beside the picture.
   showLiveHang(hang) {
     setProse($('alert-title'), `Hangs: ${hang.what}`);
-    setProse($('alert-text'), hangSince(hang));
+    setProse($('alert-text'), this.hangsFor(this.model.job));
     this.hideFailure();
+  }
+
+  // "No rank has made progress for 4 min 10 s, since 08:12:00".
+  hangsFor({hang, started}) {
+    if (hang.alarm) return hangSince(hang);
+    const since = new Date(hang.noticed) - hang.after_ms;
+    const seconds = Math.floor(this.elapsed() - (since - new Date(started)) / 1000);
+    return `No rank has made progress for ${duration(seconds)}, since ${clock(since)}`;
   }
 
   hideFailure() {
@@ -185,7 +194,7 @@ class Panel {
     const {cause} = last;
     // After it, another attempt goes on or has ended well.
     const isOver = last.attempt === job.attempt || (this.hasEnded() && job.exit_code !== 0);
-    $('alert').dataset.kind = isOver ? 'bad' : 'past';
+    $('alert').dataset.kind = !isOver ? 'past' : job.was_ended ? 'stopped' : 'bad';
     const hang = hangBeforeEnd(last, job);
     const what = hang ? `Hung: ${hang.what}; then ${cause.what}` : causeText(last, job);
     const attempt = `Attempt ${last.attempt}${this.hasEnded() ? ', then restarted' : ''}: `;
@@ -202,7 +211,7 @@ class Panel {
       [hang && hangSince(hang), messageBelow(last, job), cause.kernel_evidence].filter(Boolean).join('\n'));
     const next = cause.next || hang?.next;
     const node = this.nodeAtFault(cause);
-    const logs = this.logsOf(node), output = this.outputOf(node, cause.node);
+    const logs = this.logsOf(node, cause.rank, last.attempt), output = this.outputOf(node, cause.node);
     // With --redirects the rank's output is in its logs only.
     const advice = [next && `Next: ${next}`, logs && `Logs: ${logs}`, output && `Output: ${output}`].filter(Boolean).join('\n');
     setProse($('alert-next'), advice);
@@ -226,10 +235,13 @@ class Panel {
     return nodes.output?.[node] || live;
   }
 
-  // The folder with the logs of a node's ranks; empty: they have none.
-  logsOf(node) {
+  // The files of a rank's logs, as in top, or the folder with those of its node's ranks; empty: they
+  // have none.
+  logsOf(node, rank, attempt) {
     const {nodes} = this.model;
-    return nodes.logs[node] ? `${nodes.logs[node]} on ${nodes.name[node]}` : '';
+    if (!nodes.logs[node]) return '';
+    const files = isNumber(rank) ? `/attempt_${attempt}/${rank - nodes.first_rank[node]}/*.log` : '';
+    return `${nodes.logs[node]}${files} on ${nodes.name[node]}`;
   }
 
   hasOneNode() {
@@ -417,7 +429,7 @@ class Panel {
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
     add('Measured', model.nodeFigure('age', node), (v) => this.hasEnded()
       ? `at ${clock(new Date(model.figures.at) - 1000 * v)}` : `${age(v)} ago`);
-    const logs = this.logsOf(node), output = this.outputOf(node, model.nodes.name[node]);
+    const logs = this.logsOf(node, rank, job.attempt), output = this.outputOf(node, model.nodes.name[node]);
     if (logs) facts.push(['Logs', logs]);
     if (output) facts.push(['Output of its node', output]);
     const standing = model.standingOf(rank);

@@ -181,10 +181,15 @@ class Picture {
     if (box.y + box.height > this.canvas.height - edge) this.y -= box.y + box.height - this.canvas.height + edge;
   }
 
+  // Whether numbers of ranks can be read.
+  isClose() {
+    return this.layout.shape.cellWidth * this.scale >= READABLE_PX * this.ratio;
+  }
+
   // So near that its number can be read, in the middle; where all is shown so near, all stays shown.
   showClosely(rank) {
     const {shape} = this.layout;
-    if (this.isFitted && shape.cellWidth * this.scale >= READABLE_PX * this.ratio) return this.choose(rank);
+    if (this.isFitted && this.isClose()) return this.choose(rank);
     this.scale = Math.max(this.scale, 34 * this.ratio / shape.cellWidth);
     const node = this.model.nodeOfRank[rank];
     this.x = this.canvas.width / 2 - (this.layout.x[node] + shape.width / 2) * this.scale;
