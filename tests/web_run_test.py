@@ -79,7 +79,7 @@ class Run(web_cases.Windows):
         self.assert_ok(self.toprun("report", report, "--html", "-o", f"{report}.html"))
         of_report = self.browser.page()
         of_report.open(pathlib.Path(f"{report}.html").as_uri())
-        of_report.until("picture.drawMs > 0")
+        of_report.until("typeof picture !== 'undefined' && picture.drawMs > 0")
         self.assertEqual(page.run(look), of_report.run(look))
         self.assertEqual(page.run(look)[:2], ["stopped", "stopped"])
 
